@@ -1,0 +1,54 @@
+"""rankwise: learn ordered answers from imprecise labels.
+
+Every estimator is ``rankwise.Name``. Names are loaded when first used, so ``import rankwise`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rankwise._version import __version__
+
+if TYPE_CHECKING:
+    from rankwise import annotation, bounds, datasets, evaluation, experiments, labels, losses, metrics, models, plots
+    from rankwise.perceptrons import PRIL, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
+    from rankwise.persistence import load, save
+
+_HOME = {
+    "KernelPRIL": "rankwise.perceptrons",
+    "MulticlassPerceptron": "rankwise.perceptrons",
+    "MultiplicativePRIL": "rankwise.perceptrons",
+    "PRIL": "rankwise.perceptrons",
+    "PRank": "rankwise.perceptrons",
+    "WidrowHoff": "rankwise.perceptrons",
+    "load": "rankwise.persistence",
+    "save": "rankwise.persistence",
+}
+_ROOMS = (
+    "annotation",
+    "bounds",
+    "datasets",
+    "evaluation",
+    "experiments",
+    "labels",
+    "losses",
+    "metrics",
+    "models",
+    "plots",
+)
+
+__all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all strings
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _ROOMS:
+        value = import_module(f"rankwise.{name}")
+    else:
+        raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

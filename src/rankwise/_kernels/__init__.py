@@ -1,0 +1,1 @@
+"""Compiled row operations, dense and CSR; no knowledge of labels or algorithms."""

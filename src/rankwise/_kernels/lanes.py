@@ -1,0 +1,197 @@
+"""Dot products summed in four fixed lanes: as fast as memory, the same bits everywhere.
+
+A floating-point sum depends on its order, and a compiler that may reorder it picks a different order for every
+vector width, array length and storage format. Here the order is part of the definition instead:
+
+    lane[j mod 4] += a_j * b_j   for j = 0, 1, 2, ...;   result = (lane0 + lane2) + (lane1 + lane3)
+
+Multiplication and addition are rounded separately (no fused operation). A zero entry adds exactly zero to its lane,
+so a dense row, the same row in CSR form and the same row as a dict of features give the same bits; so do one row at a
+time and a million rows in one call, AVX and NEON. Four lanes of float64 are one 256-bit register, which reads
+memory at full speed, so nothing is paid for it.
+
+The functions below build LLVM instructions, because numba has no vector type and runs LLVM's straight-line vectoriser
+switched off. :mod:`rankwise._kernels.rows` holds their plain Python meaning and is the only user.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 4
+
+_INT32, _INT64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+_VECTOR = ir.VectorType(_DOUBLE, LANES)
+
+
+def _int64(value):
+    return ir.Constant(_INT64, value)
+
+
+def _array(context, builder, signature, args, position):
+    return context.make_array(signature.args[position])(context, builder, args[position])
+
+
+def _combine(builder, lanes):
+    """Add the four lanes: (lane0 + lane2) + (lane1 + lane3)."""
+    return builder.fadd(builder.fadd(lanes[0], lanes[2]), builder.fadd(lanes[1], lanes[3]))
+
+
+class _VectorReader:
+    """Reads four neighbouring elements of an array as doubles, all of them or only the first few."""
+
+    def __init__(self, context, builder, array_type, array, offset):
+        self.builder = builder
+        self.element = context.get_data_type(array_type.dtype)
+        self.vector = ir.VectorType(self.element, LANES)
+        self.alignment = 4 if self.element == ir.FloatType() else 8
+        self.base = builder.gep(array.data, [offset])
+
+    def _widen(self, value):
+        return value if self.element == _DOUBLE else self.builder.fpext(value, _VECTOR)
+
+    def _pointer(self, position):
+        return self.builder.bitcast(self.builder.gep(self.base, [position]), self.vector.as_pointer())
+
+    def full(self, position):
+        return self._widen(self.builder.load(self._pointer(position), align=self.alignment))
+
+    def masked(self, position, mask):
+        """Elements outside the mask are not touched in memory and count as zero."""
+        pointer = self._pointer(position)
+        suffix = "f64" if self.element == _DOUBLE else "f32"
+        function = cgutils.get_or_insert_function(
+            self.builder.module,
+            ir.FunctionType(self.vector, [pointer.type, _INT32, mask.type, self.vector]),
+            f"llvm.masked.load.v{LANES}{suffix}.p0",
+        )
+        zeros = ir.Constant(self.vector, [0.0] * LANES)
+        return self._widen(self.builder.call(function, [pointer, ir.Constant(_INT32, self.alignment), mask, zeros]))
+
+
+def _splat(builder, value, vector_type):
+    undefined = ir.Constant(vector_type, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(_INT32, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
+
+
+def _dense_sum(builder, length, left, right):
+    """Sum ``left(j) * right(j)`` over ``length`` neighbours; both map a reader's method name and position to a vector."""
+    total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+
+    def add_product(*how):
+        builder.store(builder.fadd(builder.load(total), builder.fmul(left(*how), right(*how))), total)
+
+    whole = builder.and_(length, _int64(-LANES))
+    with cgutils.for_range_slice(builder, _int64(0), whole, _int64(LANES), _INT64) as (position, _):
+        add_product("full", position)
+    rest = builder.sub(length, whole)
+    with builder.if_then(builder.icmp_signed(">", rest, _int64(0))):
+        index_vector = ir.VectorType(_INT64, LANES)
+        index = ir.Constant(index_vector, list(range(LANES)))
+        add_product("masked", whole, builder.icmp_signed("<", index, _splat(builder, rest, index_vector)))
+    lanes = builder.load(total)
+    return _combine(builder, [builder.extract_element(lanes, ir.Constant(_INT32, k)) for k in range(LANES)])
+
+
+def _sparse_sum(builder, start, stop, index_at, left, right):
+    """Sum ``left(p) * right(p, j)`` over the stored entries p in [start, stop), where j is the column of entry p."""
+    lanes_type = ir.ArrayType(_DOUBLE, LANES)
+    lanes = cgutils.alloca_once_value(builder, ir.Constant(lanes_type, [0.0] * LANES))
+    with cgutils.for_range_slice(builder, start, stop, _int64(1), _INT64) as (p, _):
+        column = index_at(p)
+        lane = builder.gep(lanes, [_int64(0), builder.and_(column, _int64(LANES - 1))])
+        builder.store(builder.fadd(builder.load(lane), builder.fmul(left(p), right(p, column))), lane)
+    return _combine(builder, [builder.load(builder.gep(lanes, [_int64(0), _int64(k)])) for k in range(LANES)])
+
+
+def _scalar_reader(builder, array):
+    def read(position):
+        value = builder.load(builder.gep(array.data, [position]))
+        return value if value.type == _DOUBLE else builder.fpext(value, _DOUBLE)
+
+    return read
+
+
+def _index_reader(builder, array):
+    def read(position):
+        value = builder.load(builder.gep(array.data, [position]))
+        return value if value.type == _INT64 else builder.zext(value, _INT64)
+
+    return read
+
+
+@intrinsic
+def dense_dot(typing, a, a_offset, b, b_offset, length):  # noqa: ARG001 - numba passes the typing context
+    """Sum a[a_offset + j] * b[b_offset + j] over ``length`` elements of two C-contiguous arrays."""
+
+    def build(context, builder, signature, args):
+        left = _VectorReader(context, builder, a, _array(context, builder, signature, args, 0), args[1])
+        right = _VectorReader(context, builder, b, _array(context, builder, signature, args, 2), args[3])
+        return _dense_sum(
+            builder, args[4], lambda how, *at: getattr(left, how)(*at), lambda how, *at: getattr(right, how)(*at)
+        )
+
+    return types.float64(a, types.intp, b, types.intp, types.intp), build
+
+
+@intrinsic
+def dense_dot_lagged(typing, a, a_offset, weights, lag, rate, length):  # noqa: ARG001
+    """Sum a[a_offset + j] * (weights[j] - lag[j] * rate): the dot product with averaged weights."""
+
+    def build(context, builder, signature, args):
+        left = _VectorReader(context, builder, a, _array(context, builder, signature, args, 0), args[1])
+        w = _VectorReader(context, builder, weights, _array(context, builder, signature, args, 2), _int64(0))
+        u = _VectorReader(context, builder, lag, _array(context, builder, signature, args, 3), _int64(0))
+        rates = _splat(builder, args[4], _VECTOR)
+
+        def averaged(how, *at):
+            return builder.fsub(getattr(w, how)(*at), builder.fmul(getattr(u, how)(*at), rates))
+
+        return _dense_sum(builder, args[5], lambda how, *at: getattr(left, how)(*at), averaged)
+
+    return types.float64(a, types.intp, weights, lag, types.float64, types.intp), build
+
+
+@intrinsic
+def sparse_dot(typing, data, indices, start, stop, weights):  # noqa: ARG001
+    """Sum data[p] * weights[indices[p]] over p in [start, stop)."""
+
+    def build(context, builder, signature, args):
+        value = _scalar_reader(builder, _array(context, builder, signature, args, 0))
+        column = _index_reader(builder, _array(context, builder, signature, args, 1))
+        weight = _scalar_reader(builder, _array(context, builder, signature, args, 4))
+        return _sparse_sum(builder, args[2], args[3], column, value, lambda p, j: weight(j))
+
+    return types.float64(data, indices, types.intp, types.intp, weights), build
+
+
+@intrinsic
+def sparse_dot_lagged(typing, data, indices, start, stop, weights, lag, rate):  # noqa: ARG001
+    """Sum data[p] * (weights[j] - lag[j] * rate) with j = indices[p], over p in [start, stop)."""
+
+    def build(context, builder, signature, args):
+        value = _scalar_reader(builder, _array(context, builder, signature, args, 0))
+        column = _index_reader(builder, _array(context, builder, signature, args, 1))
+        weight = _scalar_reader(builder, _array(context, builder, signature, args, 4))
+        lagging = _scalar_reader(builder, _array(context, builder, signature, args, 5))
+
+        def averaged(p, j):
+            return builder.fsub(weight(j), builder.fmul(lagging(j), args[6]))
+
+        return _sparse_sum(builder, args[2], args[3], column, value, averaged)
+
+    return types.float64(data, indices, types.intp, types.intp, weights, lag, types.float64), build
+
+
+@intrinsic
+def sparse_square(typing, data, indices, start, stop):  # noqa: ARG001
+    """Sum data[p] ** 2 over p in [start, stop), in the lanes of the columns."""
+
+    def build(context, builder, signature, args):
+        value = _scalar_reader(builder, _array(context, builder, signature, args, 0))
+        column = _index_reader(builder, _array(context, builder, signature, args, 1))
+        return _sparse_sum(builder, args[2], args[3], column, value, lambda p, j: value(p))
+
+    return types.float64(data, indices, types.intp, types.intp), build

@@ -1,0 +1,181 @@
+"""Operations on row i of a data matrix: the only way a kernel touches X.
+
+``X`` is a C-contiguous 2-D array, or the tuple ``(data, indices, indptr)`` of a CSR matrix with sorted indices. Each
+operation is a plain Python function, which defines its meaning (and runs when numba is switched off), with one compiled
+form for dense and one for CSR rows. Weight arrays are float64 and at least as long as a row: they may hold spare
+capacity behind the known features.
+
+Both forms give the same bits (see :mod:`rankwise._kernels.lanes`).
+"""
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from rankwise._kernels import lanes
+
+
+def entries(X, i):
+    """Columns and values of the entries of row i."""
+    if isinstance(X, tuple):
+        data, indices, indptr = X
+        stored = slice(indptr[i], indptr[i + 1])
+        return indices[stored], data[stored].astype(np.float64)
+    return np.arange(X.shape[1]), X[i].astype(np.float64)
+
+
+def _sum_in_lanes(columns, products):
+    lane = [0.0] * lanes.LANES
+    for j, product in zip(columns, products, strict=True):
+        lane[j % lanes.LANES] += product
+    return (lane[0] + lane[2]) + (lane[1] + lane[3])
+
+
+def n_rows(X):
+    """Number of rows of X."""
+    return X[2].size - 1 if isinstance(X, tuple) else X.shape[0]
+
+
+@overload(n_rows)
+def _n_rows(X):
+    if isinstance(X, types.BaseTuple):
+        return lambda X: X[2].size - 1
+    return lambda X: X.shape[0]
+
+
+def dot(X, i, w):
+    """<w, x_i>."""
+    columns, values = entries(X, i)
+    return _sum_in_lanes(columns, values * w[columns])
+
+
+@overload(dot)
+def _dot(X, i, w):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i, w: lanes.sparse_dot(X[0], X[1], X[2][i], X[2][i + 1], w)
+    return lambda X, i, w: lanes.dense_dot(X, i * X.shape[1], w, 0, X.shape[1])
+
+
+def dot_lagged(X, i, w, lag, rate):
+    """<w - rate * lag, x_i>: the dot product with lazily averaged weights."""
+    columns, values = entries(X, i)
+    return _sum_in_lanes(columns, values * (w[columns] - lag[columns] * rate))
+
+
+@overload(dot_lagged)
+def _dot_lagged(X, i, w, lag, rate):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i, w, lag, rate: lanes.sparse_dot_lagged(X[0], X[1], X[2][i], X[2][i + 1], w, lag, rate)
+    return lambda X, i, w, lag, rate: lanes.dense_dot_lagged(X, i * X.shape[1], w, lag, rate, X.shape[1])
+
+
+def squared_norm(X, i):
+    """<x_i, x_i>."""
+    columns, values = entries(X, i)
+    return _sum_in_lanes(columns, values * values)
+
+
+@overload(squared_norm)
+def _squared_norm(X, i):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i: lanes.sparse_square(X[0], X[1], X[2][i], X[2][i + 1])
+    return lambda X, i: lanes.dense_dot(X, i * X.shape[1], X, i * X.shape[1], X.shape[1])
+
+
+def axpy(X, i, a, w):
+    """w += a * x_i, in place."""
+    columns, values = entries(X, i)
+    w[columns] += a * values
+
+
+@overload(axpy)
+def _axpy(X, i, a, w):
+    if isinstance(X, types.BaseTuple):
+
+        def sparse(X, i, a, w):
+            data, indices, indptr = X
+            for p in range(indptr[i], indptr[i + 1]):
+                w[indices[p]] += a * data[p]
+
+        return sparse
+
+    def dense(X, i, a, w):
+        for j in range(X.shape[1]):
+            w[j] += a * X[i, j]
+
+    return dense
+
+
+def n_entries(X, i):
+    """Number of stored entries of row i; all columns of a dense row."""
+    return entries(X, i)[0].size
+
+
+@overload(n_entries)
+def _n_entries(X, i):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i: X[2][i + 1] - X[2][i]
+    return lambda X, i: X.shape[1]
+
+
+def column(X, i, p):
+    """Column of the p-th stored entry of row i."""
+    return entries(X, i)[0][p]
+
+
+@overload(column)
+def _column(X, i, p):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i, p: X[1][X[2][i] + p]
+    return lambda X, i, p: p
+
+
+def value(X, i, p):
+    """Value of the p-th stored entry of row i."""
+    return entries(X, i)[1][p]
+
+
+@overload(value)
+def _value(X, i, p):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i, p: X[0][X[2][i] + p]
+    return lambda X, i, p: X[i, p]
+
+
+def dots_lagged(X, i, W, lag, rate, out):
+    """out[k] = <column k of W - rate * lag, x_i>, each summed column by column of X: one pass over W."""
+    columns, values = entries(X, i)
+    out[:] = 0.0
+    for j, x in zip(columns, values, strict=True):
+        out += x * (W[j] - lag[j] * rate)
+
+
+@overload(dots_lagged)
+def _dots_lagged(X, i, W, lag, rate, out):
+    def compiled(X, i, W, lag, rate, out):
+        out[:] = 0.0
+        for p in range(n_entries(X, i)):
+            j, x = column(X, i, p), value(X, i, p)
+            if rate == 0.0:
+                for k in range(out.size):
+                    out[k] += x * W[j, k]
+            else:
+                for k in range(out.size):
+                    out[k] += x * (W[j, k] - lag[j, k] * rate)
+
+    return compiled
+
+
+def axpy_column(X, i, a, W, k):
+    """Column k of W += a * x_i, in place."""
+    columns, values = entries(X, i)
+    W[columns, k] += a * values
+
+
+@overload(axpy_column)
+def _axpy_column(X, i, a, W, k):
+    def compiled(X, i, a, W, k):
+        for p in range(n_entries(X, i)):
+            W[column(X, i, p), k] += a * value(X, i, p)
+
+    return compiled

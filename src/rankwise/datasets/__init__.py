@@ -1,0 +1,32 @@
+"""Data sets: generators, scikit-learn's bundled diabetes data, and the real sets of the papers.
+
+Generators (``make_*``) return ``(X, y)``; loaders (``load*``) return a :class:`Dataset`. Grades are counted from 1.
+
+The real sets are not part of the package. :func:`load` looks for them in the directory given by ``data_dir``, in the
+one named by the environment variable ``RANKWISE_DATA``, in ``shared/data`` beside the checkout (for developers), and
+otherwise downloads them from OpenML.
+"""
+
+from rankwise.datasets._cuts import cut_equal_frequency, cut_equal_width
+from rankwise.datasets._find import DatasetDamagedError, DatasetNotFoundError
+from rankwise.datasets._generators import make_ordinal, make_pril_synthetic, make_sparse_ordinal
+from rankwise.datasets._load import Dataset, load, load_abalone, load_diabetes_grades, load_parkinsons, names
+from rankwise.datasets._partitions import CHU_NAMES, load_chu_partitions
+
+__all__ = [
+    "CHU_NAMES",
+    "Dataset",
+    "DatasetDamagedError",
+    "DatasetNotFoundError",
+    "cut_equal_frequency",
+    "cut_equal_width",
+    "load",
+    "load_abalone",
+    "load_chu_partitions",
+    "load_diabetes_grades",
+    "load_parkinsons",
+    "make_ordinal",
+    "make_pril_synthetic",
+    "make_sparse_ordinal",
+    "names",
+]

@@ -1,0 +1,226 @@
+"""How good is a model: progressive validation of streams, comparison tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from rankwise import metrics
+from rankwise.labels import ClassOrder, Labels, check_weights, encode
+from rankwise.losses import interval_insensitive
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What a model predicted before it learnt each row, and what that cost.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (n,)
+        Prediction for each row before its label was shown.
+    losses : ndarray of shape (n,)
+        Loss of each round; 0 for a row without a label.
+    weights : ndarray of shape (n,)
+        Importance of each round; 0 for a row without a label.
+    """
+
+    predictions: NDArray[Any]
+    losses: Floats
+    weights: Floats
+
+    @property
+    def average(self) -> Floats:
+        """Weighted average loss after each round, shape (n,)."""
+        total = np.cumsum(self.weights)
+        return np.divide(np.cumsum(self.weights * self.losses), total, out=np.zeros_like(total), where=total > 0)
+
+    @property
+    def final(self) -> float:
+        """Weighted average loss over all rounds."""
+        return float(self.average[-1])
+
+    @property
+    def weighted_cost(self) -> float:
+        """Weight of the rounds with a mistake, divided by the weight of all."""
+        return float(self.weights[self.losses > 0].sum() / self.weights.sum())
+
+
+def progressive(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    truth: Any = None,
+    loss: Any = "mae",
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> Progress:
+    """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` learns.
+
+    Parameters
+    ----------
+    model : estimator
+        Any online estimator: with ``progressive_predict`` (ours: one compiled pass), with ``learn_one`` and
+        ``predict_one`` (river: X may be a list of dicts), or with ``partial_fit`` and ``predict`` (scikit-learn).
+    X, y : array-like
+        Rows and the labels to learn from.
+    truth : array-like, optional
+        Labels to judge by, when they are not those to learn from: for example the exact labels behind intervals.
+    loss : {"mae", "zero_one", "squared"} or matrix, default "mae"
+        Loss of a prediction; to the nearest admissible class where the label is not exact.
+    classes : array-like, optional
+        All classes, lowest first; found in ``y`` and ``truth`` otherwise.
+    sample_weight : array-like, optional
+        Importance of each row, for learning (where the model takes weights) and for the average.
+
+    Examples
+    --------
+    >>> from rankwise import PRIL
+    >>> from rankwise.datasets import make_pril_synthetic
+    >>> X, y = make_pril_synthetic(1000, random_state=0)
+    >>> result = progressive(PRIL(), X, y)
+    >>> result.average.shape
+    (1000,)
+    """
+    judged = _joint_labels(y, truth, classes)
+    weights = check_weights(sample_weight, len(judged))
+    shown = weights if weights.size else None
+    declared = judged.classes
+    if hasattr(model, "progressive_predict"):
+        predictions = model.progressive_predict(X, y, sample_weight=shown, classes=declared)
+    elif hasattr(model, "learn_one"):
+        predictions = _one_by_one(model, _dicts(X), y, shown)
+    elif hasattr(model, "partial_fit"):
+        predictions = _row_by_row(model, X, y, shown, declared)
+    else:
+        raise TypeError(
+            f"{type(model).__name__} cannot learn online: it has none of progressive_predict, learn_one and partial_fit."
+        )
+    codes = _codes_of(predictions, judged.order)
+    counted = np.where(judged.is_missing, 0.0, weights if weights.size else 1.0)
+    return Progress(predictions, np.where(counted > 0, interval_insensitive(judged, codes, loss), 0.0), counted)
+
+
+def compare(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> list[dict[str, Any]]:
+    """Fit a clone of every model and judge all on the same test rows; one row of results per model, best first.
+
+    Examples
+    --------
+    >>> from rankwise import MulticlassPerceptron, PRank
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(2000, 5, 4, noise=0.1, random_state=0)
+    >>> models = {"PRank": PRank(random_state=0), "multi-class": MulticlassPerceptron(random_state=0)}
+    >>> [row["model"] for row in compare(models, X[:1000], y[:1000], X[1000:], y[1000:])]
+    ['PRank', 'multi-class']
+    """
+    results = []
+    for name, model in models.items():
+        start = time.perf_counter()
+        fitted = clone(model).fit(X, y) if sample_weight is None else clone(model).fit(X, y, sample_weight)
+        seconds = time.perf_counter() - start
+        predicted = fitted.predict(X_test)
+        order = classes if classes is not None else fitted.classes_
+        results.append(
+            {
+                "model": name,
+                "mae": metrics.mean_absolute_error(y_test, predicted, classes=order),
+                "zero_one": metrics.zero_one_loss(y_test, predicted, classes=order),
+                "fit_seconds": seconds,
+            }
+        )
+    return sorted(results, key=lambda row: row["mae"])
+
+
+def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of results as an aligned text table (numbers with four significant digits).
+
+    >>> print(format_table([{"model": "PRank", "mae": 0.25}, {"model": "other", "mae": 1}]))
+    model   mae
+    -----  ----
+    PRank  0.25
+    other     1
+    """
+    names = list(rows[0])
+    cells = [[f"{row[n]:.4g}" if isinstance(row[n], float) else str(row[n]) for n in names] for row in rows]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    text = [i for i, n in enumerate(names) if isinstance(rows[0][n], str)]
+
+    def line(values: Iterable[str]) -> str:
+        padded = (v.ljust(w) if i in text else v.rjust(w) for i, (v, w) in enumerate(zip(values, widths, strict=True)))
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(names), line("-" * w for w in widths), *map(line, cells)])
+
+
+def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:
+    """Labels to judge by, with the classes of both sets of labels."""
+    if truth is None:
+        return encode(y, classes)
+    if classes is None:
+        orders = [encode(part).order for part in (y, truth)]
+        known = {v for order in orders for v in order.values.tolist()}
+        longest = max(orders, key=len)
+        classes = longest if len(longest) == len(known) else ClassOrder(sorted(known))
+    return encode(truth, classes)
+
+
+def _codes_of(predictions: NDArray[Any], order: ClassOrder) -> NDArray[np.int32]:
+    """Codes of predictions; a model that cannot predict yet (None) is charged as predicting the lowest class."""
+    return np.maximum(order.codes(np.asarray(predictions)), 0)
+
+
+def _dicts(X: Any) -> Iterable[Mapping[Any, Any]]:
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        return X
+    columns = list(X.columns) if hasattr(X, "columns") else range(X.shape[1])
+    rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return (dict(zip(columns, row, strict=True)) for row in rows.tolist())
+
+
+def _plain_labels(y: Any) -> list[Any]:
+    values = y.tolist() if hasattr(y, "tolist") else list(y)
+    return [tuple(v) if isinstance(v, list) and np.ndim(y) == 2 else v for v in values]
+
+
+def _one_by_one(model: Any, rows: Iterable[Mapping[Any, Any]], y: Any, weight: Floats | None) -> NDArray[Any]:
+    predictions = []
+    for i, (x, label) in enumerate(zip(rows, _plain_labels(y), strict=True)):
+        predictions.append(model.predict_one(x))
+        model.learn_one(x, label) if weight is None else model.learn_one(x, label, w=float(weight[i]))
+    return _labels_array(predictions)
+
+
+def _row_by_row(model: Any, X: Any, y: Any, weight: Floats | None, classes: NDArray[Any]) -> NDArray[Any]:
+    rows = X if sparse.issparse(X) else np.asarray(X)
+    labels = np.asarray(y)
+    predictions: list[Any] = []
+    for i in range(labels.shape[0]):
+        row = rows[i : i + 1]
+        predictions.append(model.predict(row)[0] if hasattr(model, "classes_") else None)
+        extra = {} if weight is None else {"sample_weight": weight[i : i + 1]}
+        model.partial_fit(row, labels[i : i + 1], classes=classes, **extra)
+    return _labels_array(predictions)
+
+
+def _labels_array(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array if any(v is None for v in values) else np.array(values)

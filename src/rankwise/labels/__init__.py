@@ -1,0 +1,28 @@
+"""What the annotator said, turned into codes: the one encoder and the one decoder of the package.
+
+Whatever form ``y`` has, it becomes a :class:`Labels`: every row the interval ``[lower, upper]`` of class codes
+0..K-1 that the annotation admits, with a mask where an admissible set has holes. An exact label is an interval of
+width 0, a missing one the full interval; algorithms never ask which it was.
+"""
+
+from rankwise.labels._encode import Labels, declared_order, decode, encode
+from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing
+from rankwise.labels._support import KINDS, declare_support, estimators_for, require_support
+from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
+
+__all__ = [
+    "KINDS",
+    "UNIT_WEIGHTS",
+    "ClassOrder",
+    "Labels",
+    "OrderWarning",
+    "check_weights",
+    "declare_support",
+    "declared_order",
+    "decode",
+    "encode",
+    "estimators_for",
+    "infer_order",
+    "is_missing",
+    "require_support",
+]

@@ -1,0 +1,94 @@
+"""Compiled look-up of numeric labels: one pass over y, no temporary arrays."""
+
+import numpy as np
+from numba.extending import register_jitable
+
+from rankwise._kernels.compile import SOURCES, kernel
+
+MISSING, UNKNOWN = -1, -2
+
+
+@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+def _search(value, ascending, code_of):  # type: ignore[no-untyped-def]
+    """Code of a number among the classes in ascending order, UNKNOWN if it is none of them, MISSING for NaN."""
+    if np.isnan(value):
+        return MISSING
+    position = np.searchsorted(ascending, value)
+    if position == ascending.size or ascending[position] != value:
+        return UNKNOWN
+    return code_of[position]
+
+
+@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+def _guess(value, first, per_class, last):  # type: ignore[no-untyped-def]
+    """Place of a value if the classes are evenly spaced, which they nearly always are. In the table, whatever comes."""
+    place = (value - first) * per_class + 0.5
+    return int(place) if 0.0 <= place < last + 1.0 else 0
+
+
+def _make_exact_codes():  # type: ignore[no-untyped-def]
+    sources = SOURCES
+
+    @kernel
+    def exact_codes(values, ascending, code_of, out):  # type: ignore[no-untyped-def]
+        """Code of every value; MISSING for NaN, UNKNOWN for a value that is no class."""
+        _ = sources
+        first, last = float(ascending[0]), ascending.size - 1
+        per_class = last / (float(ascending[last]) - first) if last else 0.0
+        for i in range(values.size):
+            value = values[i]
+            guess = _guess(value, first, per_class, last)
+            out[i] = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
+
+    return exact_codes
+
+
+def _make_interval_codes():  # type: ignore[no-untyped-def]
+    sources = SOURCES
+
+    @kernel
+    def interval_codes(ends, ascending, code_of, lower, upper):  # type: ignore[no-untyped-def]
+        """Codes of both ends of every row of ``ends`` (n, 2), open ends at the extremes. Returns whether all are good."""
+        _ = sources
+        first, last = float(ascending[0]), ascending.size - 1
+        per_class = last / (float(ascending[last]) - first) if last else 0.0
+        for i in range(ends.shape[0]):
+            low, high = 0, last
+            value = ends[i, 0]
+            if np.isfinite(value):
+                guess = _guess(value, first, per_class, last)
+                low = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
+            value = ends[i, 1]
+            if np.isfinite(value):
+                guess = _guess(value, first, per_class, last)
+                high = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
+            lower[i] = low
+            upper[i] = high
+            if low < 0 or high < 0 or low > high:
+                return False
+        return True
+
+    return interval_codes
+
+
+def _make_consecutive_intervals():  # type: ignore[no-untyped-def]
+    sources = SOURCES
+
+    @kernel
+    def consecutive_intervals(ends, first, n_classes, lower, upper):  # type: ignore[no-untyped-def]
+        """The same when the classes are first, first + 1, ...: no table, no branch, several rows an instruction."""
+        _ = sources
+        bad = 0
+        for i in range(ends.shape[0]):
+            low, high = ends[i, 0] - first, ends[i, 1] - first
+            lower[i] = low
+            upper[i] = high
+            bad |= (low < 0) | (high < low) | (high >= n_classes)
+        return bad == 0
+
+    return consecutive_intervals
+
+
+exact_codes = _make_exact_codes()
+interval_codes = _make_interval_codes()
+consecutive_intervals = _make_consecutive_intervals()

@@ -1,0 +1,14 @@
+"""What a wrong answer costs: target losses, their interval-insensitive forms, and convex surrogates of them."""
+
+from rankwise.losses._interval import interval_insensitive
+from rankwise.losses._surrogates import explicit_surrogate, implicit_surrogate
+from rankwise.losses._v_shaped import Loss, check_v_shaped, loss_matrix
+
+__all__ = [
+    "Loss",
+    "check_v_shaped",
+    "explicit_surrogate",
+    "implicit_surrogate",
+    "interval_insensitive",
+    "loss_matrix",
+]

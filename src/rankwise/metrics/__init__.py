@@ -1,0 +1,43 @@
+"""How good predictions are, whatever form the true labels have.
+
+Ordinal metrics take ``(y_true, y_pred, *, classes=None, sample_weight=None)``. A row of ``y_true`` may be exact, an
+interval or a candidate set; the distance is then that to the nearest admissible class. **Rows without a label, and
+those whose label admits every class, are left out**: any prediction would be right for them, and counting them would
+flatter. Distances are in ranks: declare ``classes`` when some class occurs neither in ``y_true`` nor in ``y_pred``, or
+its neighbours look adjacent.
+
+Ranking metrics take ``(relevant, scores, *, classes=None, sample_weight=None)``.
+"""
+
+from rankwise.metrics._ordinal import (
+    accuracy_within,
+    confusion_matrix,
+    interval_coverage,
+    kendall_tau,
+    macro_mean_absolute_error,
+    mean_absolute_error,
+    mean_squared_error,
+    neg_mean_absolute_error_scorer,
+    quadratic_weighted_kappa,
+    weighted_cost,
+    zero_one_loss,
+)
+from rankwise.metrics._ranking import average_precision, coverage_error, one_error, ranking_loss
+
+__all__ = [
+    "accuracy_within",
+    "average_precision",
+    "confusion_matrix",
+    "coverage_error",
+    "interval_coverage",
+    "kendall_tau",
+    "macro_mean_absolute_error",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "neg_mean_absolute_error_scorer",
+    "one_error",
+    "quadratic_weighted_kappa",
+    "ranking_loss",
+    "weighted_cost",
+    "zero_one_loss",
+]

@@ -1,0 +1,88 @@
+"""Both sides of a comparison in the codes of one class order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.labels import ClassOrder, Labels, check_weights, encode, infer_order
+from rankwise.labels._order import show
+from rankwise.labels._read import read
+
+Floats = NDArray[np.float64]
+
+_FOR_ANY_LABEL = (
+    "mean_absolute_error, mean_squared_error, zero_one_loss, accuracy_within, interval_coverage and weighted_cost"
+)
+
+
+def compare(
+    y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, needs_exact: str | None = None
+) -> tuple[Labels, NDArray[np.int32], Floats]:
+    """Encode both sides in one order and drop the rows without a label.
+
+    Returns labels, predicted codes and weights. ``needs_exact`` is the name of a metric that refuses partial labels.
+    """
+    labels = encode(y_true, _common_order(y_true, y_pred) if classes is None else classes)
+    predicted = encode(y_pred, labels.order)
+    n = len(labels)
+    if len(predicted) != n:
+        raise ValueError(f"y_true and y_pred must have the same number of rows. Got {n} and {len(predicted)}.")
+    if not predicted.is_exact.all():
+        row = int(np.argmin(predicted.is_exact))
+        raise ValueError(f"row {row}: y_pred must hold one class a row. Got {_describe(predicted, row)}.")
+    exact = labels.is_exact
+    labelled = exact | ~labels.is_missing  # a single class is the full interval, and yet known
+    if not labelled.any():
+        raise ValueError(f"y_true must hold at least one label. Got {n} rows, none of them labelled.")
+    if needs_exact is not None and not exact[labelled].all():
+        row = int(np.argmax(labelled & ~exact))
+        raise ValueError(
+            f"row {row}: {needs_exact} needs exact labels. Got {_describe(labels, row)}. "
+            f"These take it: {_FOR_ANY_LABEL}."
+        )
+    weight = checked_weights(sample_weight, labelled)
+    if labelled.all():
+        return labels, predicted.lower, weight
+    mask = None if labels.mask is None else labels.mask[labelled]
+    kept = Labels(labels.order, labels.lower[labelled], labels.upper[labelled], mask)
+    return kept, predicted.lower[labelled], weight
+
+
+def checked_weights(sample_weight: Any, counted: NDArray[np.bool_]) -> Floats:
+    """Weights of the rows that count, ones by default; refused when all of them are zero."""
+    weight = check_weights(sample_weight, counted.size)
+    if weight.size == 0:
+        return np.ones(np.count_nonzero(counted))
+    weight = weight[counted]
+    if not weight.any():
+        raise ValueError("sample_weight must be positive for at least one labelled row. Got zeros only.")
+    return weight
+
+
+def mean(loss: NDArray[Any], weight: Floats) -> float:
+    """Weighted mean."""
+    return float(np.average(loss, weights=weight))
+
+
+def _common_order(y_true: Any, y_pred: Any) -> ClassOrder:
+    """Order of the classes of both sides: the one that a container carries, else all labels that occur, sorted."""
+    said = [read(y_true), read(y_pred)]
+    for raw in said:
+        if raw.order is not None:
+            return ClassOrder(raw.order)
+    values = [raw.values_present() for raw in said]
+    kinds = {"number" if v.dtype.kind in "iufb" else v.dtype.kind for v in values if v.size}
+    if len(kinds) > 1:  # concatenated as they are, numbers would become strings
+        values = [v.astype(object) for v in values]
+    return infer_order(np.concatenate([v for v in values if v.size] or values))
+
+
+def _describe(labels: Labels, row: int) -> str:
+    if labels.is_missing[row]:
+        return "a missing label"
+    if labels.mask is not None and labels.mask[row].sum() <= labels.upper[row] - labels.lower[row]:
+        return f"the candidate set {show(labels.classes[labels.mask[row]])}"
+    return f"the interval {show(labels.classes[[labels.lower[row], labels.upper[row]]])}"

@@ -1,0 +1,9 @@
+"""Online estimators: one algorithm, one file."""
+
+from rankwise.perceptrons.kernel_pril import KernelPRIL
+from rankwise.perceptrons.multiclass import MulticlassPerceptron
+from rankwise.perceptrons.multiplicative import MultiplicativePRIL
+from rankwise.perceptrons.pril import PRIL, PRank
+from rankwise.perceptrons.widrow_hoff import WidrowHoff
+
+__all__ = ["PRIL", "KernelPRIL", "MulticlassPerceptron", "MultiplicativePRIL", "PRank", "WidrowHoff"]

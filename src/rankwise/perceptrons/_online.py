@@ -1,0 +1,447 @@
+"""What every online estimator shares: the doors in (arrays, streams, dicts), safety, and the counting of rounds.
+
+An algorithm's own file supplies its state (a dict of arrays), one compiled pass over rows, and how a state predicts;
+:class:`OnlineEstimator` turns that into ``fit``, ``partial_fit``, ``progressive_predict``, ``learn_one`` and
+``predict_one``, which all run the same pass and so end in the same model, to the bit.
+
+A row without information, one whose label is missing or whose weight is zero, is no round: it changes nothing, not
+even an average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwise import metrics
+from rankwise._sklearn import Interval
+from rankwise.labels import (
+    UNIT_WEIGHTS,
+    ClassOrder,
+    Labels,
+    check_weights,
+    declare_support,
+    declared_order,
+    decode,
+    encode,
+    is_missing,
+    require_support,
+)
+from rankwise.perceptrons._rows import FeatureIndex, Rows, kernel_rows, length, row_entries
+
+State = dict[str, NDArray[Any]]
+
+GIVEN_ORDER: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows as they come
+NO_PREDICTIONS: NDArray[np.int32] = np.empty(0, dtype=np.int32)  # nobody asked
+NO_MASK: NDArray[np.bool_] = np.empty((0, 0), dtype=bool)  # every label is an interval
+
+#: Places in ``state["counts"]``: rounds with information, rounds with an update, violated constraints.
+ROUNDS, UPDATES, VIOLATIONS = 0, 1, 2
+
+
+def counts_of_nothing() -> NDArray[np.int64]:
+    """Fresh counters for a state."""
+    return np.zeros(3, dtype=np.int64)
+
+
+class OnlineEstimator(ClassifierMixin, BaseEstimator):
+    """Base of the online estimators; see the module's docstring."""
+
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
+    #: Arrays of the state whose last axis (or first, for matrices) runs over the features.
+    feature_arrays: ClassVar[tuple[str, ...]] = ()
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "average": ["boolean"],
+        "random_state": ["random_state"],
+        "classes": ["array-like", None],
+    }
+
+    n_epochs: int
+    shuffle: bool
+    average: bool
+    random_state: Any
+    classes: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__name__.startswith("_"):
+            declare_support(cls.__name__, cls.label_kinds)
+
+    # -- what an algorithm supplies -------------------------------------------------------------------------------
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        """State before the first round."""
+        raise NotImplementedError
+
+    def _pass(
+        self,
+        state: State,
+        rows: Rows,
+        lower: NDArray[np.int32],
+        upper: NDArray[np.int32],
+        mask: NDArray[np.bool_],
+        weight: NDArray[np.float64],
+        order: NDArray[np.int64],
+        predictions: NDArray[np.int32],
+    ) -> int:
+        """Learn from the rows in order, in place; return -1, or the row whose score is not finite.
+
+        When ``predictions`` has room for every row it is filled with the codes predicted before learning.
+        """
+        raise NotImplementedError
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        """Predicted code of every row."""
+        raise NotImplementedError
+
+    def _insert_class(self, state: State, place: int) -> State:
+        """State with a class more at ``place``, which predicts as before until it learns."""
+        raise NotImplementedError
+
+    # -- batches -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: ``n_epochs`` passes over the rows, each in a new random order if ``shuffle``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Features.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads and this estimator supports.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0. A zero makes its row a no-op.
+        """
+        with self._all_or_nothing():
+            self._validate_params()
+            rows = self._rows(X, reset=True)
+            labels = self._labels(y, self.classes, rows)
+            weight = self._weights(sample_weight, rows)
+            if weight.size and not weight.any():
+                raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+            self._begin(self.n_features_in_, labels.order)
+            generator = check_random_state(self.random_state)
+            for _ in range(self.n_epochs):
+                order = generator.permutation(len(labels)) if self.shuffle else GIVEN_ORDER
+                self._learn(rows, labels, weight, order.astype(np.int64), NO_PREDICTIONS)
+            self.n_iter_ = self.n_epochs
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, one pass in the order given. A chunk with a bad row leaves the model as it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes : array-like, optional
+            All classes, lowest first. The first call needs them, here or as the parameter ``classes``.
+        """
+        self._learn_chunk(X, y, classes, sample_weight, predict=False)
+        return self
+
+    def progressive_predict(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> NDArray[Any]:
+        """Predict each row, then learn from it, in one pass; return the predictions made before learning.
+
+        Parameters
+        ----------
+        X, y, sample_weight, classes
+            As in :meth:`partial_fit`.
+        """
+        codes = self._learn_chunk(X, y, classes, sample_weight, predict=True)
+        return decode(codes, self.classes_)
+
+    def _learn_chunk(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool) -> NDArray[np.int32]:
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            if first:
+                self._validate_params()
+            rows = self._rows(X, reset=first)
+            order = self._declared_order(classes, y, first)
+            labels = self._labels(y, order, rows)
+            weight = self._weights(sample_weight, rows)
+            if first:
+                self._begin(self.n_features_in_, labels.order)
+            predictions = np.empty(len(labels), dtype=np.int32) if predict else NO_PREDICTIONS
+            self._learn(rows, labels, weight, GIVEN_ORDER, predictions)
+        return predictions
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row."""
+        check_is_fitted(self)
+        return decode(self._codes(self._rows(X, reset=False)), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
+        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    # -- streams of dicts ----------------------------------------------------------------------------------------
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one example, a dict of features; names and, if none were declared, classes may be new.
+
+        Parameters
+        ----------
+        x : dict
+            Feature name -> number. Names that are absent count as zero.
+        y : label, tuple, list or set
+            An exact label, an interval ``(lower, upper)``, candidates, or None.
+        w : float, default 1.0
+            Importance of the example, >= 0.
+        """
+        if not self.__sklearn_is_fitted__():
+            self._validate_params()
+            self._begin(0, encode([y], self.classes).order, growing=self.classes is None)
+        if not 0.0 <= w < np.inf:
+            raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+        row = self._features.row(x, learn_names=True)
+        if len(self._features) > self.n_features_in_:
+            self._welcome_features(row)
+        lower, upper, mask = self._one_label
+        index = self._order.index
+        try:  # the two common cases, as short as they can be: a class, and an interval of classes
+            if type(y) is tuple:
+                lower[0], upper[0] = index[y[0]], index[y[1]]
+                plain = len(y) == 2 and "interval" in self.label_kinds and lower[0] <= upper[0]
+            else:
+                lower[0] = upper[0] = index[y]
+                plain = True
+        except (KeyError, TypeError, IndexError):
+            plain = False
+        if not plain:
+            lower, upper, mask = self._study_label(y, row)
+        self._one_weight[0] = w
+        if self._pass(self._state, row, lower, upper, mask, self._one_weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
+            self._refuse_row(row, 0)
+
+    def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
+        """Class of one example, a dict of features; None while no class is known."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        return self._plain_classes[self._codes(self._features.row(x, learn_names=False))[0]]
+
+    def _welcome_features(self, row: Rows) -> None:
+        """Make room for new names, unless the row that brought them is bad."""
+        if not np.isfinite(row[0]).all():
+            self._features.forget_after(self.n_features_in_)
+            self._refuse_row(row, 0)
+        self._state = self._with_features(self._state, len(self._features))
+
+    def _study_label(self, y: Any, row: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """Codes of a label that is not simply one of the known classes."""
+        order, places = self._order, []
+        if self._growing and not is_missing(y):
+            for value in encode([y], None).order.values.tolist():
+                if value not in order.index:
+                    order, place = order.inserted(value)
+                    places.append(place)
+        labels = encode([y], order)
+        require_support(labels, type(self).__name__, self.label_kinds)
+        if places:
+            if not np.isfinite(row[0]).all():
+                self._refuse_row(row, 0)
+            self._set_order(order)
+            for place in places:
+                self._state = self._insert_class(self._state, place)
+        return labels.lower, labels.upper, NO_MASK if labels.mask is None else labels.mask
+
+    # -- the model ------------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # One direction for all classes cannot separate classes that do not lie in a row, as some test data do not.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def __getattr__(self, name: str) -> Any:
+        # Names learnt from a stream become an array only when somebody looks.
+        if name == "feature_names_in_" and "_features" in self.__dict__:
+            names = self.__dict__["_features"].names()
+            if names and all(isinstance(n, str) for n in names):
+                return np.array(names, dtype=object)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def n_updates_(self) -> int:
+        """Number of rounds in which the model changed."""
+        check_is_fitted(self)
+        return int(self._state["counts"][UPDATES])
+
+    @property
+    def n_violations_(self) -> int:
+        """Number of violated constraints over all rounds: what the papers' bounds count."""
+        check_is_fitted(self)
+        return int(self._state["counts"][VIOLATIONS])
+
+    @property
+    def _averaging_rate(self) -> float:
+        """``w - rate * lag`` is the average of w over the rounds; a rate of zero takes the last w."""
+        rounds = int(self._state["counts"][ROUNDS])
+        return 1.0 / rounds if self.average and rounds else 0.0
+
+    def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
+        self._set_order(order)
+        self._growing = growing  # a stream without declared classes meets them as it goes
+        self.n_features_in_ = n_features
+        names = self.__dict__.get("feature_names_in_", range(n_features))
+        self._features = FeatureIndex(names)
+        self._state = self._new_state(n_features, len(order))
+        self._prepare_single_row()
+
+    def _prepare_single_row(self) -> None:
+        self._one_label = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32), NO_MASK
+        self._one_weight = np.ones(1)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+        check_is_fitted(self)
+        names = [name.item() if isinstance(name, np.generic) else name for name in self._features.names()]
+        return {
+            "state": {name: array.copy() for name, array in self._state.items()},
+            "classes": self.classes_,
+            "features": names if names != list(range(len(names))) else len(names),
+            "growing": self._growing,
+            "n_iter": getattr(self, "n_iter_", None),
+        }
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described."""
+        named = not isinstance(plain["features"], int)
+        names = list(plain["features"]) if named else list(range(plain["features"]))
+        self._begin(len(names), ClassOrder(plain["classes"]), growing=plain["growing"])
+        self._features = FeatureIndex(names)
+        self._state = dict(plain["state"])
+        if plain["n_iter"] is not None:
+            self.n_iter_ = plain["n_iter"]
+
+    def _set_order(self, order: ClassOrder) -> None:
+        self._order = order
+        self._plain_classes = order.values.tolist()
+        self.classes_ = order.values
+
+    def _with_features(self, state: State, n_features: int) -> State:
+        """State with room for more features, whose weights start at zero; capacity doubles so that growing is cheap."""
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)  # see __getattr__
+        grown = dict(state)
+        for name in self.feature_arrays:
+            if name not in state:
+                continue
+            old = state[name]
+            if old.shape[0] < n_features:
+                new = np.zeros((max(8, 2 * n_features), *old.shape[1:]), dtype=old.dtype)
+                new[: old.shape[0]] = old
+                grown[name] = new
+        return grown
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        # Non-finite values are found by the kernels: they show as a non-finite score, without another pass over X.
+        checked = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            ensure_all_finite=False,
+        )
+        return kernel_rows(checked)
+
+    def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
+        labels = encode(y, classes, n_rows=length(rows))
+        require_support(labels, type(self).__name__, self.label_kinds)
+        return labels
+
+    def _weights(self, sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
+        return check_weights(sample_weight, length(rows))
+
+    def _declared_order(self, classes: Any, y: Any, first: bool) -> ClassOrder:
+        declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
+        if first and not declared:
+            order = encode(y, None).order if getattr(getattr(y, "dtype", None), "ordered", False) else None
+            if order is None:
+                raise ValueError(
+                    f"the first call of {type(self).__name__} on a stream needs all classes, lowest first: "
+                    f"partial_fit(X, y, classes=[...]) or {type(self).__name__}(classes=[...])."
+                )
+            return order
+        known = declared[0] if first else self._order
+        for other in declared:
+            if other != known:
+                raise ValueError(
+                    f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}."
+                )
+        return known
+
+    def _learn(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: NDArray[np.float64],
+        order: NDArray[np.int64],
+        predictions: NDArray[np.int32],
+    ) -> None:
+        """One pass; if a row turns out bad, put the state back as it was and say which row and why."""
+        before = {name: array.copy() for name, array in self._state.items()} if len(labels) > 1 else {}
+        mask = NO_MASK if labels.mask is None else labels.mask
+        bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
+        if bad >= 0:
+            self._state.update(before)
+            self._refuse_row(rows, bad)
+
+    def _refuse_row(self, rows: Rows, i: int) -> None:
+        columns, values = row_entries(rows, i)
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size == 0:
+            raise ValueError(
+                f"row {i}: the score is not finite although its features are: they are too large for this model "
+                f"(largest {np.abs(values).max():.3g}). Scale the features."
+            )
+        column = int(columns[bad[0]])
+        names = self._features.names() if "_features" in self.__dict__ else []
+        name = f" ({names[column]!r})" if column < len(names) and names[column] != column else ""
+        what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
+        raise ValueError(
+            f"Input X contains {what}: row {i}, column {column}{name}. {type(self).__name__} needs finite numbers: "
+            f"impute or drop them first."
+        )
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever goes wrong inside, the estimator's attributes are what they were."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+
+__all__ = [
+    "GIVEN_ORDER",
+    "NO_MASK",
+    "NO_PREDICTIONS",
+    "ROUNDS",
+    "UNIT_WEIGHTS",
+    "UPDATES",
+    "VIOLATIONS",
+    "OnlineEstimator",
+    "State",
+    "counts_of_nothing",
+]

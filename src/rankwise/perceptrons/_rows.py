@@ -1,0 +1,129 @@
+"""Rows of features on their way into a kernel: arrays, CSR matrices, and dicts of named features."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Rows = Any  # a C-contiguous 2-D array, or the tuple (data, indices, indptr) of a CSR matrix
+
+_ONE_ROW = np.zeros(2, dtype=np.int32)
+
+
+class _Alias:
+    """The memory of an array under an interface that calls it writable."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.keep = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def for_kernel(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory, marked writable, so that a read-only array does not make numba compile a second version.
+
+    Kernels never write to their inputs.
+    """
+    return array if array.flags.writeable else np.asarray(_Alias(array))
+
+
+def kernel_rows(X: Any) -> Rows:
+    """Checked 2-D array or CSR matrix -> what the row operations read."""
+    if not sparse.issparse(X):
+        return for_kernel(np.ascontiguousarray(X))
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    filled = np.flatnonzero(np.diff(X.indptr))
+    ends = X.indices[X.indptr[filled + 1] - 1], X.indices[X.indptr[filled]]
+    if filled.size and not (ends[0].max() < X.shape[1] and ends[1].min() >= 0):
+        raise ValueError(f"the CSR matrix X has a column index outside 0..{X.shape[1] - 1}.")
+    return for_kernel(X.data), for_kernel(X.indices), for_kernel(X.indptr)
+
+
+def length(rows: Rows) -> int:
+    """Number of rows."""
+    return int(rows[2].size - 1 if isinstance(rows, tuple) else rows.shape[0])
+
+
+def row_entries(rows: Rows, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Columns and values of the stored entries of row i."""
+    if isinstance(rows, tuple):
+        data, indices, indptr = rows
+        return indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
+    return np.arange(rows.shape[1]), rows[i]
+
+
+class FeatureIndex:
+    """Column of every feature name; turns dicts into one-row CSR tuples and learns new names on the way.
+
+    Streams nearly always repeat the same keys in the same order, so the columns of the last dict are kept.
+    """
+
+    def __init__(self, names: Iterable[Hashable]) -> None:
+        self.column: dict[Hashable, int] = {name: j for j, name in enumerate(names)}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._keys: tuple[Hashable, ...] | None = None
+        self._all_known = False
+        self._take: NDArray[np.intp] | None = None
+        self._indices = np.empty(0, dtype=np.int32)
+        self._indptr = _ONE_ROW
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"column": self.column}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.column = state["column"]
+        self._forget()
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def names(self) -> list[Hashable]:
+        """Names in column order."""
+        return list(self.column)
+
+    def forget_after(self, n: int) -> None:
+        """Keep the first n names only."""
+        self.column = dict(list(self.column.items())[:n])
+        self._forget()
+
+    def row(self, x: Mapping[Hashable, Any], *, learn_names: bool) -> Rows:
+        """One row; names that are not known get the next column if ``learn_names``, and are passed over otherwise."""
+        keys = tuple(x)
+        if keys != self._keys or (learn_names and not self._all_known):
+            self._study(keys, learn_names)
+        try:
+            values = np.fromiter(x.values(), np.float64, len(keys))
+        except (TypeError, ValueError):
+            raise ValueError(_bad_value(x)) from None
+        if self._take is not None:
+            values = values[self._take]
+        return values, self._indices, self._indptr
+
+    def _study(self, keys: tuple[Hashable, ...], learn_names: bool) -> None:
+        if learn_names:
+            for key in keys:
+                self.column.setdefault(key, len(self.column))
+        columns = np.array([self.column.get(key, -1) for key in keys], dtype=np.int32)
+        known = np.flatnonzero(columns >= 0)
+        take = known[np.argsort(columns[known], kind="stable")]
+        in_order = take.size == len(keys) and bool(np.all(take == np.arange(take.size)))
+        self._keys, self._all_known = keys, known.size == len(keys)
+        self._take = None if in_order else take
+        self._indices = columns[take]
+        self._indptr = np.array([0, take.size], dtype=np.int32)
+
+
+def _bad_value(x: Mapping[Hashable, Any]) -> str:
+    for name, value in x.items():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"feature {name!r} must be a number. Got {value!r} instead."
+    return f"features must be numbers. Got {dict(x)!r} instead."

@@ -1,0 +1,186 @@
+"""What the linear threshold perceptrons share: weights w, ordered thresholds t, their lazy averages, and predictions.
+
+Averages are lazy: with ``lag`` the sum of (round number x change) over the updates, ``w - lag / rounds`` is the mean of
+w over all rounds, so a round without an update costs nothing. Whether predictions use it is decided when predicting.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.rows import dot_lagged, n_rows
+from rankwise.models import interval_scores, ranks
+from rankwise.models.thresholds import rank_lagged
+from rankwise.perceptrons._online import OnlineEstimator, State, counts_of_nothing
+from rankwise.perceptrons._rows import Rows, length
+
+Floats = NDArray[np.float64]
+
+
+@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+def move(values, lag, k, amount, rounds):  # type: ignore[no-untyped-def]
+    """values[k] += amount, with its lazy average."""
+    values[k] += amount
+    lag[k] += amount * rounds
+
+
+@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+def restore_order(t, lag, rounds):  # type: ignore[no-untyped-def]
+    """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it."""
+    for k in range(1, t.size):
+        j = k
+        while j > 0 and t[j] < t[j - 1]:
+            gap = t[j - 1] - t[j]
+            move(t, lag, j - 1, -gap, rounds)
+            move(t, lag, j, gap, rounds)
+            j -= 1
+
+
+@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+def move_violated(f, lo, hi, c, t, sums, lag, rounds):  # type: ignore[no-untyped-def]
+    """PRIL's step on the thresholds: move the violated ones by c; return c * (sum of tau) and how many there were.
+
+    ``t`` is what the score is compared with, ``sums`` what moves; for an additive algorithm they are the same array.
+    The thresholds are in order, so the violated ones are those next to the label: the walk is as long as the loss.
+    Codes start at 0: z = +1 for thresholds below lo, -1 from hi on.
+    """
+    a = 0.0
+    violated = 0
+    k = lo - 1
+    while k >= 0 and f <= t[k]:
+        move(sums, lag, k, -c, rounds)
+        a += c
+        violated += 1
+        k -= 1
+    k = hi
+    while k < t.size and f >= t[k]:
+        move(sums, lag, k, c, rounds)
+        a -= c
+        violated += 1
+        k += 1
+    restore_order(sums, lag, rounds)
+    return a, violated
+
+
+def _make_scores():  # type: ignore[no-untyped-def]
+    sources = SOURCES
+
+    @kernel
+    def scores(X, w, lag, rate, out):  # type: ignore[no-untyped-def]
+        """out[i] = <w - rate * lag, x_i>; returns the first row with a non-finite score, or -1."""
+        _ = sources
+        for i in range(n_rows(X)):
+            out[i] = dot_lagged(X, i, w, lag, rate)
+            if not np.isfinite(out[i]):
+                return i
+        return -1
+
+    return scores
+
+
+def _make_predict():  # type: ignore[no-untyped-def]
+    sources = SOURCES
+
+    @kernel
+    def predict(X, w, w_lag, t, t_lag, rate, out):  # type: ignore[no-untyped-def]
+        """out[i] = code of row i; returns the first row with a non-finite score, or -1."""
+        _ = sources
+        for i in range(n_rows(X)):
+            score = dot_lagged(X, i, w, w_lag, rate)
+            if not np.isfinite(score):
+                return i
+            out[i] = rank_lagged(score, t, t_lag, rate)
+        return -1
+
+    return predict
+
+
+scores_of_rows = _make_scores()
+codes_of_rows = _make_predict()
+
+
+def with_repeated_neighbour(values: Floats, place: int) -> Floats:
+    """Thresholds for a class more at ``place``: it repeats the one beside it, so the new class's interval is empty."""
+    beside = values[min(place, values.size - 1)] if values.size else 0.0
+    return np.insert(values, min(place, values.size), beside)
+
+
+class ThresholdEstimator(OnlineEstimator):
+    """Base of the estimators with one score and ordered thresholds."""
+
+    def project(self, X: Any) -> Floats:
+        """Score of every row on the axis of ``thresholds_``, shape (n,)."""
+        check_is_fitted(self)
+        return self._project(self._rows(X, reset=False))
+
+    def _project(self, rows: Rows) -> Floats:
+        raise NotImplementedError
+
+    @property
+    def thresholds_(self) -> Floats:
+        """Thresholds between neighbouring classes, ascending, shape (K-1,)."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Floats:
+        """Signed distance of each row's score to each class's interval, (n, K); (n,) for two classes.
+
+        Positive inside the interval; the largest entry is the prediction. :meth:`project` gives the score itself.
+        """
+        return interval_scores(self.project(X), self.thresholds_)
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return ranks(self._project(rows), self.thresholds_)
+
+
+class LinearThresholdEstimator(ThresholdEstimator):
+    """Threshold estimator whose score is linear, with additive updates."""
+
+    feature_arrays = ("w", "w_lag")
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        return {
+            "w": np.zeros(n_features),
+            "w_lag": np.zeros(n_features),
+            "t": np.zeros(n_classes - 1),
+            "t_lag": np.zeros(n_classes - 1),
+            "counts": counts_of_nothing(),
+        }
+
+    def _insert_class(self, state: State, place: int) -> State:
+        return {**state, **{name: with_repeated_neighbour(state[name], place) for name in ("t", "t_lag")}}
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights, shape (d,); averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        w, lag = (self._state[name][: self.n_features_in_] for name in ("w", "w_lag"))
+        return np.asarray(w - lag * self._averaging_rate)
+
+    @property
+    def thresholds_(self) -> Floats:
+        """Thresholds between neighbouring classes, ascending, shape (K-1,); averaged if ``average``."""
+        check_is_fitted(self)
+        averaged = self._state["t"] - self._state["t_lag"] * self._averaging_rate
+        return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        out = np.empty(length(rows), dtype=np.int32)
+        state = self._state
+        bad = codes_of_rows(rows, state["w"], state["w_lag"], state["t"], state["t_lag"], self._averaging_rate, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out
+
+    def _project(self, rows: Rows) -> Floats:
+        out = np.empty(length(rows))
+        state = self._state
+        bad = scores_of_rows(rows, state["w"], state["w_lag"], self._averaging_rate, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out

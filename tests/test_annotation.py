@@ -1,0 +1,153 @@
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import annotated
+
+from rankwise.annotation import Summary, partial_labels, summary, type1_intervals, type2_intervals
+from rankwise.labels import encode
+
+KINDS = {1: type1_intervals, 2: type2_intervals}
+
+
+def slow_choices(code, n_classes, kind):
+    """All intervals that the paper allows for a label, as pairs of codes."""
+    if n_classes == 1:
+        return [(0, 0)]
+    if code == 0:
+        return [(0, 1)]
+    if code == n_classes - 1:
+        return [(n_classes - 2, n_classes - 1)]
+    return [(code - 1, code), (code, code + 1)] if kind == 1 else [(code - 1, code + 1)]
+
+
+def codes_of(intervals, classes):
+    return [(classes.index(low), classes.index(high)) for low, high in intervals.tolist()]
+
+
+@given(annotated(kinds=("exact",), min_classes=1), st.sampled_from([1, 2]), st.integers(0, 99))
+def test_intervals_are_the_papers(rows, kind, seed):
+    options = {"random_state": seed} if kind == 1 else {}
+    intervals = KINDS[kind](rows.y, rows.classes, **options)
+    assert intervals.shape == (len(rows.y), 2)
+    for (code,), ends in zip(rows.codes, codes_of(intervals, rows.classes), strict=True):
+        assert ends in slow_choices(code, len(rows.classes), kind)
+
+
+def test_type1_takes_both_sides_about_equally_often():
+    n = 4000
+    lower = type1_intervals(np.full(n, 2), classes=[1, 2, 3], random_state=0)[:, 0]
+    # A fair coin's count of n lies within 5 standard deviations, sqrt(n) / 2 each, but for one case in a million.
+    assert abs(np.sum(lower == 1) - n / 2) < 5 * np.sqrt(n) / 2
+
+
+def test_type1_repeats_with_its_random_state():
+    y = np.arange(50) % 5
+    first, again = (type1_intervals(y, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != type1_intervals(y, random_state=4)).any()
+
+
+@given(annotated(kinds=("exact",)), st.floats(0, 1), st.sampled_from([1, 2]), st.integers(0, 99))
+def test_exactly_the_fraction_is_partial(rows, fraction, kind, seed):
+    result = partial_labels(rows.y, fraction, kind, rows.classes, random_state=seed)
+    ends = codes_of(result, rows.classes)
+    assert sum(low < high for low, high in ends) == round(fraction * len(rows.y))
+    for (code,), pair in zip(rows.codes, ends, strict=True):
+        assert pair in [(code, code), *slow_choices(code, len(rows.classes), kind)]
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+def test_a_larger_fraction_only_adds_intervals(kind):
+    y = np.arange(40) % 4
+    few, many = (partial_labels(y, share, kind, random_state=0) for share in (0.3, 0.7))
+    partial = few[:, 0] < few[:, 1]
+    assert partial.any()
+    np.testing.assert_array_equal(few[partial], many[partial])
+
+
+def test_the_choice_of_rows_is_uniform():
+    y = np.tile([1, 2], 5)
+    counts = sum(np.diff(partial_labels(y, 0.3, 2, random_state=seed)).ravel() for seed in range(1000))
+    # Each row is chosen with probability 0.3: 1000 draws, standard deviation sqrt(1000 * 0.3 * 0.7).
+    assert np.all(np.abs(counts - 300) < 5 * np.sqrt(210))
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "expected"),
+    [
+        (np.array([10, 20, 50], dtype=np.int16), None, np.array([[10, 20], [10, 50], [20, 50]], dtype=np.int16)),
+        (np.array([0.5, 2.0, 7.0] * 2), None, np.array([[0.5, 2.0], [0.5, 7.0], [2.0, 7.0]] * 2)),
+        (["no", "so-so", "yes"], ["no", "so-so", "yes"], np.array([["no", "so-so"], ["no", "yes"], ["so-so", "yes"]])),
+        ([3, 1], [3, 2, 1], np.array([[3, 2], [2, 1]])),
+        (
+            pd.Categorical(["bad", "good"], categories=["bad", "fair", "good"], ordered=True),
+            None,
+            np.array([["bad", "fair"], ["fair", "good"]]),
+        ),
+    ],
+    ids=["gaps", "floats", "strings", "descending", "categorical"],
+)
+def test_forms_of_labels(y, classes, expected):
+    result = type2_intervals(y, classes)
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+    order = classes if classes is not None else encode(y).classes
+    assert encode(result, order).upper.tolist() == [order_index(order, high) for high in expected[:, 1].tolist()]
+
+
+def order_index(order, label):
+    return list(order).index(label)
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, np.nan])
+def test_bad_fraction(fraction):
+    with pytest.raises(ValueError, match=rf"fraction must lie in \[0, 1\]\. Got {fraction}"):
+        partial_labels([1, 2], fraction)
+
+
+def test_bad_kind():
+    with pytest.raises(ValueError, match=r"kind must be 1 or 2\. Got 3"):
+        partial_labels([1, 2], 0.5, kind=3)
+
+
+@pytest.mark.parametrize("bad", [None, (1, 2)])
+@pytest.mark.parametrize("make", [type1_intervals, type2_intervals, lambda y: partial_labels(y, 0.5)])
+def test_partial_labels_cannot_become_intervals(make, bad):
+    with pytest.raises(ValueError, match=r"row 1: intervals are made from exact labels"):
+        make([1, bad, 3])
+
+
+@given(annotated())
+def test_summary_counts_kinds_and_widths(rows):
+    n_classes = len(rows.classes)
+    kinds = {"n_exact": 0, "n_interval": 0, "n_candidates": 0, "n_missing": 0}
+    widths = [0] * n_classes
+    for admitted in rows.codes:
+        width = admitted[-1] - admitted[0]
+        widths[width] += 1
+        if width == 0:
+            kinds["n_exact"] += 1
+        elif len(admitted) <= width:
+            kinds["n_candidates"] += 1
+        elif len(admitted) == n_classes:
+            kinds["n_missing"] += 1
+        else:
+            kinds["n_interval"] += 1
+    expected = Summary(**kinds, widths=tuple(widths))
+    assert summary(rows.y, rows.classes) == expected
+    assert summary(rows.encoded()) == expected
+    assert expected.n_rows == len(rows.y) == sum(kinds.values())
+    assert expected.mean_width == pytest.approx(np.mean([a[-1] - a[0] for a in rows.codes]))
+
+
+def test_summary_of_the_ends():
+    assert summary([5, 5]) == Summary(n_exact=2, n_interval=0, n_candidates=0, n_missing=0, widths=(2,))
+    empty = summary([], classes=[1, 2])
+    assert empty.n_rows == 0
+    assert np.isnan(empty.mean_width)
+    with pytest.raises(FrozenInstanceError):
+        empty.n_exact = 3
