@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils.extmath import row_norms
+from scipy.sparse.linalg import norm as sparse_norm
 
 from rankwise.labels import Labels
 
@@ -244,8 +244,8 @@ def data_radius(X: Any) -> float:
     >>> data_radius(np.array([[3.0, 4.0], [1.0, 0.0]]))
     5.0
     """
-    X = X if issparse(X) else np.asarray(X, dtype=np.float64)
-    return float(row_norms(X).max(initial=0.0))
+    norms = sparse_norm(X, axis=1) if issparse(X) else np.linalg.norm(np.asarray(X), axis=1)
+    return float(np.asarray(norms).max(initial=0.0))
 
 
 def smallest_width(labels: Labels) -> int:

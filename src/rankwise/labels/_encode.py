@@ -56,7 +56,7 @@ class Labels:
     @property
     def is_missing(self) -> NDArray[np.bool_]:
         """Rows whose label says nothing."""
-        full = (self.lower == 0) & (self.upper == len(self.order) - 1)
+        full = (self.lower == 0) & (self.upper == len(self.order) - 1) & (len(self.order) > 1)
         return np.asarray(full if self.mask is None else full & self.mask.all(axis=1))
 
     def admissible(self) -> NDArray[np.bool_]:
@@ -82,11 +82,14 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
     ----------
     y : array-like
         - 1-D: exact labels; NaN, None: missing;
-        - (n, 2) array, two-column frame or list of tuples: intervals ``[lower, upper]``, both ends included; NaN, None
-          and the infinities: open on that side;
+        - (n, 2) array, two-column frame, list of tuples or list of two-element lists: intervals ``[lower, upper]``, both
+          ends included; NaN, None and the infinities: open on that side;
         - pandas ``IntervalArray`` (as an index or column too): the classes inside each interval; NaN: missing;
-        - list of lists or of sets: candidate sets; boolean (n, K) array: candidate mask, columns in class order;
-        - list mixing all of these, row by row.
+        - list of sets, or of lists that are not all pairs: candidate sets; boolean (n, K) array: candidate mask, columns
+          in class order;
+        - list mixing all of these, row by row: a tuple is an interval, a list or set holds candidates.
+
+        Nested lists of pairs are an (n, 2) table here as they are in NumPy. Sets are always candidate sets.
     classes : sequence or ClassOrder, optional
         The classes, lowest first. Without it an ordered ``Categorical`` (or polars ``Enum``) gives the order, numbers
         sort, and strings sort with an :class:`OrderWarning`.
@@ -154,7 +157,8 @@ def _from_codes(codes: Codes, order: ClassOrder) -> Labels:
     return Labels(order, np.where(missing, 0, codes), np.where(missing, np.int32(len(order) - 1), codes))
 
 
-def _encode_intervals(raw: Intervals, order: ClassOrder) -> Labels:
+def _encode_intervals(raw: Intervals, order: ClassOrder, row: int | None = None) -> Labels:
+    """Encode intervals; ``row`` is the number to report when there is only one of them, from a longer list."""
     ends = raw.ends
     n = ends.shape[0]
     if order.is_numeric and ends.dtype.kind in "iufb":
@@ -167,20 +171,30 @@ def _encode_intervals(raw: Intervals, order: ClassOrder) -> Labels:
         if good:
             return Labels(order, lower, upper)
         # There is a bad row: fall through to the plain code, which says what is wrong with it.
-    low, high = order.codes(ends[:, 0]), order.codes(ends[:, 1])
+    low, high = _open_below(ends[:, 0], order), _open_above(ends[:, 1], order)
     for end, name in ((0, "lower end"), (1, "upper end")):
-        _refuse_unknown((low, high)[end], lambda row, end=end: ends[row, end], order, name)
+        _refuse_unknown((low, high)[end], lambda at, end=end: ends[at, end], order, name, row)
     lower = np.where(low == _lookup.MISSING, np.int32(0), low)
     upper = np.where(high == _lookup.MISSING, np.int32(len(order) - 1), high)
     crossed = lower > upper
     if crossed.any():
-        row = int(np.argmax(crossed))
-        found = f"[{_plain(ends[row, 0])!r}, {_plain(ends[row, 1])!r}]"
+        at = int(np.argmax(crossed))
+        found = f"[{_plain(ends[at, 0])!r}, {_plain(ends[at, 1])!r}]"
         raise ValueError(
-            f"row {row}: the lower end of an interval must not be above its upper end. Got {found} "
+            f"row {at if row is None else row}: the lower end of an interval must not be above its upper end. Got {found} "
             f"with the classes {show(order.values)}."
         )
     return Labels(order, lower, upper)
+
+
+def _open_below(ends: NDArray[Any], order: ClassOrder) -> Codes:
+    """Codes of lower ends, where minus infinity says as little as NaN."""
+    return order.codes(np.where(np.isneginf(ends), np.nan, ends) if ends.dtype.kind == "f" else ends)
+
+
+def _open_above(ends: NDArray[Any], order: ClassOrder) -> Codes:
+    """Codes of upper ends, where infinity says as little as NaN."""
+    return order.codes(np.where(np.isposinf(ends), np.nan, ends) if ends.dtype.kind == "f" else ends)
 
 
 def _encode_ranges(raw: Ranges, order: ClassOrder) -> Labels:
@@ -216,15 +230,17 @@ def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
     mask = np.zeros((len(raw), len(order)), dtype=bool)
     for row, said in enumerate(raw.rows):
         if isinstance(said, tuple):
-            one = _encode_intervals(Intervals.from_rows([said], first_row=row), order)
+            one = _encode_intervals(Intervals.from_rows([said], first_row=row), order, row)
             mask[row, one.lower[0] : one.upper[0] + 1] = True
             continue
         codes = order.codes(said)
         _refuse_unknown(codes, lambda at, said=said: said[at], order, "label", row)
         if said.size == 1 and codes[0] == _lookup.MISSING:
             mask[row] = True
+        elif (codes == _lookup.MISSING).any():
+            raise ValueError(f"row {row}: a candidate set must not hold missing values. Got {said.tolist()} instead.")
         else:
-            mask[row, codes[codes >= 0]] = True
+            mask[row, codes] = True
     return _from_mask(mask, order)
 
 

@@ -55,11 +55,11 @@ def _make_interval_codes():  # type: ignore[no-untyped-def]
         for i in range(ends.shape[0]):
             low, high = 0, last
             value = ends[i, 0]
-            if np.isfinite(value):
+            if not (np.isnan(value) or value == -np.inf):
                 guess = _guess(value, first, per_class, last)
                 low = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
             value = ends[i, 1]
-            if np.isfinite(value):
+            if not (np.isnan(value) or value == np.inf):
                 guess = _guess(value, first, per_class, last)
                 high = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
             lower[i] = low

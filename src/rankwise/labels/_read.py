@@ -156,10 +156,10 @@ def read(y: Any) -> Raw:
         return _read_array(np.where(np.ma.getmaskarray(y), None, y.data.astype(object)))
     if isinstance(y, np.ndarray):
         return _read_array(y)
-    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
-        raise ValueError(f"y should be a 1d array: a list or array of labels. Got {y!r} instead.")
     if hasattr(y, "__array__"):
         return _read_array(np.asarray(y))
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
+        raise ValueError(f"y should be a 1d array: a list or array of labels. Got {y!r} instead.")
     return _read_list(list(y))
 
 
@@ -192,7 +192,7 @@ def _read_list(items: list[Any]) -> Raw:
     nested = [isinstance(v, (tuple, list, set, frozenset, np.ndarray)) for v in items]
     if not any(nested):
         return Exact(None, _numbers_if_possible(as_object_array(items)))
-    if all(isinstance(v, tuple) for v in items):
+    if all(isinstance(v, tuple) for v in items) or all(_is_pair(v) for v in items):
         return Intervals.from_rows(items)
     rows: list[Any] = []
     for row, (said, is_nested) in enumerate(zip(items, nested, strict=True)):
@@ -205,6 +205,11 @@ def _read_list(items: list[Any]) -> Raw:
         else:
             rows.append(_numbers_if_possible(as_object_array([said])))
     return Candidates(None, rows)
+
+
+def _is_pair(said: Any) -> bool:
+    """Return whether a row could be one of an (n, 2) table written as nested lists, as NumPy would read it."""
+    return isinstance(said, (tuple, list, np.ndarray)) and len(said) == 2 and not any(map(np.ndim, said))
 
 
 def _numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:

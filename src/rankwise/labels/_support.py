@@ -40,7 +40,7 @@ def require_support(labels: Labels, estimator: str, kinds: Iterable[str]) -> Non
                 estimator,
                 "candidates",
                 f"row {row}: the candidate set {found} has gaps",
-                "An interval is a tuple (lower, upper) or a row of an (n, 2) array, not a list. ",
+                "(An interval is a tuple (lower, upper), or a row of an (n, 2) table.) ",
             )
     if "interval" not in kinds:
         width = labels.upper - labels.lower

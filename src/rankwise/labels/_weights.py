@@ -18,12 +18,11 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """
     if sample_weight is None:
         return UNIT_WEIGHTS
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n, sample_weight, dtype=np.float64)
     try:
-        weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must be numbers: {error}.") from None
+    weight = np.full(n, weight) if weight.ndim == 0 else np.ascontiguousarray(weight)
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}.")
     if weight.size != n:

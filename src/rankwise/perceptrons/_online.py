@@ -35,7 +35,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
-from rankwise.perceptrons._rows import FeatureIndex, Rows, kernel_rows, length, row_entries
+from rankwise.perceptrons._rows import FeatureIndex, Rows, kernel_rows, largest_entry, length, row_entries
 
 State = dict[str, NDArray[Any]]
 
@@ -240,6 +240,7 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
 
     def _study_label(self, y: Any, row: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Codes of a label that is not simply one of the known classes."""
+        y = set(y) if isinstance(y, list) else y
         order, places = self._order, []
         if self._growing and not is_missing(y):
             for value in encode([y], None).order.values.tolist():
@@ -408,9 +409,10 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
         columns, values = row_entries(rows, i)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size == 0:
+            row, column, largest = largest_entry(rows)
             raise ValueError(
-                f"row {i}: the score is not finite although its features are: they are too large for this model "
-                f"(largest {np.abs(values).max():.3g}). Scale the features."
+                f"row {i}: the score is not finite although its features are: the features are too large for this "
+                f"model, up to {largest:.3g} in row {row}, column {column}. Scale them."
             )
         column = int(columns[bad[0]])
         names = self._features.names() if "_features" in self.__dict__ else []

@@ -57,6 +57,15 @@ def row_entries(rows: Rows, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.arange(rows.shape[1]), rows[i]
 
 
+def largest_entry(rows: Rows) -> tuple[int, int, float]:
+    """Row, column and value of the finite entry with the largest absolute value."""
+    data = rows[0] if isinstance(rows, tuple) else rows.ravel()
+    place = int(np.argmax(np.where(np.isfinite(data), np.abs(data), -1.0)))
+    if isinstance(rows, tuple):
+        return int(np.searchsorted(rows[2], place, side="right")) - 1, int(rows[1][place]), float(data[place])
+    return place // rows.shape[1], place % rows.shape[1], float(data[place])
+
+
 class FeatureIndex:
     """Column of every feature name; turns dicts into one-row CSR tuples and learns new names on the way.
 

@@ -328,17 +328,18 @@ class KernelPRIL(ThresholdEstimator):
             return found
         assert products is not None
         gamma = state["gamma"][0]
-        if self.kernel == "rbf":
-            products *= 2.0 * gamma
-            products -= gamma * left_squares[:, None]
-            products -= gamma * right_squares
-            return np.exp(np.minimum(products, 0.0, out=products), out=products)
-        if self.kernel in ("polynomial", "poly"):
-            base = products * gamma + self.coef0
-            power = base.copy()
-            for _ in range(self.degree - 1):
-                power *= base
-            return power
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the score, which is checked
+            if self.kernel == "rbf":
+                products *= 2.0 * gamma
+                products -= gamma * left_squares[:, None]
+                products -= gamma * right_squares
+                return np.exp(np.minimum(products, 0.0, out=products), out=products)
+            if self.kernel in ("polynomial", "poly"):
+                base = products * gamma + self.coef0
+                power = base.copy()
+                for _ in range(self.degree - 1):
+                    power *= base
+                return power
         return products
 
     # -- the model ------------------------------------------------------------------------------------------------

@@ -53,7 +53,8 @@ Floats = NDArray[np.float64]
 
 #: Places in ``state["scale"]``: the learning rate, and the exponent that counts as zero.
 ETA, SHIFT = 0, 1
-_ROOM = 300.0  # exponents this far above the shift are still far from overflow
+_ROOM = 300.0  # exponents this far from the shift are still far from overflow and underflow
+_SUNK = np.exp(-_ROOM)
 
 
 @register_jitable  # type: ignore[untyped-decorator, unused-ignore]
@@ -132,15 +133,19 @@ def _make_pass():  # type: ignore[no-untyped-def]
                 eta, top = scale[ETA], 0.0
                 if adaptive:
                     eta = _adapted_rate(counts[VIOLATIONS], t.size)
+                sunk = False
                 if eta == scale[ETA]:
                     for p in range(n_entries(X, i)):
                         j = column(X, i, p)
+                        old, w[j] = w[j], _weight(eta * S[j], scale[SHIFT], signed)
                         top = max(top, abs(eta * S[j]))
-                        w[j] = _weight(eta * S[j], scale[SHIFT], signed)
+                        sunk = sunk or abs(old) >= _SUNK > abs(w[j])
                     for k in range(t.size):
+                        old, t[k] = t[k], _weight(eta * T[k], scale[SHIFT], signed)
                         top = max(top, abs(eta * T[k]))
-                        t[k] = _weight(eta * T[k], scale[SHIFT], signed)
-                if eta != scale[ETA] or top > scale[SHIFT] + _ROOM:
+                        sunk = sunk or abs(old) >= _SUNK > abs(t[k])
+                # A new zero for the exponents when they have risen far above it, or may all have sunk far below.
+                if eta != scale[ETA] or top > scale[SHIFT] + _ROOM or (sunk and scale[SHIFT] > _ROOM):
                     scale[ETA] = eta
                     _refresh_all(S, T, w, t, scale, signed)
             rounds += 1.0

@@ -1,0 +1,121 @@
+"""What an experiment found, and how its files are written: complete or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: Told what is being done, how many steps of it are done, and how many there are.
+ProgressCallback = Callable[[str, int, int], None]
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a conclusion holds in one place, with the numbers that say so."""
+
+    where: str
+    holds: bool
+    numbers: str
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A sentence of the paper, judged on our results."""
+
+    claim: str
+    checks: tuple[Check, ...]
+
+    @property
+    def verdict(self) -> str:
+        """HOLDS, FAILS, or in how many of the checks it holds."""
+        held = sum(check.holds for check in self.checks)
+        if held == len(self.checks):
+            return "HOLDS"
+        return f"HOLDS IN {held} OF {len(self.checks)}" if held else "DOES NOT HOLD"
+
+    def __str__(self) -> str:
+        width = max(len(check.where) for check in self.checks)
+        lines = (f"  {'yes' if c.holds else 'NO '}  {c.where.ljust(width)}  {c.numbers}" for c in self.checks)
+        return "\n".join([f"{self.verdict}: {self.claim}", *lines])
+
+
+@dataclass(frozen=True)
+class Report:
+    """Outcome of an experiment.
+
+    Attributes
+    ----------
+    title : str
+        What was done.
+    ran : tuple of str
+        Data sets that were used.
+    skipped : mapping of str to str
+        Data sets that were not, with the reason.
+    conclusions : tuple of Conclusion
+        The paper's conclusions, judged on the results.
+    notes : tuple of str
+        What else the results say.
+    files : tuple of Path
+        Files written.
+    """
+
+    title: str
+    ran: tuple[str, ...]
+    skipped: Mapping[str, str]
+    conclusions: tuple[Conclusion, ...]
+    notes: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        skipped = "\n".join(f"skipped {name}: {reason}" for name, reason in self.skipped.items())
+        parts = [self.title, skipped, *map(str, self.conclusions), "\n".join(self.notes)]
+        return "\n\n".join(part for part in parts if part)
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
+    """Write a CSV file; numbers have six significant digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+    return write_text(path, text.getvalue())
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file."""
+    with _complete_or_nothing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
+    """Write a matplotlib figure, in the format of the file's suffix."""
+    with _complete_or_nothing(path) as temporary:
+        figure.savefig(temporary, dpi=dpi, format=path.suffix.lstrip(".") or "png")
+    return path
+
+
+@contextmanager
+def _complete_or_nothing(path: Path) -> Iterator[Path]:
+    """Temporary file beside ``path`` that takes its place if all goes well, and goes away otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)  # mkstemp makes files that only their owner may read
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,141 @@
+"""PRIL and its relatives as the formulas say them: all thresholds, all constraints, every round."""
+
+import numpy as np
+
+
+def sides(lo, hi, n_thresholds):
+    """z_i of an interval label in codes: +1 below it, -1 above it, 0 (no constraint) inside."""
+    k = np.arange(n_thresholds)
+    return np.where(k < lo, 1.0, np.where(k >= hi, -1.0, 0.0))
+
+
+def predict(f, t):
+    """Smallest i with f < t_i, the last class if there is none."""
+    above = np.flatnonzero(f < t)
+    return int(above[0]) if above.size else t.size
+
+
+class PlainPRIL:
+    """Algorithm 1, with weights (thresholds sorted after the update) and the average over all rounds."""
+
+    def __init__(self, n_features, n_classes):
+        self.w = np.zeros(n_features)
+        self.t = np.zeros(n_classes - 1)
+        self.sum_w = np.zeros(n_features)
+        self.sum_t = np.zeros(n_classes - 1)
+        self.rounds = 0
+        self.violations = []
+
+    def tau(self, f, lo, hi):
+        z = sides(lo, hi, self.t.size)
+        return np.where((z != 0) & (z * (f - self.t) <= 0), z, 0.0)
+
+    def learn(self, x, lo, hi, c=1.0):
+        if c == 0 or (lo == 0 and hi == self.t.size):
+            return
+        tau = self.tau(self.w @ x, lo, hi)
+        self.violations.append(int(np.abs(tau).sum()))
+        self.w = self.w + c * tau.sum() * x
+        self.t = np.sort(self.t - c * tau)
+        self.rounds += 1
+        self.sum_w += self.w
+        self.sum_t += self.t
+
+    def predict(self, x):
+        return predict(self.w @ x, self.t)
+
+    def predict_averaged(self, x):
+        if self.rounds == 0:
+            return self.predict(x)
+        return predict(self.sum_w @ x / self.rounds, self.sum_t / self.rounds)
+
+
+class PlainMultiplicativePRIL:
+    """Algorithm 3, put right: weights on the simplex, multiplied and normalised in every round. Fixed eta."""
+
+    def __init__(self, n_features, n_classes, eta, signed):
+        self.d, self.eta, self.signed = n_features, eta, signed
+        n = n_features + n_classes - 1
+        self.u = np.full((2, n) if signed else (1, n), 1.0 / (2 * n if signed else n))
+        self.closest = np.inf  # smallest distance of a score to a threshold, ties apart: rounding decides below 1e-12
+
+    @property
+    def v(self):
+        return self.u[0] - self.u[1] if self.signed else self.u[0]
+
+    def learn(self, x, lo, hi):
+        w, t = self.v[: self.d], self.v[self.d :]
+        z = sides(lo, hi, t.size)
+        tau = np.where((z != 0) & (z * (w @ x - t) <= 0), z, 0.0)
+        self.closest = min(self.closest, *(abs(gap) for gap in w @ x - t[z != 0] if gap != 0), np.inf)
+        gradient = np.concatenate([x * tau.sum(), -tau])
+        self.u[0] *= np.exp(self.eta * gradient)
+        if self.signed:
+            self.u[1] *= np.exp(-self.eta * gradient)
+        self.u /= self.u.sum()
+        return int(np.abs(tau).sum())
+
+    def predict(self, x):
+        return predict(self.v[: self.d] @ x, self.v[self.d :])
+
+
+class PlainKernelPRIL:
+    """Algorithm 2 with a budget: a list of support vectors, the least influential (then oldest) making room."""
+
+    def __init__(self, kernel, n_classes, budget=None):
+        self.kernel, self.budget = kernel, budget
+        self.t = np.zeros(n_classes - 1)
+        self.support = []  # [vector, coefficient]
+
+    def score(self, x):
+        return sum(a * self.kernel(v, x) for v, a in self.support)
+
+    def learn(self, x, lo, hi):
+        z = sides(lo, hi, self.t.size)
+        tau = np.where((z != 0) & (z * (self.score(x) - self.t) <= 0), z, 0.0)
+        self.t = self.t - tau
+        if tau.sum() != 0:
+            if self.budget is not None and len(self.support) == self.budget:
+                influence = [abs(a) * np.sqrt(self.kernel(v, v)) for v, a in self.support]
+                del self.support[int(np.argmin(influence))]
+            self.support.append((x, tau.sum()))
+
+    def predict(self, x):
+        return predict(self.score(x), self.t)
+
+
+class PlainMulticlass:
+    """Multi-class perceptron; labels are sets of admissible codes."""
+
+    def __init__(self, n_features, n_classes):
+        self.W = np.zeros((n_classes, n_features))
+
+    def learn(self, x, admissible, c=1.0):
+        scores = self.W @ x
+        best = int(np.argmax(scores))
+        if best not in admissible:
+            target = max(sorted(admissible), key=lambda k: scores[k])
+            self.W[target] += c * x
+            self.W[best] -= c * x
+
+    def predict(self, x):
+        return int(np.argmax(self.W @ x))
+
+
+class PlainWidrowHoff:
+    """Normalised least mean squares on codes 0..K-1, with an intercept."""
+
+    def __init__(self, n_features, n_classes, rate, normalized):
+        self.w, self.b, self.rate, self.normalized, self.top = np.zeros(n_features), 0.0, rate, normalized, n_classes - 1
+
+    def learn(self, x, lo, hi, c=1.0):
+        if lo == 0 and hi == self.top:
+            return  # the label says nothing
+        f = self.w @ x + self.b
+        error = np.clip(f, lo, hi) - f
+        step = min(1.0, c * self.rate) / (x @ x + 1.0) if self.normalized else c * self.rate
+        self.w = self.w + step * error * x
+        self.b += step * error
+
+    def predict(self, x):
+        return int(np.clip(np.floor(self.w @ x + self.b + 0.5), 0, self.top))
