@@ -93,11 +93,17 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     if metadata.get("sha256") != _digest(text, arrays):
         raise ModelFileError(f"{path} is damaged: its contents do not match their checksum. Restore it from a copy.")
-    estimator = _known_estimators().get(header["estimator"])
+    estimator = _known_estimators().get(str(header.get("estimator")))
     if estimator is None:
-        raise ModelFileError(f"{path} holds a {header['estimator']!r}, which this rankwise {__version__} does not know.")
-    model = estimator(**{k: _unpack(v, arrays) for k, v in header["parameters"].items()})
-    model.from_plain({k: _unpack(v, arrays) for k, v in header["model"].items()})
+        raise ModelFileError(
+            f"{path} holds a {header.get('estimator')!r}, which this rankwise {__version__} does not know."
+        )
+    try:
+        model = estimator(**{k: _unpack(v, arrays) for k, v in header["parameters"].items()})
+        model.from_plain({k: _unpack(v, arrays) for k, v in header["model"].items()})
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        # The checksum fits, so this was written so: by hand, or by a version with a bug.
+        raise ModelFileError(f"{path} does not describe a {estimator.__name__} that can exist: {error}.") from None
     return model
 
 
@@ -151,7 +157,10 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
 def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if not isinstance(value, dict):
         return value
-    ((kind, inner), *rest) = value.items()
+    kind = next(iter(value), None)
+    if kind is None:
+        raise ValueError("a value without a kind")
+    inner = value[kind]
     if kind == "array":
         return arrays[inner]
     if kind == "float":

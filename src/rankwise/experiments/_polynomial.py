@@ -50,5 +50,5 @@ def polynomial_features(X: Any, degree: int) -> NDArray[np.float64]:
 
 
 def _multinomial(factors: Sequence[int]) -> int:
-    """Number of orders in which the factors can be written."""
+    """Return the number of orders in which the factors can be written."""
     return factorial(len(factors)) // prod(factorial(count) for count in Counter(factors).values())

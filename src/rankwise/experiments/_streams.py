@@ -84,7 +84,7 @@ class Curves:
 def pril_streams(
     data_dir: str | os.PathLike[str] | None = None, rounds: int | None = None
 ) -> tuple[list[Stream], dict[str, str]]:
-    """The paper's three data sets in their kernels' feature spaces, and those that were not found, with the reason.
+    """Return the paper's three data sets in their kernels' feature spaces, and why others are missing.
 
     Parameters
     ----------
@@ -103,7 +103,10 @@ def pril_streams(
 
     streams = [Stream("synthetic", 0, n_synthetic, np.arange(1, 6), draw_synthetic)]
     skipped = {}
-    loaders = {"parkinsons": (datasets.load_parkinsons, 1), "abalone": (datasets.load_abalone, 3)}
+    loaders: dict[str, tuple[Callable[..., datasets.Dataset], int]] = {
+        "parkinsons": (datasets.load_parkinsons, 1),
+        "abalone": (datasets.load_abalone, 3),
+    }
     for place, (name, (load, degree)) in enumerate(loaders.items(), start=1):
         try:
             data = load(data_dir=data_dir)

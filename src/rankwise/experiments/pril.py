@@ -5,16 +5,17 @@ Data sets and kernels are the paper's: a synthetic set with ``(x.z + 1)^2``, Par
 random permutations. Every algorithm is the plain one: one pass, no averaging, prediction before learning.
 
 The paper does not say which learning rate its Widrow-Hoff used, nor whether it had an intercept. The comparison takes
-the default of :class:`rankwise.WidrowHoff` for all sets, the normalised rule with rate 0.1 and an intercept, and reports
-on some sequences what other choices would have given.
+the default of :class:`rankwise.WidrowHoff` for all sets, the normalised rule with rate 0.1 and an intercept, and
+reports on some sequences what other choices would have given.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,22 +23,13 @@ import numpy as np
 
 from rankwise.annotation import partial_labels
 from rankwise.evaluation import Progress, progressive
-from rankwise.experiments._report import (
-    Check,
-    Conclusion,
-    ProgressCallback,
-    Report,
-    no_progress,
-    write_figure,
-    write_table,
-    write_text,
-)
-from rankwise.experiments._streams import Codes, Curves, Floats, Learner, Stream, average_losses, pril_streams
+from rankwise.experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_table
+from rankwise.experiments._streams import Codes, Curves, Floats, Learner, average_losses, pril_streams
+from rankwise.experiments._study import Results, Study, final_rows
 from rankwise.perceptrons import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import ProgressiveDisplay
 
 Kind = Literal[1, 2]
-Results = dict[str, Curves]  # by data set
 
 KINDS: tuple[Kind, ...] = (1, 2)
 FRACTIONS = (0.0, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -83,7 +75,7 @@ def run_fraction(
     progress : callable, optional
         Told the data set, the sequences done and all sequences.
     """
-    study = _Study(
+    study = Study(
         "pril-fraction",
         "PRIL, Figure 2: the fraction of partial labels",
         learners={
@@ -120,7 +112,7 @@ def run_comparison(
     learners: dict[str, Learner] = {_pril_name(kind): partial(_pril_by_exact_labels, kind=kind) for kind in KINDS}
     for name, model in _baselines().items():
         learners[name] = partial(_on_exact_labels, make=model)
-    study = _Study(
+    study = Study(
         "pril-comparison",
         "PRIL, Figure 3: comparison with other algorithms",
         learners=learners,
@@ -138,7 +130,7 @@ def run_comparison(
         )
         for stream in streams
     }
-    rows = [(name, *row) for name, curves in variants.items() for row in _final_rows(curves)]
+    rows = [(name, *row) for name, curves in variants.items() for row in final_rows(curves)]
     table = output / f"{study.name}-variants.csv"
     files.append(write_table(table, ("data_set", "variant", "mae", "standard_error"), rows))
     return study.report(output, results, skipped, files, notes=_notes(results, variants, few))
@@ -213,67 +205,6 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.0f} %"
 
 
-# -- running and writing ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Study:
-    """One figure: its learners, what identifies each of them in tables, its picture and the paper's conclusions."""
-
-    name: str
-    title: str
-    learners: Mapping[str, Learner]
-    keys: Mapping[str, tuple[Any, ...]]
-    key_names: tuple[str, ...]
-    draw: Callable[[Results], Any]
-    judge: Callable[[Results], tuple[Conclusion, ...]]
-
-    def run(
-        self, output: Path, streams: Sequence[Stream], sequences: int, seed: int, progress: ProgressCallback
-    ) -> tuple[Results, list[Path]]:
-        results: Results = {}
-        files: list[Path] = []
-        for stream in streams:
-            results[stream.name] = average_losses(
-                stream, self.learners, sequences=sequences, seed=seed, progress=progress
-            )
-            files = self._write_tables(output, results)  # after every set: what is finished is kept
-        files.append(write_figure(output / f"{self.name}.png", self.draw(results)))
-        return results, files
-
-    def _write_tables(self, output: Path, results: Results) -> list[Path]:
-        numbers = ("mae", "standard_error")
-        curve_rows, final_rows = [], []
-        for name, curves in results.items():
-            for learner, key in self.keys.items():
-                mean, error = curves.mean[learner], curves.standard_error[learner]
-                points = zip(curves.rounds.tolist(), mean.tolist(), error.tolist(), strict=True)
-                curve_rows += [(name, *key, *point) for point in points]
-                final_rows.append((name, *key, *curve_rows[-1][-2:], curves.values.shape[0], int(curves.rounds[-1])))
-        return [
-            write_table(
-                output / f"{self.name}-curves.csv", ("data_set", *self.key_names, "round", *numbers), curve_rows
-            ),
-            write_table(
-                output / f"{self.name}-final.csv",
-                ("data_set", *self.key_names, *numbers, "sequences", "rounds"),
-                final_rows,
-            ),
-        ]
-
-    def report(
-        self, output: Path, results: Results, skipped: dict[str, str], files: list[Path], notes: tuple[str, ...] = ()
-    ) -> Report:
-        path = output / f"{self.name}.txt"
-        report = Report(self.title, tuple(results), skipped, self.judge(results), notes, (*files, path))
-        write_text(path, f"{report}\n")
-        return report
-
-
-def _final_rows(curves: Curves) -> list[tuple[str, float, float]]:
-    return [(name, float(curves.mean[name][-1]), float(curves.standard_error[name][-1])) for name in curves.names]
-
-
 # -- the paper's conclusions -------------------------------------------------------------------------------------------
 
 
@@ -339,7 +270,7 @@ def _beats(results: Results, rival: str, only: Sequence[str] = tuple(TITLES)) ->
 
 
 def _notes(results: Results, variants: Results, sequences: int) -> tuple[str, ...]:
-    """What the paper does not claim but a reader will ask: PRank on all sets, and other forms of Widrow-Hoff."""
+    """Say what the paper does not but a reader will ask: PRank on all sets, other forms of Widrow-Hoff, averaging."""
     lines = ["PRIL's MAE divided by PRank's:"]
     for data_set, curves in results.items():
         ratios = ", ".join(f"type {k}: {_ratio(curves, _pril_name(k), 'PRank'):.3f}" for k in KINDS)
@@ -369,13 +300,13 @@ def _ratio(curves: Curves, name: str, other: str) -> float:
 
 
 def _falling(values: Sequence[float]) -> bool:
-    return all(later < earlier for earlier, later in zip(values, values[1:], strict=False))
+    return all(later < earlier for earlier, later in pairwise(values))
 
 
 def _chain(values: Sequence[float]) -> str:
     """Numbers with the sign between neighbours that is true of them."""
     text = f"{values[0]:.3f}"
-    for earlier, later in zip(values, values[1:], strict=False):
+    for earlier, later in pairwise(values):
         text += f" {'>' if later < earlier else '<' if later > earlier else '='} {later:.3f}"
     return text
 

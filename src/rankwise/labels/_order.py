@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,10 @@ from numpy.typing import NDArray
 from rankwise.labels import _lookup
 
 _SHOWN = 12
+_SHOWN_CHARACTERS = 100
+
+#: Whole numbers below this are exact as float64, and larger ones round to at least this.
+_EXACT_IN_FLOAT = 2.0**53
 
 
 class OrderWarning(UserWarning):
@@ -20,35 +26,54 @@ class OrderWarning(UserWarning):
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a single label says nothing: None, NaN, NaT or pandas' NA."""
-    if value is None:
+    """Return whether a single label says nothing: None, NaN, NaT, pandas' NA or numpy's masked."""
+    if value is None or value is np.ma.masked:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be a truth value
-        return True
+    except (TypeError, ValueError):  # pandas' NA refuses to be a truth value, but so do arrays
+        return type(value).__name__ == "NAType"
 
 
 def as_object_array(values: Iterable[Any]) -> NDArray[Any]:
     """1-D object array that keeps every element as it is, tuples and lists included."""
     items = list(values)
-    out = np.empty(len(items), dtype=object)
-    out[:] = items
-    return out
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
-def tidy(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as numbers and strings as strings where an object array holds nothing else."""
+def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as numbers where that loses nothing: float64 takes None and NaN too, whole numbers must be complete.
+
+    Anything else, whole numbers with gaps or beyond 64 bits among them, stays an array of objects.
+    """
     if values.dtype.kind != "O" or values.size == 0:
         return values
     kinds = set(map(type, values.tolist()))
     if all(issubclass(k, (bool, np.bool_)) for k in kinds):
         return values.astype(bool)
-    if all(issubclass(k, (int, np.integer)) and not issubclass(k, (bool, np.bool_)) for k in kinds):
-        return values.astype(np.int64)
-    if all(issubclass(k, (int, float, np.integer, np.floating)) for k in kinds):
-        return values.astype(np.float64)
-    if all(issubclass(k, str) for k in kinds):
+    whole = {k for k in kinds if issubclass(k, (int, np.integer)) and k is not np.timedelta64}
+    floating = {k for k in kinds if issubclass(k, (float, np.floating))}
+    try:
+        if whole == kinds:
+            return values.astype(np.int64)
+        if not floating:
+            return values
+        if kinds - whole - floating - {type(None)}:
+            missing = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=values.size)
+            if not set(map(type, values[~missing].tolist())) <= whole | floating:
+                return values
+            values = np.where(missing, None, values)
+        floats = values.astype(np.float64)
+    except OverflowError:
+        return values
+    return values if whole and np.any(np.abs(floats) >= _EXACT_IN_FLOAT) else floats
+
+
+def tidy(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as numbers and strings as strings where an object array holds nothing else."""
+    values = numbers_if_possible(values)
+    # numpy strips null characters from the end of strings
+    if values.dtype.kind == "O" and values.size and all(isinstance(v, str) and not v.endswith("\0") for v in values.tolist()):
         return values.astype(np.str_)
     return values
 
@@ -70,16 +95,23 @@ class ClassOrder:
     def __init__(self, classes: Sequence[Any] | NDArray[Any]) -> None:
         values = classes if isinstance(classes, np.ndarray) else tidy(as_object_array(classes))
         if values.ndim != 1 or values.size == 0:
-            raise ValueError(f"classes must be a non-empty list of labels, lowest first. Got {classes!r} instead.")
+            raise ValueError(
+                f"classes must be a non-empty list of labels, lowest first. Got {one_line(classes)} instead."
+            )
         if any(is_missing(v) for v in values.tolist()):
             raise ValueError(f"classes must not hold missing values. Got {show(values)} instead.")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError(f"classes must be finite. Got {show(values)} instead.")
         self.values = values
-        self.index: dict[Hashable, int] = {v: code for code, v in enumerate(values.tolist())}
+        self.index: dict[Hashable, int] = _index(values)
         if len(self.index) != values.size:
-            repeated = next(v for v in values.tolist() if values.tolist().count(v) > 1)
-            raise ValueError(f"classes must be distinct. Got {repeated!r} more than once.")
+            repeated = Counter(values.tolist()).most_common(1)[0][0]
+            raise ValueError(f"classes must be distinct. Got {one_line(repeated)} more than once.")
+        self._code_of = {**self.index, None: _lookup.MISSING}
         self.is_numeric = values.dtype.kind in "iufb"
-        self.is_consecutive = self.is_numeric and bool(np.all(np.diff(values.astype(np.float64)) == 1.0))
+        as_floats = values.astype(np.float64) if self.is_numeric else np.empty(0)
+        self.is_consecutive = self.is_numeric and bool(np.all(np.diff(as_floats) == 1.0))
+        self.is_exact_in_float = bool(np.all(np.abs(as_floats) < _EXACT_IN_FLOAT))
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -101,16 +133,17 @@ class ClassOrder:
     def codes(self, values: NDArray[Any]) -> NDArray[np.int32]:
         """Code of every element of a 1-D array; MISSING (-1) for none, UNKNOWN (-2) for a value that is no class."""
         out = np.empty(values.size, dtype=np.int32)
-        if self.is_numeric and values.dtype.kind in "iufb":
-            numbers, table = comparable(values, self)
+        same_type = comparable(values, self)
+        if same_type is not None:
+            numbers, table = same_type
             _lookup.exact_codes(numbers, *table, out)
             return out
         items = values.tolist()
         try:
-            found = map(self.index.get, items, repeat(_lookup.UNKNOWN))
+            found = map(self._code_of.get, items, repeat(_lookup.UNKNOWN))
             out[:] = np.fromiter(found, dtype=np.int32, count=len(items))
         except TypeError:  # something unhashable is among them: look at each
-            out[:] = [self.index.get(v, _lookup.UNKNOWN) if isinstance(v, Hashable) else _lookup.UNKNOWN for v in items]
+            out[:] = [self._code_of.get(v, _lookup.UNKNOWN) if _is_hashable(v) else _lookup.UNKNOWN for v in items]
         for i in np.flatnonzero(out == _lookup.UNKNOWN):
             if is_missing(items[i]):
                 out[i] = _lookup.MISSING
@@ -129,43 +162,52 @@ class ClassOrder:
         return ClassOrder([*values[:place], value, *values[place:]]), place
 
 
-def comparable(values: NDArray[Any], order: ClassOrder) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[np.int32]]]:
-    """Values and class table in one type, int64 or float64, so that two compiled versions serve all numbers."""
+def comparable(
+    values: NDArray[Any], order: ClassOrder
+) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[np.int32]]] | None:
+    """Values and class table in one type, int64 or float64, so that two compiled versions serve all numbers.
+
+    None when they are not all numbers, or when neither type holds the classes and tells all values apart from them.
+    """
+    if not order.is_numeric or values.dtype.kind not in "iufb":
+        return None
     whole_classes = order.values.dtype.kind in "iub" or bool(np.all(order.values == np.floor(order.values)))
-    dtype: type = np.int64 if values.dtype.kind in "iub" and whole_classes else np.float64
-    return np.ascontiguousarray(values, dtype=dtype), order.numeric_table(dtype)
+    fits_int64 = order.is_exact_in_float or order.values.dtype.kind == "i"
+    if values.dtype.kind in "iub" and values.dtype != np.uint64 and whole_classes and fits_int64:
+        return np.ascontiguousarray(values, dtype=np.int64), order.numeric_table(np.int64)
+    if order.is_exact_in_float:
+        return np.ascontiguousarray(values, dtype=np.float64), order.numeric_table(np.float64)
+    return None
+
+
+def one_line(value: Any) -> str:
+    """Anything for an error message: on one line, and not too long."""
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
 def show(classes: NDArray[Any]) -> str:
     """The classes for an error message, shortened when there are many."""
-    values = classes.tolist()
-    if len(values) > _SHOWN:
-        return f"[{', '.join(map(repr, values[: _SHOWN - 2]))}, ..., {values[-1]!r}] ({len(values)} classes)"
-    return repr(values)
+    values = [one_line(value) for value in classes[: _SHOWN + 1].tolist()]
+    if classes.size > _SHOWN:
+        last = one_line(classes[-1:].tolist()[0])
+        return f"[{', '.join(values[: _SHOWN - 2])}, ..., {last}] ({classes.size} classes)"
+    return f"[{', '.join(values)}]"
 
 
 def infer_order(values: NDArray[Any]) -> ClassOrder:
     """Order of the labels that occur: numbers sort, strings sort with a warning that says how to give the order."""
     if values.dtype.kind == "f":
         present = np.unique(values[np.isfinite(values)])
-    elif values.dtype.kind in "iubU":
+    elif values.dtype.kind in "iub":
         present = np.unique(values)
     else:
-        found = {v for v in values.tolist() if not is_missing(v)}
-        try:
-            present = tidy(as_object_array(sorted(found)))
-        except TypeError:
-            kinds = sorted({type(v).__name__ for v in found})
-            raise ValueError(
-                f"Unknown label type: labels of types {kinds} have no common order: declare it with classes=[...]."
-            ) from None
+        present = _sorted_objects(values)
     if present.size == 0:
         raise ValueError("every label is missing, so the classes are unknown: declare them with classes=[...].")
     if present.dtype.kind == "f":
         _refuse_continuous(present, values.size)
-        if np.all(present == np.floor(present)) and values.dtype.kind == "O":
-            present = present.astype(np.int64)
-    if present.dtype.kind not in "iufb":
+    if not all(isinstance(v, Real) for v in present.tolist()):
         warnings.warn(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
             f"declare it: classes=[lowest, ..., highest], or make y an ordered Categorical.",
@@ -173,6 +215,38 @@ def infer_order(values: NDArray[Any]) -> ClassOrder:
             stacklevel=2,
         )
     return ClassOrder(present)
+
+
+def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
+    found = [v for v in _index(values) if not is_missing(v)]
+    kinds = sorted({type(v).__name__ for v in found})
+    try:
+        if any("complex" in kind for kind in kinds):
+            raise TypeError
+        return tidy(as_object_array(sorted(found)))
+    except TypeError:
+        raise ValueError(
+            f"Unknown label type: labels of types {kinds} have no common order: declare it with classes=[...]."
+        ) from None
+
+
+def _index(values: NDArray[Any]) -> dict[Hashable, int]:
+    """Place of every value, the last one if it is repeated."""
+    try:
+        return {v: place for place, v in enumerate(values.tolist())}
+    except TypeError:
+        bad = next(v for v in values.tolist() if not _is_hashable(v))
+        raise ValueError(
+            f"Unknown label type: a label must be a number, a string or the like. Got {one_line(bad)} instead."
+        ) from None
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _refuse_continuous(present: NDArray[Any], n: int) -> None:

@@ -321,14 +321,30 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
         }
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
-        """Become the model that :meth:`to_plain` described."""
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        self._validate_params()
         named = not isinstance(plain["features"], int)
         names = list(plain["features"]) if named else list(range(plain["features"]))
-        self._begin(len(names), ClassOrder(plain["classes"]), growing=plain["growing"])
+        self._begin(len(names), ClassOrder(plain["classes"]), growing=bool(plain["growing"]))
         self._features = FeatureIndex(names)
+        if len(self._features) != len(names) or (not named and plain["features"] < 0):
+            raise ValueError(f"features={plain['features']!r}: distinct names, or how many there are")
+        self._check_state(plain["state"])
         self._state = dict(plain["state"])
         if plain["n_iter"] is not None:
             self.n_iter_ = plain["n_iter"]
+
+    def _check_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Kernels trust the shapes of a state: refuse one that is not like a fresh one, spare capacity apart."""
+        fresh = self._state
+        if set(state) != set(fresh):
+            raise ValueError(f"expected the arrays {sorted(fresh)}, found {sorted(state)}")
+        for name, like in fresh.items():
+            found = state[name]
+            spare = name in self.feature_arrays and found.ndim and found.shape[0] >= like.shape[0]
+            shape = (found.shape[0], *like.shape[1:]) if spare else like.shape
+            if found.dtype != like.dtype or found.shape != shape:
+                raise ValueError(f"array {name!r} must be {like.dtype} of shape {shape}, not {found.dtype} {found.shape}")
 
     def _set_order(self, order: ClassOrder) -> None:
         self._order = order

@@ -8,6 +8,7 @@ cutting the rows into blocks (a BLAS product would not).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,13 @@ class DenseSupport:
             state["support"][: block.shape[1], taken[chosen]] = block[chosen].T
 
     @staticmethod
+    def check(state: Mapping[str, NDArray[Any]], size: int, n_features: int) -> None:
+        """Refuse arrays that do not hold ``size`` vectors."""
+        support = state["support"]
+        if support.dtype != np.float64 or support.ndim != 2 or support.shape[0] < n_features or support.shape[1] < size:
+            raise ValueError(f"array 'support' of shape {support.shape} does not hold {size} vectors of {n_features}")
+
+    @staticmethod
     def vectors(state: Arrays, size: int, n_features: int) -> Floats:
         """The support vectors as rows."""
         return np.ascontiguousarray(state["support"][:n_features, :size].T)
@@ -224,6 +232,22 @@ class SparseSupport:
         state["support_stop"] = np.cumsum(lengths)
         state["support_start"] = state["support_stop"] - lengths
         state["support_used"][0] = alive
+
+    @staticmethod
+    def check(state: Mapping[str, NDArray[Any]], size: int, n_features: int) -> None:
+        """Refuse arrays that do not hold ``size`` vectors."""
+        fresh = SparseSupport.start(0)
+        start, stop, used = state["support_start"], state["support_stop"], state["support_used"]
+        indices = state["support_indices"]
+        if not (
+            all(state[name].dtype == like.dtype and state[name].ndim == 1 for name, like in fresh.items())
+            and used.size == 1
+            and used[0] <= min(indices.size, state["support_data"].size)
+            and start.size == stop.size >= size
+            and np.all((start >= 0) & (start <= stop) & (stop <= used[0]))
+            and np.all((indices[: used[0]] >= 0) & (indices[: used[0]] < max(n_features, 1)))
+        ):
+            raise ValueError(f"the sparse support arrays do not hold {size} vectors of {n_features} features")
 
     @staticmethod
     def vectors(state: Arrays, size: int, n_features: int) -> Any:

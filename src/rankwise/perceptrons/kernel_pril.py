@@ -18,7 +18,7 @@ of equals the oldest goes. An example that is a support vector already (in a lat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -294,6 +294,24 @@ class KernelPRIL(ThresholdEstimator):
         super().fit(X, y, sample_weight)
         self._state["row"][:] = -1
         return self
+
+    def _check_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """As for every estimator; slots have spare capacity, and must refer to support vectors that are there."""
+        slots = ("dual", "dual_lag", "squares", "influence", "born", "row")
+        fresh, capacity = self._state, len(state["dual"])
+        size = int(state["size"][0])
+        for store in (DenseSupport, SparseSupport):
+            if set(state) == {*fresh, *store.start(0)}:
+                store.check(state, size, self.n_features_in_)
+                break
+        else:
+            if set(state) != set(fresh):
+                raise ValueError(f"unexpected arrays {sorted(state)}")
+        super()._check_state({name: state[name][:8] if name in slots else state[name] for name in fresh})
+        if not (0 <= size <= capacity and all(state[name].shape == (capacity,) for name in slots)):
+            raise ValueError(f"{size} support vectors do not fit {capacity} slots")
+        if state["row"].max(initial=-1) >= 0:
+            raise ValueError("slots must not refer to rows outside fit")
 
     # -- kernel values ---------------------------------------------------------------------------------------------
 

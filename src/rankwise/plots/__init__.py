@@ -1,0 +1,11 @@
+"""Pictures in scikit-learn's Display style: ``from_estimator`` and its kin draw, ``ax_`` and ``figure_`` hold it.
+
+Colours of ordered things come from an ordered map that is safe for colour-blind readers, those of models from the
+palette of Okabe and Ito. Nothing here touches matplotlib's global settings or shows a window.
+"""
+
+from rankwise.plots._progressive import ProgressiveDisplay
+from rankwise.plots._style import ordered_colors
+from rankwise.plots._thresholds import ThresholdDisplay
+
+__all__ = ["ProgressiveDisplay", "ThresholdDisplay", "ordered_colors"]

@@ -1,0 +1,244 @@
+"""Average loss after each round, of several models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankwise.evaluation import Progress, progressive
+from rankwise.labels import encode
+from rankwise.losses import interval_insensitive
+from rankwise.plots._style import FAINT, FONT, INK, OKABE_ITO, SMALL, axes, ordered_colors, plain, quiet_frame
+
+Floats = NDArray[np.float64]
+
+
+class ProgressiveDisplay:
+    """Average loss after each round, of one model or of several.
+
+    Make it with :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_results`.
+
+    Parameters
+    ----------
+    curves : mapping of str to ndarray of shape (r,)
+        Average loss of each model.
+    rounds : ndarray of shape (r,)
+        The rounds they belong to, ascending, counted from 1.
+    spread : mapping of str to ndarray of shape (r,), optional
+        Half width of a band around each curve, such as a standard error.
+    loss_name : str
+        Name of the loss axis.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to Line2D
+        The curve of each model.
+    """
+
+    def __init__(
+        self,
+        *,
+        curves: Mapping[str, Floats],
+        rounds: NDArray[np.integer[Any]],
+        spread: Mapping[str, Floats] | None = None,
+        loss_name: str = "average loss",
+    ) -> None:
+        self.curves = dict(curves)
+        self.rounds = rounds
+        self.spread = dict(spread or {})
+        self.loss_name = loss_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        truth: Any = None,
+        loss: Any = "mae",
+        classes: Any = None,
+        sample_weight: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Run clones of one online estimator, or of a mapping of names to estimators, over a stream and draw them.
+
+        Parameters
+        ----------
+        estimator : estimator or mapping of str to estimator
+            Online estimators; they are left as they are.
+        X, y, truth, loss, classes, sample_weight
+            As in :func:`rankwise.evaluation.progressive`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            For :meth:`plot`.
+
+        Examples
+        --------
+        >>> from rankwise import PRank, WidrowHoff
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import ProgressiveDisplay
+        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
+        >>> display = ProgressiveDisplay.from_estimator({"PRank": PRank(), "Widrow-Hoff": WidrowHoff()}, X, y)
+        >>> list(display.lines_)
+        ['PRank', 'Widrow-Hoff']
+        """
+        models = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
+        results = {
+            name: progressive(clone(model), X, y, truth=truth, loss=loss, classes=classes, sample_weight=sample_weight)
+            for name, model in models.items()
+        }
+        return cls.from_results(results, loss_name=_loss_name(loss), ax=ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        predictions: Any,
+        *,
+        loss: Any = "mae",
+        classes: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the average loss of predictions that were made round by round.
+
+        Parameters
+        ----------
+        y_true : array-like
+            Labels of the rounds, of any form; rounds without a label are left out.
+        predictions : array-like of shape (n,) or mapping of str to such
+            Class that each model predicted in each round.
+        loss, classes, ax, **options
+            As in :meth:`from_estimator`.
+        """
+        labels = encode(y_true, classes)
+        counted = np.where(labels.is_missing, 0.0, 1.0)
+        several = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+        results = {}
+        for name, predicted in several.items():
+            codes = encode(predicted, labels.order, n_rows=len(labels)).lower
+            losses = counted * interval_insensitive(labels, codes, loss)
+            results[name] = Progress(np.asarray(predicted), losses, counted)
+        return cls.from_results(results, loss_name=_loss_name(loss), ax=ax, **options)
+
+    @classmethod
+    def from_results(
+        cls, results: Mapping[str, Progress], *, loss_name: str = "average loss", ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw results of :func:`rankwise.evaluation.progressive`, by the names of the models.
+
+        Parameters
+        ----------
+        results : mapping of str to Progress
+            All over the same number of rounds.
+        loss_name : str, default "average loss"
+            Name of the loss axis.
+        ax, **options
+            As in :meth:`from_estimator`.
+        """
+        curves = {name: result.average for name, result in results.items()}
+        lengths = {curve.size for curve in curves.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"all models must have seen the same rounds. Got {sorted(lengths)} rounds.")
+        return cls(curves=curves, rounds=np.arange(1, lengths.pop() + 1), loss_name=loss_name).plot(ax=ax, **options)
+
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        log_x: bool = True,
+        first_round: int = 10,
+        ordered: bool = False,
+        cmap: str = "viridis",
+        colors: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        log_x : bool, default True
+            Logarithmic axis of rounds.
+        first_round : int, default 10
+            Where the picture begins: the average over the first few rounds is noise.
+        ordered : bool, default False
+            The models have an order: colours from ``cmap`` instead of a palette.
+        cmap : str, default "viridis"
+            An ordered colour map.
+        colors : mapping of str to colour, optional
+            Colours of some of the models.
+        """
+        self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
+        palette = ordered_colors(len(self.curves), cmap) if ordered else cycle(OKABE_ITO)
+        color_of = dict(zip(self.curves, palette, strict=False)) | dict(colors or {})
+        shown = self.rounds >= min(first_round, self.rounds[-1])
+        self.lines_ = {}
+        for name, curve in self.curves.items():
+            x, y = self.rounds[shown], np.asarray(curve)[shown]
+            self.lines_[name] = self.ax_.plot(x, y, color=color_of[name], lw=1.7, label=name)[0]
+            if name in self.spread:
+                half = np.nan_to_num(np.asarray(self.spread[name])[shown])
+                self.ax_.fill_between(x, y - half, y + half, color=color_of[name], alpha=0.18, lw=0)
+        if log_x:
+            self.ax_.set_xscale("log")
+            self.ax_.xaxis.set_major_formatter("{x:,.0f}")
+        self.ax_.margins(x=0)
+        self.ax_.set_xlabel("round", fontsize=FONT, color=INK)
+        self.ax_.set_ylabel(self.loss_name, fontsize=FONT, color=INK)
+        self.ax_.grid(axis="y", color=FAINT, lw=0.6)
+        self.ax_.set_axisbelow(True)
+        quiet_frame(self.ax_, keep=("left", "bottom"))
+        self._name_lines()
+        return self
+
+    def _name_lines(self) -> None:
+        """Every name beside the end of its curve, moved up or down only as far as names would overlap."""
+        low, high = self.ax_.get_ylim()
+        ends = np.array([line.get_ydata()[-1] for line in self.lines_.values()])
+        height = self.ax_.get_window_extent().height / self.figure_.dpi * 72
+        places = _spread_out((ends - low) / (high - low), 1.25 * SMALL / height)
+        for (name, line), place in zip(self.lines_.items(), places, strict=True):
+            self.ax_.annotate(
+                plain(name), (1.0, place), xycoords="axes fraction", xytext=(5, 0), textcoords="offset points",
+                va="center", fontsize=SMALL, color=line.get_color(), annotation_clip=False,
+            )  # fmt: skip
+
+
+def _loss_name(loss: Any) -> str:
+    names = {
+        "mae": "average absolute error, ranks",
+        "zero_one": "share of mistakes",
+        "squared": "average squared error",
+    }
+    return names.get(loss, "average loss") if isinstance(loss, str) else "average loss"
+
+
+def _spread_out(places: Floats, gap: float) -> Floats:
+    """Places in [0, 1] moved as little as need be such that neighbours are at least ``gap`` apart, order kept.
+
+    The squares of the moves are smallest, but for places that would leave [0, 1] and are pushed back.
+    """
+    order = np.argsort(places, kind="stable")
+    blocks: list[tuple[float, int]] = []  # mean and size of runs that touch: pool adjacent violators
+    for wanted in places[order] - gap * np.arange(places.size):
+        mean, size = float(wanted), 1
+        while blocks and blocks[-1][0] > mean:
+            other, count = blocks.pop()
+            mean, size = (other * count + mean * size) / (count + size), count + size
+        blocks.append((mean, size))
+    moved = np.empty_like(places)
+    steps = gap * np.arange(places.size)
+    means = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
+    moved[order] = np.minimum(np.maximum(means, 0.0) + steps, 1.0 - steps[::-1])
+    return moved

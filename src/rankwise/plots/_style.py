@@ -1,0 +1,48 @@
+"""What all pictures share: colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+INK, QUIET, FAINT, ALARM = "#222222", "#6b6b6b", "#d9d9d9", "#d55e00"
+FONT, SMALL = 10.0, 8.5
+
+
+def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:
+    """Colours for n ordered things, dark to light; the palest end of the map, unreadable on white, is left out."""
+    return list(load_matplotlib().colormaps[cmap](np.linspace(0.0, 0.82, n)))
+
+
+def load_matplotlib() -> Any:
+    """Return the module, or say how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError('pictures need matplotlib: pip install "rankwise[plot]"') from None
+    return matplotlib
+
+
+def axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
+    """Figure and axes to draw on; names beside the axes need a layout that makes room for them."""
+    load_matplotlib()
+    if ax is None:
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    return ax.figure, ax
+
+
+def quiet_frame(ax: Any, *, keep: tuple[str, ...]) -> None:
+    """Small grey tick labels, and only the named sides of the frame, faint."""
+    ax.tick_params(labelsize=SMALL, colors=QUIET, which="both")
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in keep)
+        spine.set_color(FAINT)
+
+
+def plain(name: Any) -> str:
+    """Text that matplotlib shows as it is: a dollar sign would begin a formula."""
+    return str(name).replace("$", r"\$")

@@ -1,0 +1,246 @@
+"""Thresholds on the score axis, with the densities of the classes and interval labels as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from rankwise.labels import Labels, encode
+from rankwise.models import ranks
+from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
+
+Floats = NDArray[np.float64]
+
+_GRID = 512
+_FIRST_BAR, _BAR_STEP = 0.1, 0.055  # below the densities, whose peak is at 1
+
+
+class ThresholdDisplay:
+    """Scores of the classes, the thresholds that part them, and some interval labels as bars.
+
+    Every class is drawn as the density of its rows on the score axis, scaled by its share of the rows; a row whose
+    label admits several classes counts in equal parts for each. Below, each bar spans the stretch of the axis that one
+    interval label admits, and its dot is the row's score: inside, the model agrees with the annotator.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Score of every row.
+    thresholds : ndarray of shape (K-1,)
+        Thresholds, ascending.
+    labels : Labels
+        What the annotator said: the bars.
+    truth : Labels or None
+        Labels behind the densities; None: the same ones.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : list of Line2D
+        The thresholds.
+    densities_ : list of PolyCollection
+        The classes, lowest first.
+    bars_ : list of Line2D
+        The interval labels.
+    """
+
+    def __init__(self, *, scores: Floats, thresholds: Floats, labels: Labels, truth: Labels | None = None) -> None:
+        self.scores = scores
+        self.thresholds = thresholds
+        self.labels = labels
+        self.truth = truth
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, truth: Any = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw a fitted threshold estimator on some rows.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With ``project``, ``thresholds_`` and ``classes_``, such as :class:`rankwise.PRIL`.
+        X, y : array-like
+            Rows and their labels, of any form.
+        truth : array-like, optional
+            Exact labels of the rows, for the densities, where ``y`` has intervals.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            For :meth:`plot`.
+
+        Examples
+        --------
+        >>> from rankwise import PRIL
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import ThresholdDisplay
+        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
+        >>> display = ThresholdDisplay.from_estimator(PRIL(random_state=0).fit(X, y), X, y)
+        >>> len(display.lines_)
+        3
+        """
+        missing = [name for name in ("project", "thresholds_", "classes_") if not hasattr(estimator, name)]
+        if missing:
+            raise TypeError(
+                f"ThresholdDisplay needs a fitted threshold estimator such as PRIL. {type(estimator).__name__} has no "
+                f"{' and no '.join(missing)}."
+            )
+        return cls.from_predictions(
+            estimator.project(X), y, estimator.thresholds_, classes=estimator.classes_, truth=truth, ax=ax, **options
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        scores: Any,
+        y: Any,
+        thresholds: Any,
+        *,
+        classes: Any = None,
+        truth: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw scores and thresholds that a model gave.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Scores of the rows.
+        y : array-like
+            Their labels, of any form.
+        thresholds : array-like of shape (K-1,)
+            Ascending thresholds.
+        classes : sequence, optional
+            All K classes, lowest first.
+        truth, ax, **options
+            As in :meth:`from_estimator`.
+        """
+        scores = np.asarray(scores, dtype=np.float64)
+        thresholds = np.asarray(thresholds, dtype=np.float64)
+        labels = encode(y, classes, n_rows=scores.size)
+        if len(labels.order) != thresholds.size + 1:
+            raise ValueError(
+                f"{thresholds.size} thresholds part {thresholds.size + 1} classes, and there are {len(labels.order)}: "
+                f"give them all as classes, lowest first."
+            )
+        exact = None if truth is None else encode(truth, labels.order, n_rows=scores.size)
+        return cls(scores=scores, thresholds=thresholds, labels=labels, truth=exact).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Any = None, n_bars: int = 12, cmap: str = "viridis", xlabel: str = "score") -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        n_bars : int, default 12
+            At most so many interval labels are drawn, spread evenly over the scores.
+        cmap : str, default "viridis"
+            An ordered colour map.
+        xlabel : str, default "score"
+            Name of the axis.
+        """
+        self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
+        rows = self._rows_with_bars(n_bars)
+        left, right = self._limits()
+        self.ax_.set_xlim(left, right)
+        colors = ordered_colors(len(self.labels.order), cmap)
+        self._draw_densities(np.linspace(left, right, _GRID), colors)
+        self._draw_bars(rows, left, right)
+        floor = -_FIRST_BAR - _BAR_STEP * rows.size if rows.size else 0.0
+        self.lines_ = [
+            self.ax_.plot([t, t], [floor, 1.06], color=INK, lw=1.1, ls=(0, (4, 2)), zorder=3)[0]
+            for t in self.thresholds
+        ]
+        self._name_classes(left, right, colors)
+        self.ax_.set_ylim(floor, 1.16)
+        self._name_strips(floor)
+        self.ax_.axhline(0.0, color=QUIET, lw=0.8)
+        self.ax_.set_xlabel(xlabel, fontsize=FONT, color=INK)
+        self.ax_.set_yticks([])
+        quiet_frame(self.ax_, keep=("bottom",))
+        return self
+
+    def _limits(self) -> tuple[float, float]:
+        """Stretch of the axis with all thresholds and nearly all scores: a few far rows shall not squeeze the rest."""
+        low, high = np.quantile(self.scores, [0.005, 0.995])
+        if self.thresholds.size:
+            low, high = min(low, self.thresholds[0]), max(high, self.thresholds[-1])
+        room = 0.06 * (high - low) or 1.0
+        return float(low - room), float(high + room)
+
+    def _draw_densities(self, grid: Floats, colors: Sequence[Any]) -> None:
+        shown = self.labels if self.truth is None else self.truth
+        parts = shown.admissible() / shown.admissible().sum(axis=1, keepdims=True)
+        parts[shown.is_missing] = 0.0
+        heights = np.array([_density(self.scores, part, grid) for part in parts.T])
+        heights /= heights.max() or 1.0
+        self.densities_ = []
+        for height, color in zip(heights, colors, strict=True):
+            self.densities_.append(self.ax_.fill_between(grid, height, color=color, alpha=0.3, lw=0, zorder=1))
+            self.ax_.plot(grid, height, color=color, lw=1.4, zorder=2)
+
+    def _rows_with_bars(self, n_bars: int) -> NDArray[np.intp]:
+        """Rows with an interval, in the order of their scores, evenly spread over the ranks of the scores."""
+        partial = np.flatnonzero(~self.labels.is_exact & ~self.labels.is_missing)
+        partial = partial[np.argsort(self.scores[partial], kind="stable")]
+        if partial.size <= n_bars:
+            return partial
+        return np.asarray(partial[np.linspace(0, partial.size - 1, n_bars + 2).round().astype(int)[1:-1]])
+
+    def _draw_bars(self, rows: NDArray[np.intp], left: float, right: float) -> None:
+        ends = np.concatenate([[left], np.clip(self.thresholds, left, right), [right]])
+        outside = self.labels.distance(ranks(self.scores, self.thresholds)) > 0
+        self.bars_ = []
+        for place, row in enumerate(rows):
+            low, high = self.labels.lower[row], self.labels.upper[row]
+            y = -_FIRST_BAR - _BAR_STEP * place
+            color = ALARM if outside[row] else QUIET
+            span = [ends[low], ends[high + 1]]
+            self.bars_ += self.ax_.plot(span, [y, y], color=color, alpha=0.35, lw=4.5, solid_capstyle="butt")
+            dot = np.clip(self.scores[row], left, right)
+            self.ax_.plot(dot, y, "o", ms=4.5, mfc=color, mec="white", mew=0.6, zorder=4)
+
+    def _name_strips(self, floor: float) -> None:
+        strips = {"density": 0.5, "interval labels": floor / 2} if self.bars_ else {"density": 0.5}
+        for name, middle in strips.items():
+            self.ax_.annotate(
+                name, (0.0, middle), xycoords=("axes fraction", "data"), xytext=(-6, 0), textcoords="offset points",
+                rotation=90, ha="right", va="center", fontsize=SMALL, color=QUIET,
+            )  # fmt: skip
+
+    def _name_classes(self, left: float, right: float, colors: Sequence[Any]) -> None:
+        """Names in their intervals; where one is too narrow for its name, a legend for all."""
+        names = [plain(c) for c in self.labels.classes.tolist()]
+        ends = np.concatenate([[left], np.clip(self.thresholds, left, right), [right]])
+        points = self.ax_.get_window_extent().width / self.figure_.dpi * 72
+        room = np.diff(ends) / (right - left) * points
+        if np.all(room >= [0.62 * FONT * len(name) + 4 for name in names]):
+            for name, middle, color in zip(names, (ends[:-1] + ends[1:]) / 2, colors, strict=True):
+                self.ax_.text(middle, 1.07, name, ha="center", va="bottom", fontsize=FONT, color=color, weight="bold")
+        else:
+            self.ax_.legend(
+                self.densities_, names, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=SMALL
+            )
+
+
+def _density(scores: Floats, weight: Floats, grid: Floats) -> Floats:
+    """Gaussian density of weighted scores on an even grid, times their total weight; binned, so O(n)."""
+    step = grid[1] - grid[0]
+    edges = np.append(grid - step / 2, grid[-1] + step / 2)
+    total = weight.sum()
+    if total == 0:
+        return np.zeros_like(grid)
+    heights = np.histogram(scores, edges, weights=weight)[0] / step
+    mean = np.average(scores, weights=weight)
+    spread = np.sqrt(np.average((scores - mean) ** 2, weights=weight))
+    width = 0.9 * spread * (total**2 / np.sum(weight**2)) ** -0.2  # Silverman's rule with the effective number of rows
+    return np.asarray(gaussian_filter1d(heights, max(width / step, 1.0), mode="constant"))
