@@ -32,9 +32,16 @@ class Stream:
 
 
 def make_stream(
-    seed: int, n: int = 200, d: int = 5, n_classes: int = 4, *, noise: float = 0.3, zeros: float = 0.3, exact: float = 0.4
+    seed: int,
+    n: int = 200,
+    d: int = 5,
+    n_classes: int = 4,
+    *,
+    noise: float = 0.3,
+    zeros: float = 0.3,
+    exact: float = 0.4,
 ) -> Stream:
-    """Linear scores with noise; ``exact`` is the fraction of exact labels, the others get random intervals around it."""
+    """Linear scores with noise; ``exact`` is the fraction of exact labels, the others get random intervals."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     X[rng.random(X.shape) < zeros] = 0.0

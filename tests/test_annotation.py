@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import annotated
 
 from rankwise.annotation import Summary, partial_labels, summary, type1_intervals, type2_intervals
 from rankwise.labels import encode
+from tests.strategies import annotated
 
 KINDS = {1: type1_intervals, 2: type2_intervals}
 

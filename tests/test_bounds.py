@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from tests.strategies import annotated
 
 from rankwise import bounds
 from rankwise.labels import encode
 from rankwise.losses import implicit_surrogate
+from tests.strategies import annotated
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.strategies import annotated
 
 from rankwise.labels import encode
 from rankwise.losses import check_v_shaped, explicit_surrogate, implicit_surrogate, interval_insensitive, loss_matrix
 from rankwise.models import ranks
+from tests.strategies import annotated
 
 NAMED = {"mae": lambda y, p: abs(y - p), "zero_one": lambda y, p: float(y != p), "squared": lambda y, p: (y - p) ** 2}
 

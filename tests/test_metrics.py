@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 from scipy.stats import kendalltau
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import cross_val_score
-from tests.strategies import annotated
 
 from rankwise import metrics
 from rankwise.labels import OrderWarning
+from tests.strategies import annotated
 
 FOR_ANY_LABEL = {
     metrics.mean_absolute_error: float,

@@ -64,7 +64,7 @@ def test_stream_models_keep_learning_new_names_and_classes(tmp_path):
 def test_truncated_files_are_refused(path, cut):
     content = path.read_bytes()
     path.write_bytes(content[:cut])
-    with pytest.raises(ModelFileError, match="model.rankwise is no model file, or a damaged one"):
+    with pytest.raises(ModelFileError, match=r"model\.rankwise is no model file, or a damaged one"):
         rw.load(path)
 
 
@@ -135,7 +135,7 @@ def test_headers_that_make_no_sense_are_refused(path, change):
 
 
 def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no model file at .*nothing"):
+    with pytest.raises(FileNotFoundError, match=r"no model file at .*nothing"):
         rw.load(tmp_path / "nothing")
 
 

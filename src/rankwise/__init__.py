@@ -36,7 +36,7 @@ _ROOMS = (
     "plots",
 )
 
-__all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all strings
+__all__ = ["__version__", *sorted(_HOME), *_ROOMS]
 
 
 def __getattr__(name: str) -> Any:

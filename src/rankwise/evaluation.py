@@ -103,7 +103,7 @@ def progressive(
         predictions = _row_by_row(model, X, y, shown, declared)
     else:
         raise TypeError(
-            f"{type(model).__name__} cannot learn online: it has none of progressive_predict, learn_one and partial_fit."
+            f"{type(model).__name__} cannot learn online: it has no progressive_predict, learn_one or partial_fit."
         )
     codes = _codes_of(predictions, judged.order)
     counted = np.where(judged.is_missing, 0.0, weights if weights.size else 1.0)

@@ -2,8 +2,8 @@
 
 A model file is a safetensors file. Its metadata holds one JSON text with the format's version, the estimator's name,
 parameters, classes and feature names, and a SHA-256 digest of that text and of all arrays: a file that was cut, altered
-or made by something else is recognised, and says so. Files are written to a temporary name, flushed to the disk and renamed,
-so a crash leaves the old file or the new one, never half of one.
+or made by something else is recognised, and says so. Files are written to a temporary name, flushed to the disk and
+renamed, so a crash leaves the old file or the new one, never half of one.
 """
 
 from __future__ import annotations
@@ -115,8 +115,16 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     try:
         with safe_open(path, framework="np") as file:
             # safetensors hands out views of the file's memory: copies outlive the file and can be written to.
-            return {name: np.array(file.get_tensor(name)) for name in file.keys()}, file.metadata() or {}
-    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, UnicodeDecodeError, OverflowError) as error:
+            return {name: np.array(file.get_tensor(name)) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118 - not a dict
+    except (
+        SafetensorError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        UnicodeDecodeError,
+        OverflowError,
+    ) as error:
         raise ModelFileError(f"{path} is no model file, or a damaged one: {error}.") from None
 
 

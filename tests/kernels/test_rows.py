@@ -159,12 +159,14 @@ X = rng.standard_normal((60, 3))
 y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(60), [-0.5, 0.5])
 weight = rng.choice([0.5, 1.0, 2.0], 60)
 found = []
-for model in (PRIL(), PRIL(step="pa1"), MultiplicativePRIL(), MulticlassPerceptron(), WidrowHoff(), KernelPRIL(kernel="linear")):
+models = PRIL(), PRIL(step="pa1"), MultiplicativePRIL(), MulticlassPerceptron(), WidrowHoff(), KernelPRIL(kernel="linear")
+for model in models:
     for form in (X, sparse.csr_matrix(X)):
         model.set_params(classes=[0, 1, 2])
         fresh = type(model)(**model.get_params())
         predicted = fresh.progressive_predict(form, y, sample_weight=weight)
-        found.append([predicted.tolist(), fresh.n_updates_, np.round(fresh.decision_function(form), 9).ravel().tolist()])
+        scores = np.round(fresh.decision_function(form), 9).ravel().tolist()
+        found.append([predicted.tolist(), fresh.n_updates_, scores])
 print(json.dumps(found))
 """
 

@@ -16,7 +16,10 @@ KERNELS = {
     "polynomial": (dict(kernel="polynomial", degree=2), lambda a, b: (a @ b + 1.0) ** 2),
     "poly": (dict(kernel="poly", degree=3, gamma=0.5, coef0=2.0), lambda a, b: (0.5 * a @ b + 2.0) ** 3),
     "rbf": (dict(kernel="rbf", gamma=0.3), lambda a, b: np.exp(-0.3 * np.sum((a - b) ** 2))),
-    "callable": (dict(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.3)), lambda a, b: np.exp(-0.3 * np.sum((a - b) ** 2))),
+    "callable": (
+        dict(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.3)),
+        lambda a, b: np.exp(-0.3 * np.sum((a - b) ** 2)),
+    ),
 }
 
 

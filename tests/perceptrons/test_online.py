@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
-from rankwise import KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, PRIL, WidrowHoff
+from rankwise import PRIL, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
 from tests.streams import make_stream
 
 ESTIMATORS = [
@@ -124,7 +124,9 @@ def test_single_precision_rows_give_the_model_of_the_same_numbers(estimator):
 @each
 def test_duplicate_and_unsorted_sparse_entries_are_put_in_order(estimator):
     model, _, _ = prepared(estimator)
-    messy = sparse.csr_matrix((np.array([1.0, 2.0, 0.5, 3.0]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    messy = sparse.csr_matrix(
+        (np.array([1.0, 2.0, 0.5, 3.0]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3)
+    )
     model.partial_fit(messy, [3, 0])
     assert_same_model(model, clone(model).partial_fit(messy.toarray(), [3, 0]))
 
@@ -196,11 +198,12 @@ def test_features_too_large_for_a_score_say_so_or_do_no_harm(estimator):
     X = stream.X.copy()
     X[7] = 1e308
     model.partial_fit(stream.X, y)
+    refused = ""
     try:
         model.partial_fit(X, y)
     except ValueError as error:
-        assert "the score is not finite although" in str(error)
-        assert "up to 1e+308 in row 7, column 0" in str(error)
+        refused = str(error)
+    assert not refused or ("not finite although" in refused and "up to 1e+308 in row 7, column 0" in refused)
     assert all(np.isfinite(array).all() for array in parameters_of(model).values())
 
 
@@ -356,7 +359,8 @@ def test_shuffling_is_reproducible_and_depends_on_the_seed(estimator):
 
 def test_prank_refuses_intervals_and_names_who_can():
     with pytest.raises(
-        ValueError, match=r"row 1: the label is the interval \[1, 2\]; PRank does not learn from interval labels\. .*PRIL"
+        ValueError,
+        match=r"row 1: the label is the interval \[1, 2\]; PRank does not learn from interval labels\. .*PRIL",
     ):
         PRank(classes=[1, 2, 3]).fit([[1.0], [2.0]], [(1, 1), (1, 2)])
 
@@ -385,7 +389,11 @@ def test_candidate_sets_with_gaps_are_refused_by_threshold_models_and_used_by_ot
     ],
 )
 def test_bad_parameters_are_named(estimator, message):
-    for learn in (lambda m: m.fit([[1.0]], [1]), lambda m: m.partial_fit([[1.0]], [1]), lambda m: m.learn_one({0: 1}, 1)):
+    for learn in (
+        lambda m: m.fit([[1.0]], [1]),
+        lambda m: m.partial_fit([[1.0]], [1]),
+        lambda m: m.learn_one({0: 1}, 1),
+    ):
         with pytest.raises(ValueError, match=message):
             learn(clone(estimator))
 

@@ -126,7 +126,13 @@ class PlainWidrowHoff:
     """Normalised least mean squares on codes 0..K-1, with an intercept."""
 
     def __init__(self, n_features, n_classes, rate, normalized):
-        self.w, self.b, self.rate, self.normalized, self.top = np.zeros(n_features), 0.0, rate, normalized, n_classes - 1
+        self.w, self.b, self.rate, self.normalized, self.top = (
+            np.zeros(n_features),
+            0.0,
+            rate,
+            normalized,
+            n_classes - 1,
+        )
 
     def learn(self, x, lo, hi, c=1.0):
         if lo == 0 and hi == self.top:

@@ -38,8 +38,8 @@ def _combine(builder, lanes):
     return builder.fadd(builder.fadd(lanes[0], lanes[2]), builder.fadd(lanes[1], lanes[3]))
 
 
-class _VectorReader:
-    """Reads four neighbouring elements of an array as doubles, all of them or only the first few."""
+class _Vectors:
+    """Four neighbouring elements of an array as doubles, all of them or only the first few."""
 
     def __init__(self, context, builder, array_type, array, offset):
         self.builder = builder
@@ -69,6 +69,18 @@ class _VectorReader:
         zeros = ir.Constant(self.vector, [0.0] * LANES)
         return self._widen(self.builder.call(function, [pointer, ir.Constant(_INT32, self.alignment), mask, zeros]))
 
+    def store_full(self, value, position):
+        self.builder.store(value, self._pointer(position), align=self.alignment)
+
+    def store_masked(self, value, position, mask):
+        pointer = self._pointer(position)
+        function = cgutils.get_or_insert_function(
+            self.builder.module,
+            ir.FunctionType(ir.VoidType(), [self.vector, pointer.type, _INT32, mask.type]),
+            f"llvm.masked.store.v{LANES}f64.p0",
+        )
+        self.builder.call(function, [value, pointer, ir.Constant(_INT32, self.alignment), mask])
+
 
 def _splat(builder, value, vector_type):
     undefined = ir.Constant(vector_type, ir.Undefined)
@@ -76,21 +88,26 @@ def _splat(builder, value, vector_type):
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
 
 
+def _in_steps(builder, length, step):
+    """Call ``step("full", place)`` for every four neighbours, then ``step("masked", place, mask)`` for what is left."""
+    whole = builder.and_(length, _int64(-LANES))
+    with cgutils.for_range_slice(builder, _int64(0), whole, _int64(LANES), _INT64) as (position, _):
+        step("full", position)
+    rest = builder.sub(length, whole)
+    with builder.if_then(builder.icmp_signed(">", rest, _int64(0))):
+        index_vector = ir.VectorType(_INT64, LANES)
+        index = ir.Constant(index_vector, list(range(LANES)))
+        step("masked", whole, builder.icmp_signed("<", index, _splat(builder, rest, index_vector)))
+
+
 def _dense_sum(builder, length, left, right):
-    """Sum ``left(j) * right(j)`` over ``length`` neighbours; both map a reader's method name and position to a vector."""
+    """Sum left * right over ``length`` neighbours; both map the name of a reader's method and a place to a vector."""
     total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
 
     def add_product(*how):
         builder.store(builder.fadd(builder.load(total), builder.fmul(left(*how), right(*how))), total)
 
-    whole = builder.and_(length, _int64(-LANES))
-    with cgutils.for_range_slice(builder, _int64(0), whole, _int64(LANES), _INT64) as (position, _):
-        add_product("full", position)
-    rest = builder.sub(length, whole)
-    with builder.if_then(builder.icmp_signed(">", rest, _int64(0))):
-        index_vector = ir.VectorType(_INT64, LANES)
-        index = ir.Constant(index_vector, list(range(LANES)))
-        add_product("masked", whole, builder.icmp_signed("<", index, _splat(builder, rest, index_vector)))
+    _in_steps(builder, length, add_product)
     lanes = builder.load(total)
     return _combine(builder, [builder.extract_element(lanes, ir.Constant(_INT32, k)) for k in range(LANES)])
 
@@ -123,12 +140,12 @@ def _index_reader(builder, array):
 
 
 @intrinsic
-def dense_dot(typing, a, a_offset, b, b_offset, length):  # noqa: ARG001 - numba passes the typing context
+def dense_dot(typing, a, a_offset, b, b_offset, length):
     """Sum a[a_offset + j] * b[b_offset + j] over ``length`` elements of two C-contiguous arrays."""
 
     def build(context, builder, signature, args):
-        left = _VectorReader(context, builder, a, _array(context, builder, signature, args, 0), args[1])
-        right = _VectorReader(context, builder, b, _array(context, builder, signature, args, 2), args[3])
+        left = _Vectors(context, builder, a, _array(context, builder, signature, args, 0), args[1])
+        right = _Vectors(context, builder, b, _array(context, builder, signature, args, 2), args[3])
         return _dense_sum(
             builder, args[4], lambda how, *at: getattr(left, how)(*at), lambda how, *at: getattr(right, how)(*at)
         )
@@ -137,13 +154,13 @@ def dense_dot(typing, a, a_offset, b, b_offset, length):  # noqa: ARG001 - numba
 
 
 @intrinsic
-def dense_dot_lagged(typing, a, a_offset, weights, lag, rate, length):  # noqa: ARG001
+def dense_dot_lagged(typing, a, a_offset, weights, lag, rate, length):
     """Sum a[a_offset + j] * (weights[j] - lag[j] * rate): the dot product with averaged weights."""
 
     def build(context, builder, signature, args):
-        left = _VectorReader(context, builder, a, _array(context, builder, signature, args, 0), args[1])
-        w = _VectorReader(context, builder, weights, _array(context, builder, signature, args, 2), _int64(0))
-        u = _VectorReader(context, builder, lag, _array(context, builder, signature, args, 3), _int64(0))
+        left = _Vectors(context, builder, a, _array(context, builder, signature, args, 0), args[1])
+        w = _Vectors(context, builder, weights, _array(context, builder, signature, args, 2), _int64(0))
+        u = _Vectors(context, builder, lag, _array(context, builder, signature, args, 3), _int64(0))
         rates = _splat(builder, args[4], _VECTOR)
 
         def averaged(how, *at):
@@ -155,7 +172,36 @@ def dense_dot_lagged(typing, a, a_offset, weights, lag, rate, length):  # noqa: 
 
 
 @intrinsic
-def sparse_dot(typing, data, indices, start, stop, weights):  # noqa: ARG001
+def dense_axpy_lagged(typing, a, a_offset, factor, late_factor, weights, lag, length):  # noqa: ARG001
+    """Add factor * a[a_offset + j] to weights[j] and late_factor * a[a_offset + j] to lag[j].
+
+    Stores are as wide as the loads of the dot product that follows: a processor hands a value from a store to a load
+    at once only if the store covers the load, and in a perceptron the next score waits for it.
+    """
+
+    def build(context, builder, signature, args):
+        x = _Vectors(context, builder, a, _array(context, builder, signature, args, 0), args[1])
+        factors = [_splat(builder, args[k], _VECTOR) for k in (2, 3)]
+        targets = [
+            _Vectors(context, builder, array_type, _array(context, builder, signature, args, k), _int64(0))
+            for k, array_type in ((4, weights), (5, lag))
+        ]
+
+        def step(how, *at):
+            row = getattr(x, how)(*at)
+            for factor_vector, target in zip(factors, targets, strict=True):
+                moved = builder.fadd(getattr(target, how)(*at), builder.fmul(factor_vector, row))
+                getattr(target, f"store_{how}")(moved, *at)
+
+        _in_steps(builder, args[6], step)
+        return context.get_dummy_value()
+
+    float64, intp = types.float64, types.intp
+    return types.void(a, intp, float64, float64, weights, lag, intp), build
+
+
+@intrinsic
+def sparse_dot(typing, data, indices, start, stop, weights):
     """Sum data[p] * weights[indices[p]] over p in [start, stop)."""
 
     def build(context, builder, signature, args):
@@ -168,7 +214,7 @@ def sparse_dot(typing, data, indices, start, stop, weights):  # noqa: ARG001
 
 
 @intrinsic
-def sparse_dot_lagged(typing, data, indices, start, stop, weights, lag, rate):  # noqa: ARG001
+def sparse_dot_lagged(typing, data, indices, start, stop, weights, lag, rate):
     """Sum data[p] * (weights[j] - lag[j] * rate) with j = indices[p], over p in [start, stop)."""
 
     def build(context, builder, signature, args):
@@ -186,7 +232,7 @@ def sparse_dot_lagged(typing, data, indices, start, stop, weights, lag, rate):  
 
 
 @intrinsic
-def sparse_square(typing, data, indices, start, stop):  # noqa: ARG001
+def sparse_square(typing, data, indices, start, stop):
     """Sum data[p] ** 2 over p in [start, stop), in the lanes of the columns."""
 
     def build(context, builder, signature, args):

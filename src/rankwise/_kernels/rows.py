@@ -82,26 +82,28 @@ def _squared_norm(X, i):
     return lambda X, i: lanes.dense_dot(X, i * X.shape[1], X, i * X.shape[1], X.shape[1])
 
 
-def axpy(X, i, a, w):
-    """w += a * x_i, in place."""
+def axpy_lagged(X, i, a, rounds, w, lag):
+    """Add a * x_i to w and rounds * a * x_i to lag: an update and its lazy average, in one pass over the row."""
     columns, values = entries(X, i)
     w[columns] += a * values
+    lag[columns] += (a * rounds) * values
 
 
-@overload(axpy)
-def _axpy(X, i, a, w):
+@overload(axpy_lagged)
+def _axpy_lagged(X, i, a, rounds, w, lag):
     if isinstance(X, types.BaseTuple):
 
-        def sparse(X, i, a, w):
+        def sparse(X, i, a, rounds, w, lag):
             data, indices, indptr = X
+            late = a * rounds
             for p in range(indptr[i], indptr[i + 1]):
                 w[indices[p]] += a * data[p]
+                lag[indices[p]] += late * data[p]
 
         return sparse
 
-    def dense(X, i, a, w):
-        for j in range(X.shape[1]):
-            w[j] += a * X[i, j]
+    def dense(X, i, a, rounds, w, lag):
+        lanes.dense_axpy_lagged(X, i * X.shape[1], a, a * rounds, w, lag, X.shape[1])
 
     return dense
 

@@ -102,7 +102,7 @@ def write_text(path: Path, text: str) -> Path:
 def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
     """Write a matplotlib figure, in the format of the file's suffix."""
     with _complete_or_nothing(path) as temporary:
-        figure.savefig(temporary, dpi=dpi, format=path.suffix.lstrip(".") or "png")
+        figure.savefig(temporary, dpi=dpi, format=path.suffix.lower().lstrip("."))
     return path
 
 

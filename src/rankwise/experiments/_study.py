@@ -49,7 +49,8 @@ class Study:
         self, output: Path, streams: Sequence[Stream], sequences: int, seed: int, progress: ProgressCallback
     ) -> tuple[Results, list[Path]]:
         """Run all learners over all streams; write tables and picture."""
-        load_matplotlib()  # whoever lacks it shall know before the work, not after
+        load_matplotlib()  # what cannot be drawn or written shall be known before the work, not after
+        output.mkdir(parents=True, exist_ok=True)
         results: Results = {}
         files: list[Path] = []
         for stream in streams:

@@ -38,7 +38,13 @@ TITLES = {
     "parkinsons": "Parkinsons, x·z",
     "abalone": "Abalone, (x·z + 1)³",
 }
-COLORS = {"PRIL, type 1": "#0072b2", "PRIL, type 2": "#56b4e9", "PRank": "#009e73"}  # the kin in kindred colours
+COLORS = {  # kin in kindred colours
+    "PRIL, type 1": "#0072b2",
+    "PRIL, type 2": "#56b4e9",
+    "PRank": "#009e73",
+    "Widrow-Hoff": "#d55e00",
+    "multi-class": "#cc79a7",
+}
 COMPARABLE = 0.1  # "comparable" means: within 10 %
 
 # Step sizes of Widrow-Hoff whose effect is reported.
@@ -341,7 +347,7 @@ def _draw_comparison(results: Results) -> Any:
 def _panels(n_rows: int, data_sets: Sequence[str]) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.2 * len(data_sets) + 0.4, 3.2 * n_rows + 0.4), layout="constrained")
+    figure = Figure(figsize=(4.2 * len(data_sets) + 0.4, 3.3 * n_rows + 0.5), layout="constrained")
     axes = figure.subplots(n_rows, len(data_sets), squeeze=False)
     for ax, data_set in zip(axes[0], data_sets, strict=True):
         ax.set_title(TITLES[data_set], fontsize=10)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.labels import _lookup
-from rankwise.labels._order import ClassOrder, comparable, infer_order, show
+from rankwise.labels._order import ClassOrder, comparable, infer_order, is_infinite, one_line, show, tidy
 from rankwise.labels._read import Candidates, Coded, Exact, Intervals, Mask, Ranges, Raw, read
 
 Codes = NDArray[np.int32]
@@ -70,7 +70,7 @@ class Labels:
         """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
         codes = np.asarray(codes, dtype=np.int64)
         if self.mask is None:
-            return np.maximum(0, np.maximum(self.lower - codes, codes - self.upper))
+            return np.asarray(np.maximum(0, np.maximum(self.lower - codes, codes - self.upper)))
         apart = np.abs(np.arange(len(self.order)) - codes[:, None])
         return np.asarray(np.where(self.mask, apart, len(self.order)).min(axis=1))
 
@@ -82,14 +82,15 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
     ----------
     y : array-like
         - 1-D: exact labels; NaN, None: missing;
-        - (n, 2) array, two-column frame, list of tuples or list of two-element lists: intervals ``[lower, upper]``, both
-          ends included; NaN, None and the infinities: open on that side;
+        - (n, 2) array, two-column frame, list of tuples or list of two-element lists: intervals ``[lower, upper]``,
+          both ends included; NaN, None and the infinities: open on that side;
         - pandas ``IntervalArray`` (as an index or column too): the classes inside each interval; NaN: missing;
-        - list of sets, or of lists that are not all pairs: candidate sets; boolean (n, K) array: candidate mask, columns
-          in class order;
+        - list of sets, or of lists that are not all pairs: candidate sets; boolean (n, K) array or frame: candidate
+          mask, columns in class order;
         - list mixing all of these, row by row: a tuple is an interval, a list or set holds candidates.
 
-        Nested lists of pairs are an (n, 2) table here as they are in NumPy. Sets are always candidate sets.
+        Nested lists of pairs are an (n, 2) table, and nested lists of booleans a mask, as they are in NumPy. Sets are
+        always candidate sets.
     classes : sequence or ClassOrder, optional
         The classes, lowest first. Without it an ordered ``Categorical`` (or polars ``Enum``) gives the order, numbers
         sort, and strings sort with an :class:`OrderWarning`.
@@ -114,17 +115,22 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
 
 def decode(codes: NDArray[np.integer[Any]], classes: NDArray[Any]) -> NDArray[Any]:
     """Class label of every code."""
-    return np.asarray(classes)[codes]
+    return np.asarray(np.asarray(classes)[codes])
 
 
 def declared_order(classes: Any) -> ClassOrder:
     """Order given by the user: a list of labels, lowest first, or a column with ordered categories."""
-    declared = read(classes)
-    if declared.order is not None:
+    try:
+        declared = read(classes)
+    except ValueError:
+        declared = None
+    if declared is not None and declared.order is not None:
         return ClassOrder(declared.order)
+    if isinstance(declared, Coded):
+        declared = declared.as_exact()
     if not isinstance(declared, Exact):
-        raise ValueError(f"classes must be a list of labels, lowest first. Got {classes!r} instead.")
-    return ClassOrder(declared.values)
+        raise ValueError(f"classes must be a list of labels, lowest first. Got {one_line(classes)} instead.")
+    return ClassOrder(tidy(declared.values))
 
 
 def _settle_order(raw: Raw, classes: Any) -> ClassOrder:
@@ -139,14 +145,15 @@ def _settle_order(raw: Raw, classes: Any) -> ClassOrder:
 
 def _encode_exact(raw: Exact, order: ClassOrder) -> Labels:
     codes = order.codes(raw.values)
-    _refuse_unknown(codes, lambda row: raw.values[row], order, "label")
+    _refuse_unknown(codes, raw.values, order, "label")
     return _from_codes(codes, order)
 
 
 def _encode_coded(raw: Coded, order: ClassOrder) -> Labels:
     table = np.append(order.codes(raw.categories), np.int32(_lookup.MISSING))  # so that code -1 finds MISSING
     codes = table[raw.codes]
-    _refuse_unknown(codes, lambda row: raw.categories[raw.codes[row]], order, "label")
+    if (codes == _lookup.UNKNOWN).any():
+        _refuse_unknown(codes, raw.categories[raw.codes], order, "label")
     return _from_codes(codes, order)
 
 
@@ -157,13 +164,14 @@ def _from_codes(codes: Codes, order: ClassOrder) -> Labels:
     return Labels(order, np.where(missing, 0, codes), np.where(missing, np.int32(len(order) - 1), codes))
 
 
-def _encode_intervals(raw: Intervals, order: ClassOrder, row: int | None = None) -> Labels:
-    """Encode intervals; ``row`` is the number to report when there is only one of them, from a longer list."""
+def _encode_intervals(raw: Intervals, order: ClassOrder, rows: NDArray[np.intp] | None = None) -> Labels:
+    """Encode intervals; ``rows`` are the rows to report when they are not all rows of ``y``."""
     ends = raw.ends
     n = ends.shape[0]
-    if order.is_numeric and ends.dtype.kind in "iufb":
+    same_type = comparable(ends, order)
+    if same_type is not None:
         lower, upper = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-        numbers, table = comparable(ends, order)
+        numbers, table = same_type
         if numbers.dtype.kind == "i" and order.is_consecutive:
             good = _lookup.consecutive_intervals(numbers, int(order.values[0]), len(order), lower, upper)
         else:
@@ -171,34 +179,33 @@ def _encode_intervals(raw: Intervals, order: ClassOrder, row: int | None = None)
         if good:
             return Labels(order, lower, upper)
         # There is a bad row: fall through to the plain code, which says what is wrong with it.
-    low, high = _open_below(ends[:, 0], order), _open_above(ends[:, 1], order)
+    low, high = _end_codes(ends[:, 0], order, -np.inf), _end_codes(ends[:, 1], order, np.inf)
     for end, name in ((0, "lower end"), (1, "upper end")):
-        _refuse_unknown((low, high)[end], lambda at, end=end: ends[at, end], order, name, row)
+        _refuse_unknown((low, high)[end], ends[:, end], order, name, rows)
     lower = np.where(low == _lookup.MISSING, np.int32(0), low)
     upper = np.where(high == _lookup.MISSING, np.int32(len(order) - 1), high)
     crossed = lower > upper
     if crossed.any():
         at = int(np.argmax(crossed))
-        found = f"[{_plain(ends[at, 0])!r}, {_plain(ends[at, 1])!r}]"
+        found = f"[{one_line(ends[at, 0])}, {one_line(ends[at, 1])}]"
         raise ValueError(
-            f"row {at if row is None else row}: the lower end of an interval must not be above its upper end. Got {found} "
-            f"with the classes {show(order.values)}."
+            f"row {at if rows is None else rows[at]}: the lower end of an interval must not be above its upper end. "
+            f"Got {found} with the classes {show(order.values)}."
         )
     return Labels(order, lower, upper)
 
 
-def _open_below(ends: NDArray[Any], order: ClassOrder) -> Codes:
-    """Codes of lower ends, where minus infinity says as little as NaN."""
-    return order.codes(np.where(np.isneginf(ends), np.nan, ends) if ends.dtype.kind == "f" else ends)
-
-
-def _open_above(ends: NDArray[Any], order: ClassOrder) -> Codes:
-    """Codes of upper ends, where infinity says as little as NaN."""
-    return order.codes(np.where(np.isposinf(ends), np.nan, ends) if ends.dtype.kind == "f" else ends)
+def _end_codes(ends: NDArray[Any], order: ClassOrder, open_at: float) -> Codes:
+    """Codes of interval ends, where the infinity on their side says as little as NaN."""
+    codes = order.codes(ends)
+    unknown = np.flatnonzero(codes == _lookup.UNKNOWN)
+    is_open = [is_infinite(end) and end == open_at for end in ends[unknown].tolist()]
+    codes[unknown[np.array(is_open, dtype=bool)]] = _lookup.MISSING
+    return codes
 
 
 def _encode_ranges(raw: Ranges, order: ClassOrder) -> Labels:
-    if not order.is_numeric or not np.all(np.diff(order.values.astype(np.float64)) > 0):
+    if not order.is_numeric or not np.all(order.values[1:] > order.values[:-1]):
         raise ValueError(
             f"an interval column needs ascending numeric classes. Got {show(order.values)}: "
             f"give the ends as two columns [lower, upper] instead."
@@ -227,20 +234,24 @@ def _encode_mask(raw: Mask, order: ClassOrder) -> Labels:
 
 
 def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
-    mask = np.zeros((len(raw), len(order)), dtype=bool)
-    for row, said in enumerate(raw.rows):
-        if isinstance(said, tuple):
-            one = _encode_intervals(Intervals.from_rows([said], first_row=row), order, row)
-            mask[row, one.lower[0] : one.upper[0] + 1] = True
-            continue
-        codes = order.codes(said)
-        _refuse_unknown(codes, lambda at, said=said: said[at], order, "label", row)
-        if said.size == 1 and codes[0] == _lookup.MISSING:
-            mask[row] = True
-        elif (codes == _lookup.MISSING).any():
-            raise ValueError(f"row {row}: a candidate set must not hold missing values. Got {said.tolist()} instead.")
-        else:
-            mask[row, codes] = True
+    n, rows = len(raw), raw.member_rows
+    mask = np.zeros((n, len(order)), dtype=bool)
+    mask[raw.interval_rows] = _encode_intervals(raw.intervals, order, raw.interval_rows).admissible()
+    codes = order.codes(raw.members)
+    _refuse_unknown(codes, raw.members, order, "label", rows)
+    missing = codes == _lookup.MISSING
+    in_company = np.bincount(rows, minlength=n)[rows] > 1
+    if (missing & in_company).any():
+        row = rows[np.argmax(missing & in_company)]
+        found = show(raw.members[rows == row])
+        raise ValueError(f"row {row}: a candidate set must not hold missing values. Got {found} instead.")
+    if raw.members.dtype.kind == "b" and order.values.dtype.kind != "b" and in_company.any():
+        raise ValueError(
+            f"row {rows[np.argmax(in_company)]}: booleans are no candidates for the classes {show(order.values)}. "
+            f"A candidate mask is one boolean array of shape (n, {len(order)})."
+        )
+    mask[rows[missing]] = True
+    mask[rows[~missing], codes[~missing]] = True
     return _from_mask(mask, order)
 
 
@@ -255,19 +266,15 @@ def _from_mask(mask: NDArray[np.bool_], order: ClassOrder) -> Labels:
 
 
 def _refuse_unknown(
-    codes: Codes, value: Callable[[int], Any], order: ClassOrder, what: str, row: int | None = None
+    codes: Codes, values: NDArray[Any], order: ClassOrder, what: str, rows: NDArray[np.intp] | None = None
 ) -> None:
     unknown = codes == _lookup.UNKNOWN
     if unknown.any():
         at = int(np.argmax(unknown))
         raise ValueError(
-            f"row {at if row is None else row}: the {what} {_plain(value(at))!r} is not one of the classes "
+            f"row {at if rows is None else rows[at]}: the {what} {one_line(values[at])} is not one of the classes "
             f"{show(order.values)}."
         )
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 _CODERS: dict[type, Callable[[Any, ClassOrder], Labels]] = {

@@ -8,8 +8,8 @@ from rankwise._kernels.compile import SOURCES, kernel
 MISSING, UNKNOWN = -1, -2
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _search(value, ascending, code_of):  # type: ignore[no-untyped-def]
+@register_jitable
+def _search(value, ascending, code_of):
     """Code of a number among the classes in ascending order, UNKNOWN if it is none of them, MISSING for NaN."""
     if np.isnan(value):
         return MISSING
@@ -19,22 +19,23 @@ def _search(value, ascending, code_of):  # type: ignore[no-untyped-def]
     return code_of[position]
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _guess(value, first, per_class, last):  # type: ignore[no-untyped-def]
+@register_jitable
+def _guess(value, first, per_class, last):
     """Place of a value if the classes are evenly spaced, which they nearly always are. In the table, whatever comes."""
     place = (value - first) * per_class + 0.5
     return int(place) if 0.0 <= place < last + 1.0 else 0
 
 
-def _make_exact_codes():  # type: ignore[no-untyped-def]
+def _make_exact_codes():
     sources = SOURCES
 
     @kernel
-    def exact_codes(values, ascending, code_of, out):  # type: ignore[no-untyped-def]
+    def exact_codes(values, ascending, code_of, out):
         """Code of every value; MISSING for NaN, UNKNOWN for a value that is no class."""
         _ = sources
         first, last = float(ascending[0]), ascending.size - 1
-        per_class = last / (float(ascending[last]) - first) if last else 0.0
+        span = float(ascending[last]) - first
+        per_class = last / span if span > 0.0 else 0.0
         for i in range(values.size):
             value = values[i]
             guess = _guess(value, first, per_class, last)
@@ -43,15 +44,16 @@ def _make_exact_codes():  # type: ignore[no-untyped-def]
     return exact_codes
 
 
-def _make_interval_codes():  # type: ignore[no-untyped-def]
+def _make_interval_codes():
     sources = SOURCES
 
     @kernel
-    def interval_codes(ends, ascending, code_of, lower, upper):  # type: ignore[no-untyped-def]
-        """Codes of both ends of every row of ``ends`` (n, 2), open ends at the extremes. Returns whether all are good."""
+    def interval_codes(ends, ascending, code_of, lower, upper):
+        """Codes of both ends of every row of ``ends``, open ends at the extremes. Returns whether all are good."""
         _ = sources
         first, last = float(ascending[0]), ascending.size - 1
-        per_class = last / (float(ascending[last]) - first) if last else 0.0
+        span = float(ascending[last]) - first
+        per_class = last / span if span > 0.0 else 0.0
         for i in range(ends.shape[0]):
             low, high = 0, last
             value = ends[i, 0]
@@ -71,11 +73,11 @@ def _make_interval_codes():  # type: ignore[no-untyped-def]
     return interval_codes
 
 
-def _make_consecutive_intervals():  # type: ignore[no-untyped-def]
+def _make_consecutive_intervals():
     sources = SOURCES
 
     @kernel
-    def consecutive_intervals(ends, first, n_classes, lower, upper):  # type: ignore[no-untyped-def]
+    def consecutive_intervals(ends, first, n_classes, lower, upper):
         """The same when the classes are first, first + 1, ...: no table, no branch, several rows an instruction."""
         _ = sources
         bad = 0

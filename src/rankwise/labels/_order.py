@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ _SHOWN = 12
 _SHOWN_CHARACTERS = 100
 
 #: Whole numbers below this are exact as float64, and larger ones round to at least this.
-_EXACT_IN_FLOAT = 2.0**53
+EXACT_IN_FLOAT = 2.0**53
 
 
 class OrderWarning(UserWarning):
@@ -33,6 +33,11 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # pandas' NA refuses to be a truth value, but so do arrays
         return type(value).__name__ == "NAType"
+
+
+def is_infinite(value: Any) -> bool:
+    """Return whether a label is plus or minus infinity."""
+    return isinstance(value, (float, np.floating)) and bool(np.isinf(value))
 
 
 def as_object_array(values: Iterable[Any]) -> NDArray[Any]:
@@ -51,7 +56,7 @@ def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
     kinds = set(map(type, values.tolist()))
     if all(issubclass(k, (bool, np.bool_)) for k in kinds):
         return values.astype(bool)
-    whole = {k for k in kinds if issubclass(k, (int, np.integer)) and k is not np.timedelta64}
+    whole = {k for k in kinds - {np.timedelta64} if issubclass(k, (int, np.integer))}
     floating = {k for k in kinds if issubclass(k, (float, np.floating))}
     try:
         if whole == kinds:
@@ -62,20 +67,23 @@ def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
             missing = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=values.size)
             if not set(map(type, values[~missing].tolist())) <= whole | floating:
                 return values
-            values = np.where(missing, None, values)
+            values = values.copy()
+            values[missing] = None
         floats = values.astype(np.float64)
     except OverflowError:
         return values
-    return values if whole and np.any(np.abs(floats) >= _EXACT_IN_FLOAT) else floats
+    rounded = whole and np.any(np.abs(floats[np.isfinite(floats)]) >= EXACT_IN_FLOAT)
+    return values if rounded else floats
 
 
 def tidy(values: NDArray[Any]) -> NDArray[Any]:
     """Numbers as numbers and strings as strings where an object array holds nothing else."""
     values = numbers_if_possible(values)
-    # numpy strips null characters from the end of strings
-    if values.dtype.kind == "O" and values.size and all(isinstance(v, str) and not v.endswith("\0") for v in values.tolist()):
-        return values.astype(np.str_)
-    return values
+    if values.dtype.kind != "O" or values.size == 0:
+        return values
+    # numpy would strip null characters from the end of a string
+    strings = all(isinstance(v, str) and not v.endswith("\0") for v in values.tolist())
+    return values.astype(np.str_) if strings else values
 
 
 class ClassOrder:
@@ -100,18 +108,21 @@ class ClassOrder:
             )
         if any(is_missing(v) for v in values.tolist()):
             raise ValueError(f"classes must not hold missing values. Got {show(values)} instead.")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
+        if any(is_infinite(v) for v in values.tolist()):
             raise ValueError(f"classes must be finite. Got {show(values)} instead.")
         self.values = values
-        self.index: dict[Hashable, int] = _index(values)
+        try:
+            self.index: dict[Hashable, int] = {v: code for code, v in enumerate(values.tolist())}
+        except TypeError:
+            _refuse_unhashable(values)
         if len(self.index) != values.size:
             repeated = Counter(values.tolist()).most_common(1)[0][0]
             raise ValueError(f"classes must be distinct. Got {one_line(repeated)} more than once.")
         self._code_of = {**self.index, None: _lookup.MISSING}
         self.is_numeric = values.dtype.kind in "iufb"
         as_floats = values.astype(np.float64) if self.is_numeric else np.empty(0)
-        self.is_consecutive = self.is_numeric and bool(np.all(np.diff(as_floats) == 1.0))
-        self.is_exact_in_float = bool(np.all(np.abs(as_floats) < _EXACT_IN_FLOAT))
+        self.is_exact_in_float = self.is_numeric and bool(np.all(np.abs(as_floats) < EXACT_IN_FLOAT))
+        self.is_consecutive = self.is_exact_in_float and bool(np.all(np.diff(as_floats) == 1.0))
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -218,10 +229,13 @@ def infer_order(values: NDArray[Any]) -> ClassOrder:
 
 
 def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
-    found = [v for v in _index(values) if not is_missing(v)]
+    try:
+        found = [v for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
+    except TypeError:
+        _refuse_unhashable(values)
     kinds = sorted({type(v).__name__ for v in found})
     try:
-        if any("complex" in kind for kind in kinds):
+        if any(isinstance(v, complex) for v in found):
             raise TypeError
         return tidy(as_object_array(sorted(found)))
     except TypeError:
@@ -230,15 +244,11 @@ def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
         ) from None
 
 
-def _index(values: NDArray[Any]) -> dict[Hashable, int]:
-    """Place of every value, the last one if it is repeated."""
-    try:
-        return {v: place for place, v in enumerate(values.tolist())}
-    except TypeError:
-        bad = next(v for v in values.tolist() if not _is_hashable(v))
-        raise ValueError(
-            f"Unknown label type: a label must be a number, a string or the like. Got {one_line(bad)} instead."
-        ) from None
+def _refuse_unhashable(values: NDArray[Any]) -> NoReturn:
+    bad = next(v for v in values.tolist() if not _is_hashable(v))
+    raise ValueError(
+        f"Unknown label type: a label must be a number, a string or the like. Got {one_line(bad)} instead."
+    ) from None
 
 
 def _is_hashable(value: Any) -> bool:

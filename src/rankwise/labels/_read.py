@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from rankwise.labels._order import as_object_array, is_missing, tidy
+from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, numbers_if_possible, one_line, tidy
+
+_NESTED = (tuple, list, set, frozenset, np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)
 class Raw:
     """What a container holds; ``order`` is the class order it carries, if any."""
 
-    order: Sequence[Any] | None
+    order: Sequence[Any] | NDArray[Any] | None
+
+    def __len__(self) -> int:
+        raise NotImplementedError
 
     def values_present(self) -> NDArray[Any]:
         """Every value that occurs as a label, in a 1-D array."""
@@ -54,7 +60,7 @@ class Coded(Raw):
         return int(self.codes.size)
 
     def values_present(self) -> NDArray[Any]:
-        return self.categories[np.unique(self.codes[self.codes >= 0])]
+        return self.categories[self.codes[self.codes >= 0]]
 
     @staticmethod
     def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Coded:
@@ -63,8 +69,7 @@ class Coded(Raw):
 
     def as_exact(self) -> Exact:
         """Values in place of numbers."""
-        values = as_object_array([None if code < 0 else self.categories[code] for code in self.codes.tolist()])
-        return Exact(self.order, values)
+        return Exact(self.order, np.append(self.categories.astype(object), [None])[self.codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +85,17 @@ class Intervals(Raw):
         return self.ends.ravel()
 
     @staticmethod
-    def from_rows(rows: Sequence[Any], first_row: int = 0) -> Intervals:
-        """Read tuples ``(lower, upper)``."""
-        for row, ends in enumerate(rows, start=first_row):
-            if len(ends) != 2:
-                raise ValueError(f"row {row}: an interval is a tuple (lower, upper). Got {ends!r} instead.")
-        flat = as_object_array(end for ends in rows for end in ends)
-        return Intervals(None, _numbers_if_possible(flat).reshape(-1, 2))
+    def from_tuples(tuples: list[tuple[Any, ...]], rows: Sequence[int]) -> Intervals:
+        """Read tuples ``(lower, upper)``; ``rows`` are the rows they stand in."""
+        if not set(map(len, tuples)) <= {2}:
+            row, ends = next((row, ends) for row, ends in zip(rows, tuples, strict=True) if len(ends) != 2)
+            raise ValueError(f"row {row}: an interval is a tuple (lower, upper). Got {one_line(ends)} instead.")
+        return Intervals.from_flat(None, as_object_array(chain.from_iterable(tuples)))
+
+    @staticmethod
+    def from_flat(order: Sequence[Any] | NDArray[Any] | None, ends: NDArray[Any]) -> Intervals:
+        """Read lower, upper, lower, upper, ..."""
+        return Intervals(order, numbers_if_possible(ends).reshape(-1, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +118,25 @@ class Ranges(Raw):
             )
         ends = np.concatenate([self.left, self.right])
         ends = ends[np.isfinite(ends)]
-        return ends.astype(np.int64) if np.all(ends == np.floor(ends)) else ends
+        whole = np.all((ends == np.floor(ends)) & (np.abs(ends) < EXACT_IN_FLOAT))
+        return np.asarray(ends.astype(np.int64) if whole else ends)
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates(Raw):
-    """A set of values a row (as an array), or a tuple for an interval."""
+    """Candidate sets and intervals, mixed: the members of all sets with the row of each, the intervals likewise."""
 
-    rows: list[Any]
+    n_rows: int
+    members: NDArray[Any]
+    member_rows: NDArray[np.intp]
+    intervals: Intervals
+    interval_rows: NDArray[np.intp]
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self.n_rows
 
     def values_present(self) -> NDArray[Any]:
-        return tidy(as_object_array(v for said in self.rows for v in said if not is_missing(v)))
+        return numbers_if_possible(as_object_array([*self.members.tolist(), *self.intervals.ends.ravel().tolist()]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +159,7 @@ def read(y: Any) -> Raw:
     pandas, polars, pyarrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
     if polars is not None and isinstance(y, (polars.Series, polars.DataFrame)):
         return _read_polars(y, polars)
-    if pyarrow is not None and isinstance(y, (pyarrow.Array, pyarrow.ChunkedArray, pyarrow.Table)):
+    if pyarrow is not None and isinstance(y, (pyarrow.Array, pyarrow.ChunkedArray, pyarrow.Table, pyarrow.RecordBatch)):
         return _read_pyarrow(y, pyarrow)
     if pandas is not None:
         if isinstance(y, pandas.DataFrame):
@@ -153,27 +167,29 @@ def read(y: Any) -> Raw:
         if isinstance(y, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)):
             return _read_pandas(y, pandas)
     if isinstance(y, np.ma.MaskedArray):
-        return _read_array(np.where(np.ma.getmaskarray(y), None, y.data.astype(object)))
+        return _read_array(_as_objects(y) if np.ma.is_masked(y) else y.data)
     if isinstance(y, np.ndarray):
         return _read_array(y)
     if hasattr(y, "__array__"):
         return _read_array(np.asarray(y))
-    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
-        raise ValueError(f"y should be a 1d array: a list or array of labels. Got {y!r} instead.")
+    if isinstance(y, (str, bytes, set, frozenset, Mapping)) or not hasattr(y, "__iter__"):
+        raise ValueError(f"y should be a 1d array: a list or array of labels. Got {one_line(y)} instead.")
     return _read_list(list(y))
 
 
 def _read_array(y: NDArray[Any]) -> Raw:
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: labels must be numbers, strings or the like.")
+    if y.dtype.kind in "UmM":
+        y = _as_objects(y)
     if y.ndim == 1:
-        if y.dtype.kind == "O":
+        if y.dtype.kind in "OV":
             return _read_list(y.tolist())
         return Exact(None, y)
-    if y.ndim == 2 and y.dtype.kind == "b":
+    if y.ndim == 2 and y.dtype.kind == "b" and y.shape[1] != 1:
         return Mask(None, y)
     if y.ndim == 2 and y.shape[1] == 2:
-        return Intervals(None, _numbers_if_possible(y.ravel()).reshape(-1, 2) if y.dtype.kind == "O" else y)
+        return Intervals.from_flat(None, y.ravel()) if y.dtype.kind == "O" else Intervals(None, y)
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
@@ -188,44 +204,60 @@ def _read_array(y: NDArray[Any]) -> Raw:
     )
 
 
+def _as_objects(y: NDArray[Any]) -> NDArray[Any]:
+    """Array of Python objects, None where masked; dates stay NumPy's, since not all of them have another form."""
+    plain = np.ma.getdata(y)
+    objects = as_object_array(plain.ravel()).reshape(y.shape) if y.dtype.kind in "mM" else plain.astype(object)
+    objects[np.ma.getmaskarray(y)] = None
+    return objects
+
+
 def _read_list(items: list[Any]) -> Raw:
-    nested = [isinstance(v, (tuple, list, set, frozenset, np.ndarray)) for v in items]
-    if not any(nested):
-        return Exact(None, _numbers_if_possible(as_object_array(items)))
-    if all(isinstance(v, tuple) for v in items) or all(_is_pair(v) for v in items):
-        return Intervals.from_rows(items)
-    rows: list[Any] = []
-    for row, (said, is_nested) in enumerate(zip(items, nested, strict=True)):
+    kinds = set(map(type, items))
+    if not any(issubclass(kind, _NESTED) for kind in kinds):
+        return Exact(None, numbers_if_possible(as_object_array(items)))
+    if all(issubclass(kind, tuple) for kind in kinds):
+        return Intervals.from_tuples(items, range(len(items)))
+    if all(issubclass(kind, (tuple, list, np.ndarray)) for kind in kinds) and _is_table(items):
+        cells = numbers_if_possible(as_object_array(chain.from_iterable(items)))
+        if cells.dtype.kind == "b" and tuple not in kinds:
+            return Mask(None, cells.reshape(len(items), -1))
+        if len(items[0]) == 2:
+            return Intervals(None, cells.reshape(-1, 2))
+    intervals: list[tuple[Any, ...]] = []
+    interval_rows: list[int] = []
+    members: list[Any] = []
+    member_rows: list[int] = []
+    for row, said in enumerate(items):
         if isinstance(said, tuple):
-            rows.append(Intervals.from_rows([said], row) and said)
-        elif is_nested:
-            rows.append(_numbers_if_possible(as_object_array(said)))
-            if rows[-1].size == 0:
+            intervals.append(said)
+            interval_rows.append(row)
+        elif isinstance(said, (list, set, frozenset)) or (isinstance(said, np.ndarray) and said.ndim):
+            if len(said) == 0:
                 raise ValueError(f"row {row}: a candidate set must not be empty.")
+            members.extend(said)
+            member_rows.extend(repeat(row, len(said)))
         else:
-            rows.append(_numbers_if_possible(as_object_array([said])))
-    return Candidates(None, rows)
+            scalar = said.item() if isinstance(said, np.ndarray) else said
+            members.append(None if said is np.ma.masked else scalar)
+            member_rows.append(row)
+    return Candidates(
+        None,
+        len(items),
+        numbers_if_possible(as_object_array(members)),
+        np.array(member_rows, dtype=np.intp),
+        Intervals.from_tuples(intervals, interval_rows),
+        np.array(interval_rows, dtype=np.intp),
+    )
 
 
-def _is_pair(said: Any) -> bool:
-    """Return whether a row could be one of an (n, 2) table written as nested lists, as NumPy would read it."""
-    return isinstance(said, (tuple, list, np.ndarray)) and len(said) == 2 and not any(map(np.ndim, said))
-
-
-def _numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
-    """Object array of numbers, None and NaN -> float array with NaN; anything else stays what it is."""
-    tidied = tidy(values)
-    if tidied.dtype.kind != "O":
-        return tidied
-    missing = np.fromiter((is_missing(v) for v in values.tolist()), dtype=bool, count=values.size)
-    present = tidy(values[~missing])
-    if present.size and present.dtype.kind in "if":
-        out = np.full(values.size, np.nan)
-        out[~missing] = present
-        return out
-    if missing.all():
-        return np.full(values.size, np.nan)
-    return values
+def _is_table(items: list[Any]) -> bool:
+    """Return whether nested lists are a table with two or more columns, as NumPy would read them."""
+    if any(np.ndim(row) != 1 for row in items if isinstance(row, np.ndarray)):
+        return False
+    widths = set(map(len, items))
+    inner = set(map(type, chain.from_iterable(items)))
+    return len(widths) == 1 and min(widths) > 1 and not any(issubclass(kind, _NESTED) for kind in inner)
 
 
 def _read_pandas(y: Any, pandas: Any) -> Raw:
@@ -234,6 +266,8 @@ def _read_pandas(y: Any, pandas: Any) -> Raw:
         codes = y.cat.codes if isinstance(y, pandas.Series) else y.codes
         return Coded.make(dtype.categories, codes, ordered=dtype.ordered)
     if isinstance(dtype, pandas.IntervalDtype):
+        if dtype.subtype.kind not in "iuf":
+            raise ValueError(f"an interval column must hold numbers. Got {dtype} instead.")
         array = y.array if hasattr(y, "array") else y
         left = np.asarray(array.left, dtype=np.float64)
         right = np.asarray(array.right, dtype=np.float64)
@@ -247,9 +281,12 @@ def _read_columns(columns: list[Raw]) -> Raw:
     if len(columns) == 1:
         return columns[0]
     columns = [column.as_exact() if isinstance(column, Coded) else column for column in columns]
+    if columns and all(isinstance(column, Exact) and column.values.dtype.kind == "b" for column in columns):
+        return Mask(None, np.column_stack([column.values_present() for column in columns]))
     if len(columns) != 2 or not all(isinstance(column, Exact) for column in columns):
         raise ValueError(
-            f"a frame of labels has one column (labels) or two ([lower, upper]). Got {len(columns)} columns."
+            f"a frame of labels has one column (labels), two ([lower, upper], one label in each) or a boolean one for "
+            f"every class. Got {len(columns)} columns."
         )
     lower, upper = columns
     assert isinstance(lower, Exact)
@@ -264,7 +301,7 @@ def _read_columns(columns: list[Raw]) -> Raw:
         return Intervals(order, np.column_stack([lower.values, upper.values]))
     ends = np.empty((lower.values.size, 2), dtype=object)
     ends[:, 0], ends[:, 1] = lower.values.tolist(), upper.values.tolist()
-    return Intervals(order, ends)
+    return Intervals.from_flat(order, ends.ravel())
 
 
 def _read_polars(y: Any, polars: Any) -> Raw:
@@ -278,7 +315,7 @@ def _read_polars(y: Any, polars: Any) -> Raw:
 
 
 def _read_pyarrow(y: Any, pyarrow: Any) -> Raw:
-    if isinstance(y, pyarrow.Table):
+    if isinstance(y, (pyarrow.Table, pyarrow.RecordBatch)):
         return _read_columns([_read_pyarrow(column, pyarrow) for column in y.columns])
     if isinstance(y, pyarrow.ChunkedArray):
         y = y.unify_dictionaries().combine_chunks()

@@ -18,10 +18,12 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """
     if sample_weight is None:
         return UNIT_WEIGHTS
+    if getattr(getattr(sample_weight, "dtype", None), "kind", None) == "c":
+        raise ValueError("sample_weight must be real numbers. Got complex ones instead.")
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must be numbers: {error}.") from None
+        weight = np.ma.asarray(sample_weight, dtype=np.float64).filled(np.nan)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"sample_weight must be numbers: {str(error).rstrip('.')}.") from None
     weight = np.full(n, weight) if weight.ndim == 0 else np.ascontiguousarray(weight)
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}.")

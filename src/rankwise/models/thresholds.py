@@ -44,7 +44,7 @@ def interval_scores(scores: Floats, thresholds: Floats) -> Floats:
     return np.where(np.isinf(result), 0.0, result) if thresholds.size == 0 else result
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+@register_jitable
 def rank(score: float, thresholds: Any) -> int:
     """Code of one score, for ascending thresholds."""
     low, high = 0, thresholds.size
@@ -57,7 +57,7 @@ def rank(score: float, thresholds: Any) -> int:
     return low
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+@register_jitable
 def rank_lagged(score: float, thresholds: Any, lag: Any, rate: float) -> int:
     """Code of one score for the averaged thresholds ``thresholds - rate * lag``.
 

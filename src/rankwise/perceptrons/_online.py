@@ -72,6 +72,7 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
     average: bool
     random_state: Any
     classes: Any
+    _state: State
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -344,7 +345,9 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
             spare = name in self.feature_arrays and found.ndim and found.shape[0] >= like.shape[0]
             shape = (found.shape[0], *like.shape[1:]) if spare else like.shape
             if found.dtype != like.dtype or found.shape != shape:
-                raise ValueError(f"array {name!r} must be {like.dtype} of shape {shape}, not {found.dtype} {found.shape}")
+                raise ValueError(
+                    f"array {name!r} must be {like.dtype} of shape {shape}, not {found.dtype} {found.shape}"
+                )
 
     def _set_order(self, order: ClassOrder) -> None:
         self._order = order
@@ -400,9 +403,7 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
         known = declared[0] if first else self._order
         for other in declared:
             if other != known:
-                raise ValueError(
-                    f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}."
-                )
+                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
         return known
 
     def _learn(

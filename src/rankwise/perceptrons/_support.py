@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 
-def _make_dense_products():  # type: ignore[no-untyped-def]
+def _make_dense_products():
     sources = SOURCES
 
     @kernel
-    def dense_products(X, columns, size, out):  # type: ignore[no-untyped-def]
+    def dense_products(X, columns, size, out):
         """out[i, s] = <x_i, columns[:, s]> for s < size."""
         _ = sources
         tile = 512  # support vectors at a time: their partial sums stay in the fastest cache
@@ -43,11 +43,11 @@ def _make_dense_products():  # type: ignore[no-untyped-def]
     return dense_products
 
 
-def _make_sparse_products():  # type: ignore[no-untyped-def]
+def _make_sparse_products():
     sources = SOURCES
 
     @kernel
-    def sparse_products(X, data, indices, start, stop, size, n_features, out):  # type: ignore[no-untyped-def]
+    def sparse_products(X, data, indices, start, stop, size, n_features, out):
         """out[i, s] = <x_i, vector in slot s> for CSR rows."""
         _ = sources
         x_data, x_indices, x_indptr = X
@@ -207,7 +207,7 @@ class SparseSupport:
     @staticmethod
     def store(state: Arrays, block: Rows, taken: NDArray[np.int64]) -> None:
         """Put row b of the block into slot taken[b], where that is not -1."""
-        for b in np.flatnonzero(taken >= 0):
+        for b in np.flatnonzero(taken >= 0).tolist():
             indices, data = row_entries(block, b)
             slot, used = int(taken[b]), int(state["support_used"][0])
             for name, length in (("support_start", slot + 1), ("support_stop", slot + 1)):

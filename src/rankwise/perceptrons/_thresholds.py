@@ -23,15 +23,15 @@ from rankwise.perceptrons._rows import Rows, length
 Floats = NDArray[np.float64]
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def move(values, lag, k, amount, rounds):  # type: ignore[no-untyped-def]
+@register_jitable(inline="always")
+def move(values, lag, k, amount, rounds):
     """values[k] += amount, with its lazy average."""
     values[k] += amount
     lag[k] += amount * rounds
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def restore_order(t, lag, rounds):  # type: ignore[no-untyped-def]
+@register_jitable(inline="always")
+def restore_order(t, lag, rounds):
     """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it."""
     for k in range(1, t.size):
         j = k
@@ -42,8 +42,8 @@ def restore_order(t, lag, rounds):  # type: ignore[no-untyped-def]
             j -= 1
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def move_violated(f, lo, hi, c, t, sums, lag, rounds):  # type: ignore[no-untyped-def]
+@register_jitable(inline="always")
+def move_violated(f, lo, hi, c, t, sums, lag, rounds):
     """PRIL's step on the thresholds: move the violated ones by c; return c * (sum of tau) and how many there were.
 
     ``t`` is what the score is compared with, ``sums`` what moves; for an additive algorithm they are the same array.
@@ -58,21 +58,23 @@ def move_violated(f, lo, hi, c, t, sums, lag, rounds):  # type: ignore[no-untype
         a += c
         violated += 1
         k -= 1
+    disordered = violated > 0 and k >= 0 and sums[k] > sums[k + 1]
     k = hi
     while k < t.size and f >= t[k]:
         move(sums, lag, k, c, rounds)
         a -= c
         violated += 1
         k += 1
-    restore_order(sums, lag, rounds)
+    if disordered or (hi < k < t.size and sums[k - 1] > sums[k]):
+        restore_order(sums, lag, rounds)
     return a, violated
 
 
-def _make_scores():  # type: ignore[no-untyped-def]
+def _make_scores():
     sources = SOURCES
 
     @kernel
-    def scores(X, w, lag, rate, out):  # type: ignore[no-untyped-def]
+    def scores(X, w, lag, rate, out):
         """out[i] = <w - rate * lag, x_i>; returns the first row with a non-finite score, or -1."""
         _ = sources
         for i in range(n_rows(X)):
@@ -84,11 +86,11 @@ def _make_scores():  # type: ignore[no-untyped-def]
     return scores
 
 
-def _make_predict():  # type: ignore[no-untyped-def]
+def _make_predict():
     sources = SOURCES
 
     @kernel
-    def predict(X, w, w_lag, t, t_lag, rate, out):  # type: ignore[no-untyped-def]
+    def predict(X, w, w_lag, t, t_lag, rate, out):
         """out[i] = code of row i; returns the first row with a non-finite score, or -1."""
         _ = sources
         for i in range(n_rows(X)):

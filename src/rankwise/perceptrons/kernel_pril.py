@@ -46,12 +46,12 @@ Floats = NDArray[np.float64]
 BLOCK = 128
 
 
-def _make_block_pass():  # type: ignore[no-untyped-def]
+def _make_block_pass():
     sources = SOURCES
 
     @kernel
     def learn_block(values, within, lower, upper, weight, slots, dual, dual_lag, influence, born, size, t, t_lag, counts,
-                    budget, average, predictions, taken):  # type: ignore[no-untyped-def]  # fmt: skip
+                    budget, average, predictions, taken):  # fmt: skip
         """Run the rounds of a block.
 
         ``values[b, s]`` is the kernel of row b with the vector in slot s, ``within[b, e]`` with row e of the block;

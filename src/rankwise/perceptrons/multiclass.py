@@ -28,11 +28,11 @@ from rankwise.perceptrons._rows import Rows, length
 Floats = NDArray[np.float64]
 
 
-def _make_pass():  # type: ignore[no-untyped-def]
+def _make_pass():
     sources = SOURCES
 
     @kernel
-    def learn(X, lower, upper, mask, weight, order, W, W_lag, counts, average, predictions):  # type: ignore[no-untyped-def]
+    def learn(X, lower, upper, mask, weight, order, W, W_lag, counts, average, predictions):
         _ = sources
         scores = np.empty(W.shape[1])
         rounds = float(counts[ROUNDS])
@@ -70,11 +70,11 @@ def _make_pass():  # type: ignore[no-untyped-def]
     return learn
 
 
-def _make_scores():  # type: ignore[no-untyped-def]
+def _make_scores():
     sources = SOURCES
 
     @kernel
-    def scores_of_rows(X, W, W_lag, rate, out):  # type: ignore[no-untyped-def]
+    def scores_of_rows(X, W, W_lag, rate, out):
         _ = sources
         for i in range(n_rows(X)):
             dots_lagged(X, i, W, W_lag, rate, out[i])

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.rows import axpy, column, dot, n_entries, n_rows
+from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries, n_rows
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank, ranks
 from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
@@ -57,8 +57,8 @@ _ROOM = 300.0  # exponents this far from the shift are still far from overflow a
 _SUNK = np.exp(-_ROOM)
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _weight(exponent, shift, signed):  # type: ignore[no-untyped-def]
+@register_jitable
+def _weight(exponent, shift, signed):
     """exp(exponent), or 2 sinh(exponent), times exp(-shift), without overflow and with full precision near zero."""
     if not signed:
         return np.exp(min(exponent - shift, 2.0 * _ROOM))
@@ -68,8 +68,8 @@ def _weight(exponent, shift, signed):  # type: ignore[no-untyped-def]
     return np.copysign(np.exp(min(size - shift, 2.0 * _ROOM)), exponent)
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _refresh_all(S, T, w, t, scale, signed):  # type: ignore[no-untyped-def]
+@register_jitable
+def _refresh_all(S, T, w, t, scale, signed):
     """Recompute every weight with the largest exponent as the new zero."""
     shift = 0.0
     for j in range(S.size):
@@ -83,8 +83,8 @@ def _refresh_all(S, T, w, t, scale, signed):  # type: ignore[no-untyped-def]
         t[k] = _weight(scale[ETA] * T[k], shift, signed)
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _adapted_rate(violations, n_thresholds):  # type: ignore[no-untyped-def]
+@register_jitable
+def _adapted_rate(violations, n_thresholds):
     """1/(K-1), halved whenever the violations, counted from (K-1)^2, have grown fourfold."""
     rate = 1.0 / n_thresholds
     limit = 4.0 * n_thresholds * n_thresholds
@@ -94,12 +94,12 @@ def _adapted_rate(violations, n_thresholds):  # type: ignore[no-untyped-def]
     return rate
 
 
-def _make_pass():  # type: ignore[no-untyped-def]
+def _make_pass():
     sources = SOURCES
 
     @kernel
     def learn(X, lower, upper, weight, order, S, S_lag, w, T, T_lag, t, counts, scale, adaptive, signed, average,
-              predictions):  # type: ignore[no-untyped-def]  # fmt: skip
+              predictions):  # fmt: skip
         _ = sources
         scratch = np.empty(S.size if predictions.size and average else 0)
         averaged_t = np.empty(t.size)
@@ -126,8 +126,7 @@ def _make_pass():  # type: ignore[no-untyped-def]
                 continue
             if (lo > 0 and f <= t[lo - 1]) or (hi < t.size and f >= t[hi]):
                 a, violated = move_violated(f, lo, hi, c, t, T, T_lag, rounds)
-                axpy(X, i, a, S)
-                axpy(X, i, a * rounds, S_lag)
+                axpy_lagged(X, i, a, rounds, S, S_lag)
                 counts[UPDATES] += 1
                 counts[VIOLATIONS] += violated
                 eta, top = scale[ETA], 0.0
@@ -158,11 +157,11 @@ def _make_pass():  # type: ignore[no-untyped-def]
 _LEARN = _make_pass()
 
 
-def _make_weights():  # type: ignore[no-untyped-def]
+def _make_weights():
     sources = SOURCES
 
     @kernel
-    def weights_of(exponents, shift, signed, out):  # type: ignore[no-untyped-def]
+    def weights_of(exponents, shift, signed, out):
         _ = sources
         for j in range(exponents.size):
             out[j] = _weight(exponents[j], shift, signed)

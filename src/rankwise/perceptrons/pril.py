@@ -23,9 +23,9 @@ Passive-aggressive steps (not in the paper) move as little as possible such that
 without slack (``"pa"``), with ``C sum xi_i`` (``"pa1"``) or ``C sum xi_i^2`` (``"pa2"``). With l_i = 1 - z_i (f - t_i)
 the multipliers are ``lam_i = clip((l_i - z_i a |x|^2) / (1 + s), 0, cap)`` where ``a = sum_i z_i lam_i`` is the root of
 a decreasing piecewise linear function, found exactly by searching its sorted break points; cap = C for pa1 and s =
-1/(2C) for pa2. Then ``w += a x`` and ``t_i -= z_i lam_i``, which keeps the order. The weight of an example multiplies C;
-the hard step "pa" has no C, and repeating an example it already satisfies changes nothing, so there only zero weights
-matter.
+1/(2C) for pa2. Then ``w += a x`` and ``t_i -= z_i lam_i``, which keeps the order. The weight of an example multiplies
+C; the hard step "pa" has no C, and repeating an example it already satisfies changes nothing, so there only zero
+weights matter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.rows import axpy, dot, dot_lagged, n_rows, squared_norm
+from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank_lagged
 from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, State
@@ -46,14 +46,14 @@ from rankwise.perceptrons._rows import Rows
 from rankwise.perceptrons._thresholds import LinearThresholdEstimator, move, move_violated, restore_order
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def perceptron_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):  # type: ignore[no-untyped-def]
+@register_jitable(inline="always")
+def perceptron_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):
     """The paper's step: the violated thresholds move by c, and w with them."""
     return move_violated(f, lo, hi, c, t, t, t_lag, rounds)
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _multiplier(k, f, lo, shift, t, cap, softness):  # type: ignore[no-untyped-def]
+@register_jitable
+def _multiplier(k, f, lo, shift, t, cap, softness):
     """lam_k when the score has moved by ``shift`` = a |x|^2."""
     if k < lo:
         loss = 1.0 - (f - t[k]) - shift
@@ -62,8 +62,8 @@ def _multiplier(k, f, lo, shift, t, cap, softness):  # type: ignore[no-untyped-d
     return min(cap, max(0.0, loss / (1.0 + softness)))
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _pull(f, lo, hi, shift, t, cap, softness):  # type: ignore[no-untyped-def]
+@register_jitable
+def _pull(f, lo, hi, shift, t, cap, softness):
     """sum_k z_k lam_k at a given shift: non-increasing in it."""
     total = 0.0
     for k in range(lo):
@@ -73,8 +73,8 @@ def _pull(f, lo, hi, shift, t, cap, softness):  # type: ignore[no-untyped-def]
     return total
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def _balance(f, lo, hi, square, t, cap, softness, breaks):  # type: ignore[no-untyped-def]
+@register_jitable
+def _balance(f, lo, hi, square, t, cap, softness, breaks):
     """The root a of ``_pull(a |x|^2) = a``, exactly: bisection over the break points, then one linear equation.
 
     In terms of the shift s = a |x|^2 multiplier k bends where its loss is 0 and, if capped, where it reaches the cap.
@@ -124,8 +124,8 @@ def _balance(f, lo, hi, square, t, cap, softness, breaks):  # type: ignore[no-un
     return (_pull(f, lo, hi, inside, t, cap, softness) - slope * inside) / (1.0 - slope * square)
 
 
-@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
-def passive_aggressive_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):  # type: ignore[no-untyped-def]
+@register_jitable
+def passive_aggressive_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):
     """Smallest move that satisfies the constraints with margin 1; return the step a along x and the violations."""
     violated = 0
     for k in range(lo):
@@ -144,12 +144,12 @@ def passive_aggressive_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness,
     return a, violated
 
 
-def _make_pass(step, margin):  # type: ignore[no-untyped-def]
+def _make_pass(step, margin):
     """Compile the online loop for a step that is due when a constraint holds by no more than ``margin``."""
     sources = SOURCES
 
     @kernel
-    def learn(X, lower, upper, weight, order, w, w_lag, t, t_lag, counts, cap, softness, average, predictions):  # type: ignore[no-untyped-def]
+    def learn(X, lower, upper, weight, order, w, w_lag, t, t_lag, counts, cap, softness, average, predictions):
         _ = sources
         scratch = np.empty(2 * t.size)
         rounds = float(counts[ROUNDS])
@@ -171,8 +171,7 @@ def _make_pass(step, margin):  # type: ignore[no-untyped-def]
                 continue
             if (lo > 0 and f - t[lo - 1] <= margin) or (hi < n_thresholds and t[hi] - f <= margin):
                 a, violated = step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch)
-                axpy(X, i, a, w)
-                axpy(X, i, a * rounds, w_lag)
+                axpy_lagged(X, i, a, rounds, w, w_lag)
                 counts[UPDATES] += 1
                 counts[VIOLATIONS] += violated
             rounds += 1.0
@@ -222,8 +221,8 @@ class PRIL(LinearThresholdEstimator):
     Notes
     -----
     The paper's algorithm is ``PRIL(n_epochs=1, shuffle=False, average=False)``. There is no intercept because the
-    thresholds can all move together. A score is summed in a fixed order, so dense and sparse rows, single rows and chunks
-    give the same model to the bit.
+    thresholds can all move together. A score is summed in a fixed order, so dense and sparse rows, single rows and
+    chunks give the same model to the bit.
 
     Examples
     --------

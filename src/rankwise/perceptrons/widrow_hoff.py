@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.rows import axpy, dot, dot_lagged, n_rows, squared_norm
+from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
 from rankwise._sklearn import Interval
 from rankwise.models import interval_scores, ranks
 from rankwise.models.thresholds import rank
@@ -31,11 +31,11 @@ from rankwise.perceptrons._thresholds import scores_of_rows
 Floats = NDArray[np.float64]
 
 
-def _make_pass():  # type: ignore[no-untyped-def]
+def _make_pass():
     sources = SOURCES
 
     @kernel
-    def learn(X, lower, upper, halves, weight, order, w, w_lag, b, counts, rate, normalized, average, predictions):  # type: ignore[no-untyped-def]
+    def learn(X, lower, upper, halves, weight, order, w, w_lag, b, counts, rate, normalized, average, predictions):
         _ = sources
         rounds = float(counts[ROUNDS])
         for r in range(n_rows(X)):
@@ -55,8 +55,7 @@ def _make_pass():  # type: ignore[no-untyped-def]
             if error != 0.0:
                 step = min(1.0, c * rate) / (squared_norm(X, i) + 1.0) if normalized else c * rate
                 change = step * error
-                axpy(X, i, change, w)
-                axpy(X, i, change * rounds, w_lag)
+                axpy_lagged(X, i, change, rounds, w, w_lag)
                 b[0] += change
                 b[1] += change * rounds
                 counts[UPDATES] += 1
@@ -79,7 +78,7 @@ class WidrowHoff(OnlineEstimator):
     learning_rate : float, default 0.1
         Step size; an example's weight multiplies it.
     normalized : bool, default True
-        Divide each step by ``|x|^2 + 1``, which keeps it stable for any scale of the features. False is the papers' form.
+        Divide each step by ``|x|^2 + 1``, which keeps it stable for any scale of the features. False: the papers' form.
     n_epochs, shuffle, average, random_state, classes
         As in :class:`rankwise.PRIL`.
 
@@ -192,4 +191,4 @@ class WidrowHoff(OnlineEstimator):
     @property
     def _halves(self) -> Floats:
         """Where rounding changes: between the ranks."""
-        return np.arange(len(self._order) - 1) + 0.5
+        return np.arange(0.5, len(self._order) - 1.0)

@@ -171,7 +171,7 @@ class ProgressiveDisplay:
         log_x : bool, default True
             Logarithmic axis of rounds.
         first_round : int, default 10
-            Where the picture begins: the average over the first few rounds is noise.
+            Where the picture begins if there are more rounds: the average over the first few is noise.
         ordered : bool, default False
             The models have an order: colours from ``cmap`` instead of a palette.
         cmap : str, default "viridis"
@@ -182,7 +182,7 @@ class ProgressiveDisplay:
         self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
         palette = ordered_colors(len(self.curves), cmap) if ordered else cycle(OKABE_ITO)
         color_of = dict(zip(self.curves, palette, strict=False)) | dict(colors or {})
-        shown = self.rounds >= min(first_round, self.rounds[-1])
+        shown = self.rounds >= (first_round if first_round < self.rounds[-1] else 1)
         self.lines_ = {}
         for name, curve in self.curves.items():
             x, y = self.rounds[shown], np.asarray(curve)[shown]
@@ -193,7 +193,8 @@ class ProgressiveDisplay:
         if log_x:
             self.ax_.set_xscale("log")
             self.ax_.xaxis.set_major_formatter("{x:,.0f}")
-        self.ax_.margins(x=0)
+        if np.count_nonzero(shown) > 1:  # a single round has no extent to fill the axis with
+            self.ax_.margins(x=0)
         self.ax_.set_xlabel("round", fontsize=FONT, color=INK)
         self.ax_.set_ylabel(self.loss_name, fontsize=FONT, color=INK)
         self.ax_.grid(axis="y", color=FAINT, lw=0.6)

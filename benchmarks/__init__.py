@@ -1,0 +1,1 @@
+"""Speed and accuracy beside the libraries a user could pick instead: ``make bench``."""
