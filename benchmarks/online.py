@@ -172,4 +172,3 @@ def _csoaa(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 ALL = (dense, sparse, single_rows, kernels, start_up, vowpal_wabbit)
-

@@ -198,19 +198,6 @@ def test_comparison_is_by_exact_labels(tmp_path):
     assert variants["Widrow-Hoff, plain 1, with intercept"] > table["Widrow-Hoff"]
 
 
-@pytest.mark.parametrize("normalized", [True, False])
-def test_widrow_hoff_without_an_intercept(normalized):
-    X, y = make_ordinal(300, 3, 5, random_state=0)
-    rate, weights, losses = 0.05, np.zeros(3), []
-    for x, code in zip(X, y - 1, strict=True):
-        score = weights @ x
-        losses.append(abs(np.clip(np.floor(score + 0.5), 0, 4) - code))
-        weights += rate / (x @ x if normalized else 1.0) * (code - score) * x
-    parameters = {"learning_rate": rate, "normalized": normalized}
-    result = pril._widrow_hoff(X, y, np.arange(1, 6), 0, parameters=parameters, intercept=False)
-    assert_allclose(result.losses, losses)
-
-
 def test_widrow_hoff_that_diverges_has_infinite_loss():
     X, y = make_ordinal(2000, 3, 5, random_state=0)
     parameters = {"learning_rate": 100.0, "normalized": False}
@@ -265,9 +252,9 @@ class TestConclusions:
         assert verdicts == ["HOLDS IN 1 OF 2", "DOES NOT HOLD", "DOES NOT HOLD"]
 
     def test_a_difference_within_the_noise_is_none(self):
-        curves = fake(AS_IN_FIGURE_3 | {"Widrow-Hoff": 0.5001})
+        curves = fake(AS_IN_FIGURE_3 | {"Widrow-Hoff": 0.52})
         noisy = curves.values.copy()
-        noisy[1, 3] *= 0.99
+        noisy[1, 3] *= 0.94  # PRIL of type 1 wins by 0.02 in one sequence and loses by 0.01 in the other
         conclusions = pril._judge_comparison({"synthetic": Curves(curves.names, curves.rounds, noisy)})
         assert conclusions[0].verdict == "DOES NOT HOLD"
 

@@ -35,8 +35,8 @@ def _squared_norm(X, i):
 
 
 @njit
-def _axpy(X, i, a, w):
-    rows.axpy(X, i, a, w)
+def _axpy_lagged(X, i, a, rounds, w, lag):
+    rows.axpy_lagged(X, i, a, rounds, w, lag)
 
 
 @njit
@@ -71,17 +71,12 @@ def test_compiled_dense_and_sparse_rows_give_the_bits_of_the_plain_operations(da
             assert _dot_lagged(form, i, w, lag, 0.3) == rows.dot_lagged(X, i, w, lag, 0.3)
             assert _dot_lagged(form, i, w, lag, 0.0) == _dot(X, i, w)
             assert _squared_norm(form, i) == rows.squared_norm(X, i)
-            for compiled, plain, start in (
-                (lambda out, form=form, i=i: _axpy(form, i, -1.7, out), lambda out, i=i: rows.axpy(X, i, -1.7, out), w),
-                (
-                    lambda out, form=form, i=i: _axpy_column(form, i, 0.9, out, 1),
-                    lambda out, i=i: rows.axpy_column(X, i, 0.9, out, 1),
-                    W,
-                ),
-            ):
-                a, b = start.copy(), start.copy()
-                compiled(a)
-                plain(b)
+            found, expected = [(w.copy(), lag.copy(), W.copy()) for _ in range(2)]
+            _axpy_lagged(form, i, -1.7, 3.0, *found[:2])
+            rows.axpy_lagged(X, i, -1.7, 3.0, *expected[:2])
+            _axpy_column(form, i, 0.9, found[2], 1)
+            rows.axpy_column(X, i, 0.9, expected[2], 1)
+            for a, b in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(a, b)
             for rate in (0.0, 0.25):
                 a, b = np.full(3, 9.0), np.full(3, 9.0)
@@ -159,8 +154,8 @@ X = rng.standard_normal((60, 3))
 y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(60), [-0.5, 0.5])
 weight = rng.choice([0.5, 1.0, 2.0], 60)
 found = []
-models = PRIL(), PRIL(step="pa1"), MultiplicativePRIL(), MulticlassPerceptron(), WidrowHoff(), KernelPRIL(kernel="linear")
-for model in models:
+kernel = KernelPRIL(kernel="linear")
+for model in (PRIL(), PRIL(step="pa1"), MultiplicativePRIL(), MulticlassPerceptron(), WidrowHoff(), kernel):
     for form in (X, sparse.csr_matrix(X)):
         model.set_params(classes=[0, 1, 2])
         fresh = type(model)(**model.get_params())

@@ -263,11 +263,13 @@ def anything_said(draw):
     return classes, draw(st.lists(row, min_size=1, max_size=6))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(anything_said())
 @example(([2**60, 2**60 + 1], [(2**60 + 1, INF), (None, float(2**60))]))
 @example((["a", "a\0"], ["a", "a\0", None]))
 @example(([0.5, 2.0**53], [2**53 + 1]))
+@example(([True, 0], [True, (-INF, INF)]))
+@example(([False, True], [{False, True}, None, True]))
 def test_any_classes_and_rows_equal_the_twin(said):
     classes, y = said
     try:
@@ -343,8 +345,11 @@ def _fits(value, dtype):
     return value == int(value) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(looked_up())
+@example((np.array([1e308, -1e308]), np.array([0.0, 1e308, -1e308, NAN])))
+@example((np.array([-(2**63), 2**63 - 1]), np.array([0, 2**63 - 1, -(2**63)])))
+@example((np.array([2**64 - 1], dtype=np.uint64), np.array([-1])))
 def test_exact_look_up_equals_the_twin(drawn):
     classes, values = drawn
     codes = ClassOrder(classes).codes(values)
@@ -352,8 +357,13 @@ def test_exact_look_up_equals_the_twin(drawn):
     assert codes.tolist() == plain.codes_of(values.tolist(), classes.tolist())
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(looked_up(n_columns=2))
+@example((np.array([1]), np.array([[-(2**63), -(2**53) - 1]])))
+@example((np.array([1, 2]), np.array([[-(2**63), -(2**63)], [2**63 - 1, 2**63 - 1]])))
+@example((np.array([-(2**63), -(2**63) + 1]), np.array([[2**63 - 1, 2**63 - 1]])))
+@example((np.array([2**63 - 2, 2**63 - 1]), np.array([[-(2**63), -(2**63)]])))
+@example((np.array([-1, 0]), np.array([[2**64 - 1, 0]], dtype=np.uint64)))
 def test_interval_look_up_equals_the_twin(drawn):
     classes, ends = drawn
     if ends.dtype.kind == "b":
@@ -442,12 +452,12 @@ def test_the_input_is_left_alone():
         ([True, False], [False, True]),
         (np.array([2, 1], dtype=np.uint8), [1, 2]),
         ([2**70, 1, -(2**70)], [-(2**70), 1, 2**70]),
+        ([10**400, np.float32(0.5), np.int8(1)], [0.5, 1, 10**400]),
         ([Fraction(1, 2), Fraction(1, 3)], [Fraction(1, 3), Fraction(1, 2)]),
         ([(1, 3), (5, 9)], [1, 3, 5, 9]),
         ([{1, 9}, (2, INF), 4, None], [1, 2, 4, 9]),
         (np.array([[1.0, NAN], [-INF, 5.0]]), [1, 5]),
     ],
-    ids=str,
 )
 def test_numbers_sort_without_a_warning(y, classes):
     assert encode(y).classes.tolist() == classes
@@ -478,7 +488,6 @@ def test_whole_numbers_stay_whole_next_to_missing_ones():
         np.array([["a", "b"], ["b", "b"]]),
         [{"a", "b"}, "b"],
     ],
-    ids=str,
 )
 def test_strings_sort_with_a_warning_that_says_how_to_order_them(y):
     with pytest.warns(OrderWarning, match=r"\['a', 'b'\].*classes=\[lowest, \.\.\., highest\].*ordered Categorical"):
@@ -613,42 +622,42 @@ def test_decode_undoes_encode_for_any_array(y):
 MILLION = 1_000_000
 
 
+def fastest(call):
+    """Result of a call and its time on the processor, the best of up to three tries."""
+    seconds = []
+    while len(seconds) < 3 and min(seconds, default=1.0) >= 1.0:
+        start = time.process_time()
+        result = call()
+        seconds.append(time.process_time() - start)
+    return result, min(seconds)
+
+
 def million_intervals(kind):
     rng = np.random.default_rng(5)
     lower = rng.integers(1, 8, MILLION)
     ends = np.column_stack([lower, lower + rng.integers(0, 3, MILLION)])
-    if kind.startswith("int"):
-        return ends
-    if kind.startswith("float"):
-        return np.where(rng.random(ends.shape) < 0.1, NAN, ends)
-    return np.array([f"grade {i}" for i in range(10)])[ends]
+    return {
+        "int": lambda: ends,
+        "int with gaps": lambda: ends**2,
+        "float with NaN": lambda: np.where(rng.random(ends.shape) < 0.1, NAN, ends),
+        "string": lambda: np.array([f"grade {i}" for i in range(10)])[ends],
+    }[kind]()
 
 
+@pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")
 @pytest.mark.parametrize("kind", ["int", "int with gaps", "float with NaN", "string"])
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_million_intervals_take_less_than_a_second(kind, declared):
     ends = million_intervals(kind)
-    ends = ends * 3 if kind.endswith("gaps") else ends
-    classes = np.unique(ends[ends == ends]) if declared else None
-    seconds = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OrderWarning)
-        for _ in range(3):
-            start = time.perf_counter()
-            labels = encode(ends, classes)
-            seconds.append(time.perf_counter() - start)
+    classes = np.unique(ends[:1000][ends[:1000] == ends[:1000]]) if declared else None
+    labels, seconds = fastest(lambda: encode(ends, classes))
     assert len(labels) == MILLION
-    assert min(seconds) < 1.0
+    assert seconds < 1.0
 
 
 def test_a_hundred_thousand_mixed_rows_take_less_than_a_second():
     kinds = [3, (1, 2), {1, 3}, [2, 4, 5], None]
-    y = kinds * 20_000
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        labels = encode(y, range(1, 6))
-        seconds.append(time.perf_counter() - start)
-    assert_same(encode(kinds, range(1, 6)), plain.encode(kinds, range(1, 6)))
-    assert labels.lower[-5:].tolist() == [2, 0, 0, 1, 0]
-    assert min(seconds) < 1.0
+    labels, seconds = fastest(lambda: encode(kinds * 20_000, range(1, 6)))
+    lower, upper, mask = plain.encode(kinds, range(1, 6))
+    assert_same(labels, (lower * 20_000, upper * 20_000, np.tile(mask, (20_000, 1))))
+    assert seconds < 1.0

@@ -30,15 +30,16 @@ def test_multiclass_rounds_are_those_of_the_plain_twin(seed, n_classes, kind):
 
 
 @pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 6))
-def test_widrow_hoff_rounds_are_those_of_the_plain_twin(normalized, seed, n_classes):
+def test_widrow_hoff_rounds_are_those_of_the_plain_twin(normalized, intercept, seed, n_classes):
     stream = make_stream(seed, n=80, n_classes=n_classes)
-    twin = PlainWidrowHoff(stream.X.shape[1], n_classes, 0.05, normalized)
+    twin = PlainWidrowHoff(stream.X.shape[1], n_classes, 0.05, normalized, intercept)
     expected = []
     for x, (lo, hi), c in zip(stream.X, stream.y, stream.weight, strict=True):
         expected.append(twin.predict(x))
         twin.learn(x, lo, hi, c)
-    model = WidrowHoff(learning_rate=0.05, normalized=normalized, average=False, classes=stream.classes)
+    model = WidrowHoff(0.05, normalized, intercept, average=False, classes=stream.classes)
     predicted = model.progressive_predict(stream.X, stream.y, sample_weight=stream.weight)
     np.testing.assert_array_equal(predicted, expected)
     np.testing.assert_allclose(model.coef_, twin.w, atol=1e-12)

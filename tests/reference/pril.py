@@ -123,9 +123,10 @@ class PlainMulticlass:
 
 
 class PlainWidrowHoff:
-    """Normalised least mean squares on codes 0..K-1, with an intercept."""
+    """Least mean squares on the ranks 1..K; codes in and out are 0..K-1."""
 
-    def __init__(self, n_features, n_classes, rate, normalized):
+    def __init__(self, n_features, n_classes, rate, normalized, intercept=True):
+        self.intercept = intercept
         self.w, self.b, self.rate, self.normalized, self.top = (
             np.zeros(n_features),
             0.0,
@@ -138,10 +139,11 @@ class PlainWidrowHoff:
         if lo == 0 and hi == self.top:
             return  # the label says nothing
         f = self.w @ x + self.b
-        error = np.clip(f, lo, hi) - f
-        step = min(1.0, c * self.rate) / (x @ x + 1.0) if self.normalized else c * self.rate
+        error = np.clip(f, lo + 1, hi + 1) - f
+        square = x @ x + self.intercept
+        step = min(1.0, c * self.rate) / max(square, 1e-300) if self.normalized else c * self.rate
         self.w = self.w + step * error * x
-        self.b += step * error
+        self.b += step * error * self.intercept
 
     def predict(self, x):
-        return int(np.clip(np.floor(self.w @ x + self.b + 0.5), 0, self.top))
+        return int(np.clip(np.floor(self.w @ x + self.b + 0.5), 1, self.top + 1)) - 1

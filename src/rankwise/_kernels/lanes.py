@@ -172,7 +172,7 @@ def dense_dot_lagged(typing, a, a_offset, weights, lag, rate, length):
 
 
 @intrinsic
-def dense_axpy_lagged(typing, a, a_offset, factor, late_factor, weights, lag, length):  # noqa: ARG001
+def dense_axpy_lagged(typing, a, a_offset, factor, late_factor, weights, lag, length):
     """Add factor * a[a_offset + j] to weights[j] and late_factor * a[a_offset + j] to lag[j].
 
     Stores are as wide as the loads of the dot product that follows: a processor hands a value from a store to a load

@@ -165,13 +165,8 @@ def _widrow_hoff(
     X: Floats, y: Codes, classes: Codes, seed: int, *, parameters: Mapping[str, Any], intercept: bool
 ) -> Progress:
     """Widrow-Hoff at another rate; without an intercept it is a kernel method on the kernel as it is."""
-    rate = dict(parameters)
-    if not intercept:
-        # An intercept is a weight of the constant 1. Beside features a million times larger it never moves.
-        X = 1e6 * X
-        rate["learning_rate"] *= 1.0 if rate["normalized"] else 1e-12
     try:
-        return progressive(WidrowHoff(average=False, **rate), X, y, classes=classes)
+        return progressive(WidrowHoff(fit_intercept=intercept, average=False, **parameters), X, y, classes=classes)
     except ValueError:  # the rows are finite, so it is the weights that are not: this rate diverges
         return Progress(y, np.full(len(y), np.inf), np.ones(len(y)))
 

@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.labels import _lookup
-from rankwise.labels._order import ClassOrder, comparable, infer_order, is_infinite, one_line, show, tidy
+from rankwise.labels._order import (
+    ClassOrder,
+    comparable,
+    infer_order,
+    is_infinite,
+    numbers_if_possible,
+    one_line,
+    show,
+    tidy,
+)
 from rankwise.labels._read import Candidates, Coded, Exact, Intervals, Mask, Ranges, Raw, read
 
 Codes = NDArray[np.int32]
@@ -173,7 +182,8 @@ def _encode_intervals(raw: Intervals, order: ClassOrder, rows: NDArray[np.intp] 
         lower, upper = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         numbers, table = same_type
         if numbers.dtype.kind == "i" and order.is_consecutive:
-            good = _lookup.consecutive_intervals(numbers, int(order.values[0]), len(order), lower, upper)
+            first, last = int(order.values[0]), int(order.values[-1])
+            good = _lookup.consecutive_intervals(numbers, first, last, lower, upper)
         else:
             good = _lookup.interval_codes(numbers, *table, lower, upper)
         if good:
@@ -237,19 +247,20 @@ def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
     n, rows = len(raw), raw.member_rows
     mask = np.zeros((n, len(order)), dtype=bool)
     mask[raw.interval_rows] = _encode_intervals(raw.intervals, order, raw.interval_rows).admissible()
-    codes = order.codes(raw.members)
-    _refuse_unknown(codes, raw.members, order, "label", rows)
-    missing = codes == _lookup.MISSING
     in_company = np.bincount(rows, minlength=n)[rows] > 1
-    if (missing & in_company).any():
-        row = rows[np.argmax(missing & in_company)]
-        found = show(raw.members[rows == row])
-        raise ValueError(f"row {row}: a candidate set must not hold missing values. Got {found} instead.")
-    if raw.members.dtype.kind == "b" and order.values.dtype.kind != "b" and in_company.any():
+    in_sets = numbers_if_possible(raw.members[in_company])
+    if in_sets.size and in_sets.dtype.kind == "b" and order.values.dtype.kind != "b":
         raise ValueError(
             f"row {rows[np.argmax(in_company)]}: booleans are no candidates for the classes {show(order.values)}. "
             f"A candidate mask is one boolean array of shape (n, {len(order)})."
         )
+    codes = order.codes(raw.members)
+    _refuse_unknown(codes, raw.members, order, "label", rows)
+    missing = codes == _lookup.MISSING
+    if (missing & in_company).any():
+        row = rows[np.argmax(missing & in_company)]
+        found = show(raw.members[rows == row])
+        raise ValueError(f"row {row}: a candidate set must not hold missing values. Got {found} instead.")
     mask[rows[missing]] = True
     mask[rows[~missing], codes[~missing]] = True
     return _from_mask(mask, order)

@@ -77,15 +77,18 @@ def _make_consecutive_intervals():
     sources = SOURCES
 
     @kernel
-    def consecutive_intervals(ends, first, n_classes, lower, upper):
-        """The same when the classes are first, first + 1, ...: no table, no branch, several rows an instruction."""
+    def consecutive_intervals(ends, first, last, lower, upper):
+        """The same when the classes are first, first + 1, ..., last: no table, no branch, several rows an instruction.
+
+        The ends are compared as they are: the difference of two numbers may overflow.
+        """
         _ = sources
         bad = 0
         for i in range(ends.shape[0]):
-            low, high = ends[i, 0] - first, ends[i, 1] - first
-            lower[i] = low
-            upper[i] = high
-            bad |= (low < 0) | (high < low) | (high >= n_classes)
+            low, high = ends[i, 0], ends[i, 1]
+            bad |= (low < first) | (high < low) | (high > last)
+            lower[i] = low - first
+            upper[i] = high - first
         return bad == 0
 
     return consecutive_intervals

@@ -230,18 +230,24 @@ def infer_order(values: NDArray[Any]) -> ClassOrder:
 
 def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
     try:
-        found = [v for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
+        found = [_as_python(v) for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
     except TypeError:
         _refuse_unhashable(values)
     kinds = sorted({type(v).__name__ for v in found})
     try:
-        if any(isinstance(v, complex) for v in found):
+        if any(isinstance(v, (complex, np.complexfloating)) for v in found):
             raise TypeError
         return tidy(as_object_array(sorted(found)))
-    except TypeError:
+    except (TypeError, OverflowError):
         raise ValueError(
             f"Unknown label type: labels of types {kinds} have no common order: declare it with classes=[...]."
         ) from None
+
+
+def _as_python(value: Any) -> Any:
+    """A number of Python's instead of NumPy's, which does not compare with every other number."""
+    is_number = isinstance(value, (np.integer, np.floating)) and value.dtype.kind in "iuf"
+    return value.item() if is_number else value
 
 
 def _refuse_unhashable(values: NDArray[Any]) -> NoReturn:

@@ -50,8 +50,7 @@ def _make_block_pass():
     sources = SOURCES
 
     @kernel
-    def learn_block(values, within, lower, upper, weight, slots, dual, dual_lag, influence, born, size, t, t_lag, counts,
-                    budget, average, predictions, taken):  # fmt: skip
+    def learn_block(values, within, labels, slots, vectors, thresholds, counts, budget, average, predictions, taken):
         """Run the rounds of a block.
 
         ``values[b, s]`` is the kernel of row b with the vector in slot s, ``within[b, e]`` with row e of the block;
@@ -59,6 +58,9 @@ def _make_block_pass():
         Columns of ``values`` behind the last slot are zero and have zero coefficients.
         """
         _ = sources
+        lower, upper, weight = labels
+        dual, dual_lag, influence, born, size = vectors
+        t, t_lag = thresholds
         for b in range(within.shape[0]):
             rounds = float(counts[ROUNDS])
             f = dot(values, b, dual)
@@ -271,10 +273,18 @@ class KernelPRIL(ThresholdEstimator):
         taken = np.full(picked.size, -1, dtype=np.int64)
         guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
         bad = _LEARN_BLOCK(
-            values, within, lower[picked], upper[picked], weight[picked] if weight.size else weight, slot_of[picked],
-            state["dual"], state["dual_lag"], state["influence"], state["born"], state["size"], state["t"],
-            state["t_lag"], state["counts"], budget, self.average, guesses, taken,
-        )  # fmt: skip
+            values,
+            within,
+            (lower[picked], upper[picked], weight[picked] if weight.size else weight),
+            slot_of[picked],
+            tuple(state[name] for name in ("dual", "dual_lag", "influence", "born", "size")),
+            (state["t"], state["t_lag"]),
+            state["counts"],
+            budget,
+            self.average,
+            guesses,
+            taken,
+        )
         if predictions.size:
             predictions[picked] = guesses
         if bad >= 0:
@@ -340,12 +350,12 @@ class KernelPRIL(ThresholdEstimator):
             shape = left.shape[0], right.shape[0]
             if 0 in shape:
                 return np.zeros(shape)
-            found = np.ascontiguousarray(self.kernel(left, right), dtype=np.float64)
+            found: Floats = np.ascontiguousarray(self.kernel(left, right), dtype=np.float64)
             if found.shape != shape:
                 raise ValueError(f"the kernel must return an array of shape {shape}. Got shape {found.shape} instead.")
             return found
         assert products is not None
-        gamma = state["gamma"][0]
+        gamma = float(state["gamma"][0])
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the score, which is checked
             if self.kernel == "rbf":
                 products *= 2.0 * gamma
@@ -354,7 +364,7 @@ class KernelPRIL(ThresholdEstimator):
                 return np.exp(np.minimum(products, 0.0, out=products), out=products)
             if self.kernel in ("polynomial", "poly"):
                 base = products * gamma + self.coef0
-                power = base.copy()
+                power: Floats = base.copy()
                 for _ in range(self.degree - 1):
                     power *= base
                 return power

@@ -98,9 +98,11 @@ def _make_pass():
     sources = SOURCES
 
     @kernel
-    def learn(X, lower, upper, weight, order, S, S_lag, w, T, T_lag, t, counts, scale, adaptive, signed, average,
-              predictions):  # fmt: skip
+    def learn(X, lower, upper, weight, order, weights, thresholds, counts, scale, options, predictions):
         _ = sources
+        S, S_lag, w = weights
+        T, T_lag, t = thresholds
+        adaptive, signed, average = options
         scratch = np.empty(S.size if predictions.size and average else 0)
         averaged_t = np.empty(t.size)
         rounds = float(counts[ROUNDS])
@@ -268,9 +270,18 @@ class MultiplicativePRIL(ThresholdEstimator):
         predictions: NDArray[np.int32],
     ) -> int:
         bad: int = _LEARN(
-            rows, lower, upper, weight, order, state["S"], state["S_lag"], state["w"], state["T"], state["T_lag"],
-            state["t"], state["counts"], state["scale"], self.eta == "auto", self.signed, self.average, predictions,
-        )  # fmt: skip
+            rows,
+            lower,
+            upper,
+            weight,
+            order,
+            (state["S"], state["S_lag"], state["w"]),
+            (state["T"], state["T_lag"], state["t"]),
+            state["counts"],
+            state["scale"],
+            (self.eta == "auto", self.signed, self.average),
+            predictions,
+        )
         return bad
 
     def _with_features(self, state: State, n_features: int) -> State:

@@ -6,8 +6,9 @@ The baseline that treats ordered classes as numbers (Widrow and Hoff, 1960). The
     error = clip(f, lo, hi) - f        (y - f for an exact label; nothing inside an interval)
     w += c rate error x,   b += c rate error
 
-Plain least mean squares diverges when ``rate |x|^2 > 2``; the normalised form divides the rate by ``|x|^2 + 1`` and is
-stable for any data while ``c rate < 2``, so it is the default, and c rate is never taken above 1 there.
+Plain least mean squares diverges when ``rate (|x|^2 + 1) > 2``; the normalised form divides the rate by ``|x|^2 + 1``
+and is stable for any data while ``c rate < 2``, so it is the default, and c rate is never taken above 1 there. Without
+an intercept there is no b, and no 1 in the norm.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def _make_pass():
     sources = SOURCES
 
     @kernel
-    def learn(X, lower, upper, halves, weight, order, w, w_lag, b, counts, rate, normalized, average, predictions):
+    def learn(
+        X, lower, upper, halves, weight, order, w, w_lag, b, counts, rate, normalized, intercept, average, predictions
+    ):
         _ = sources
         rounds = float(counts[ROUNDS])
         for r in range(n_rows(X)):
@@ -51,13 +54,17 @@ def _make_pass():
             lo, hi = lower[i], upper[i]
             if c == 0.0 or (lo == 0 and hi == halves.size):
                 continue
-            error = min(max(f, float(lo)), float(hi)) - f
+            error = min(max(f, lo + 1.0), hi + 1.0) - f
             if error != 0.0:
-                step = min(1.0, c * rate) / (squared_norm(X, i) + 1.0) if normalized else c * rate
+                step = c * rate
+                if normalized:
+                    square = squared_norm(X, i) + (1.0 if intercept else 0.0)
+                    step = min(1.0, step) / square if square > 0.0 else 0.0
                 change = step * error
                 axpy_lagged(X, i, change, rounds, w, w_lag)
-                b[0] += change
-                b[1] += change * rounds
+                if intercept:
+                    b[0] += change
+                    b[1] += change * rounds
                 counts[UPDATES] += 1
                 counts[VIOLATIONS] += abs(error) >= 0.5
             rounds += 1.0
@@ -79,6 +86,8 @@ class WidrowHoff(OnlineEstimator):
         Step size; an example's weight multiplies it.
     normalized : bool, default True
         Divide each step by ``|x|^2 + 1``, which keeps it stable for any scale of the features. False: the papers' form.
+    fit_intercept : bool, default True
+        Learn an intercept.
     n_epochs, shuffle, average, random_state, classes
         As in :class:`rankwise.PRIL`.
 
@@ -87,7 +96,7 @@ class WidrowHoff(OnlineEstimator):
     coef_ : ndarray of shape (d,)
         Weights.
     intercept_ : float
-        Intercept: ``X @ coef_ + intercept_`` is the rank, counted from 0.
+        Intercept: ``X @ coef_ + intercept_`` is the rank as a number, counted from 1.
     classes_, n_updates_, n_iter_
         As in :class:`rankwise.PRIL`.
 
@@ -107,12 +116,14 @@ class WidrowHoff(OnlineEstimator):
         **OnlineEstimator._parameter_constraints,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "normalized": ["boolean"],
+        "fit_intercept": ["boolean"],
     }
 
     def __init__(
         self,
         learning_rate: float = 0.1,
         normalized: bool = True,
+        fit_intercept: bool = True,
         n_epochs: int = 10,
         shuffle: bool = True,
         average: bool = True,
@@ -121,6 +132,7 @@ class WidrowHoff(OnlineEstimator):
     ) -> None:
         self.learning_rate = learning_rate
         self.normalized = normalized
+        self.fit_intercept = fit_intercept
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
@@ -148,7 +160,7 @@ class WidrowHoff(OnlineEstimator):
     ) -> int:
         bad: int = _LEARN(
             rows, lower, upper, self._halves, weight, order, state["w"], state["w_lag"], state["b"],
-            state["counts"], float(self.learning_rate), self.normalized, self.average, predictions,
+            state["counts"], float(self.learning_rate), self.normalized, self.fit_intercept, self.average, predictions,
         )  # fmt: skip
         return bad
 
@@ -170,7 +182,7 @@ class WidrowHoff(OnlineEstimator):
         return float(value - lag * self._averaging_rate)
 
     def project(self, X: Any) -> Floats:
-        """Predicted rank as a number, counted from 0, before rounding."""
+        """Predicted rank as a number, counted from 1, before rounding."""
         check_is_fitted(self)
         return self._project(self._rows(X, reset=False))
 
@@ -191,4 +203,4 @@ class WidrowHoff(OnlineEstimator):
     @property
     def _halves(self) -> Floats:
         """Where rounding changes: between the ranks."""
-        return np.arange(0.5, len(self._order) - 1.0)
+        return np.arange(1.5, len(self._order))
