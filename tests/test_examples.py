@@ -1,0 +1,23 @@
+"""The examples run, and the README quotes their numbers."""
+
+import re
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_readme_quotes_the_numbers_that_the_example_prints(capsys):
+    runpy.run_path(str(ROOT / "examples" / "why_ordered.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Why not")[1].split("\n## ")[0]
+    numbers = re.findall(r"\d+\.\d\d", printed)
+    assert len(numbers) == 6
+    assert set(numbers) <= set(re.findall(r"\d+\.\d\d", section))
+
+
+def test_readme_picture_can_be_drawn_again(tmp_path):
+    example = runpy.run_path(str(ROOT / "examples" / "readme_picture.py"))
+    picture = example["main"](tmp_path / "thresholds.png")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert (ROOT / "docs" / "images" / "thresholds.png").exists()
