@@ -20,10 +20,10 @@ def main(path: Path = PICTURE) -> Path:
     labels = partial_labels(y, 0.75, kind=1, random_state=0)
     model = PRIL(random_state=0).fit(X[:2000], labels[:2000])
     figure = Figure(figsize=(8, 3.6), layout="constrained")
-    display = ThresholdDisplay.from_estimator(
-        model, X[2000:], labels[2000:], truth=y[2000:], ax=figure.add_subplot()
+    display = ThresholdDisplay.from_estimator(model, X[2000:], labels[2000:], truth=y[2000:], ax=figure.add_subplot())
+    display.ax_.set_title(
+        "Five grades learnt from intervals: each bar is a label, its dot the model's score", fontsize=11
     )
-    display.ax_.set_title("Five grades learnt from intervals: each bar is a label, its dot the model's score", fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     return path

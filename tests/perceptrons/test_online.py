@@ -271,6 +271,34 @@ def test_a_stream_of_dicts_may_bring_new_names_and_new_classes(estimator):
 
 
 @each
+def test_an_example_that_is_refused_leaves_no_trace(estimator):
+    fresh = clone(estimator)
+    for x, y, w in (({"a": np.nan}, 1, 1.0), ({"a": "red"}, 1, 1.0), ({"a": 1.0}, 1, -1.0), ({"a": 1.0}, (2, 1), 1.0)):
+        with pytest.raises(ValueError, match=r"."):
+            fresh.learn_one(x, y, w)
+        assert set(vars(fresh)) == set(vars(clone(estimator)))
+    fresh.learn_one({"a": 1.0}, None)  # nothing is known yet, and this says nothing
+    assert fresh.predict_one({"a": 1.0}) is None
+    fresh.learn_one({"a": 1.0}, 1)
+    fresh.learn_one({"a": -1.0}, 2)
+    before = parameters_of(fresh)
+    for x, y in (
+        ({"b": np.nan}, 1),
+        ({"b": "red"}, 1),
+        ({"a": np.inf}, 7),
+        ({"b": 1.0}, (7, 1)),
+        ({"b": 1.0}, {1, "x"}),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            fresh.learn_one(x, y)
+        assert fresh.n_features_in_ == 1
+        assert fresh.feature_names_in_.tolist() == ["a"]
+        assert fresh.classes_.tolist() == [1, 2]
+        for name, array in before.items():
+            np.testing.assert_array_equal(fresh._state[name], array, err_msg=name)
+
+
+@each
 def test_names_learnt_late_equal_columns_that_were_zero(estimator):
     model, stream, y = prepared(estimator)
     X = stream.X.copy()

@@ -10,7 +10,7 @@ even an average.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankwise import metrics
 from rankwise._sklearn import Interval
 from rankwise.labels import (
-    UNIT_WEIGHTS,
     ClassOrder,
     Labels,
     check_weights,
@@ -32,16 +31,10 @@ from rankwise.labels import (
     declared_order,
     decode,
     encode,
-    is_missing,
     require_support,
 )
 from rankwise.perceptrons._rows import FeatureIndex, Rows, kernel_rows, largest_entry, length, row_entries
-
-State = dict[str, NDArray[Any]]
-
-GIVEN_ORDER: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows as they come
-NO_PREDICTIONS: NDArray[np.int32] = np.empty(0, dtype=np.int32)  # nobody asked
-NO_MASK: NDArray[np.bool_] = np.empty((0, 0), dtype=bool)  # every label is an interval
+from rankwise.perceptrons._stream import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, DictStream, State
 
 #: Places in ``state["counts"]``: rounds with information, rounds with an update, violated constraints.
 ROUNDS, UPDATES, VIOLATIONS = 0, 1, 2
@@ -52,7 +45,7 @@ def counts_of_nothing() -> NDArray[np.int64]:
     return np.zeros(3, dtype=np.int64)
 
 
-class OnlineEstimator(ClassifierMixin, BaseEstimator):
+class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
     """Base of the online estimators; see the module's docstring."""
 
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
@@ -187,81 +180,10 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
         """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
         return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
 
-    # -- streams of dicts ----------------------------------------------------------------------------------------
-
-    def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Learn from one example, a dict of features; names and, if none were declared, classes may be new.
-
-        Parameters
-        ----------
-        x : dict
-            Feature name -> number. Names that are absent count as zero.
-        y : label, tuple, list or set
-            An exact label, an interval ``(lower, upper)``, candidates, or None.
-        w : float, default 1.0
-            Importance of the example, >= 0.
-        """
-        if not self.__sklearn_is_fitted__():
-            self._validate_params()
-            self._begin(0, encode([y], self.classes).order, growing=self.classes is None)
-        if not 0.0 <= w < np.inf:
-            raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
-        row = self._features.row(x, learn_names=True)
-        if len(self._features) > self.n_features_in_:
-            self._welcome_features(row)
-        lower, upper, mask = self._one_label
-        index = self._order.index
-        try:  # the two common cases, as short as they can be: a class, and an interval of classes
-            if type(y) is tuple:
-                lower[0], upper[0] = index[y[0]], index[y[1]]
-                plain = len(y) == 2 and "interval" in self.label_kinds and lower[0] <= upper[0]
-            else:
-                lower[0] = upper[0] = index[y]
-                plain = True
-        except (KeyError, TypeError, IndexError):
-            plain = False
-        if not plain:
-            lower, upper, mask = self._study_label(y, row)
-        self._one_weight[0] = w
-        if self._pass(self._state, row, lower, upper, mask, self._one_weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
-            self._refuse_row(row, 0)
-
-    def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
-        """Class of one example, a dict of features; None while no class is known."""
-        if not self.__sklearn_is_fitted__():
-            return None
-        return self._plain_classes[self._codes(self._features.row(x, learn_names=False))[0]]
-
-    def _welcome_features(self, row: Rows) -> None:
-        """Make room for new names, unless the row that brought them is bad."""
-        if not np.isfinite(row[0]).all():
-            self._features.forget_after(self.n_features_in_)
-            self._refuse_row(row, 0)
-        self._state = self._with_features(self._state, len(self._features))
-
-    def _study_label(self, y: Any, row: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        """Codes of a label that is not simply one of the known classes."""
-        y = set(y) if isinstance(y, list) else y
-        order, places = self._order, []
-        if self._growing and not is_missing(y):
-            for value in encode([y], None).order.values.tolist():
-                if value not in order.index:
-                    order, place = order.inserted(value)
-                    places.append(place)
-        labels = encode([y], order)
-        require_support(labels, type(self).__name__, self.label_kinds)
-        if places:
-            if not np.isfinite(row[0]).all():
-                self._refuse_row(row, 0)
-            self._set_order(order)
-            for place in places:
-                self._state = self._insert_class(self._state, place)
-        return labels.lower, labels.upper, NO_MASK if labels.mask is None else labels.mask
-
     # -- the model ------------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+        return "_state" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -450,17 +372,3 @@ class OnlineEstimator(ClassifierMixin, BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-
-__all__ = [
-    "GIVEN_ORDER",
-    "NO_MASK",
-    "NO_PREDICTIONS",
-    "ROUNDS",
-    "UNIT_WEIGHTS",
-    "UPDATES",
-    "VIOLATIONS",
-    "OnlineEstimator",
-    "State",
-    "counts_of_nothing",
-]

@@ -105,12 +105,12 @@ class FeatureIndex:
     def row(self, x: Mapping[Hashable, Any], *, learn_names: bool) -> Rows:
         """One row; names that are not known get the next column if ``learn_names``, and are passed over otherwise."""
         keys = tuple(x)
-        if keys != self._keys or (learn_names and not self._all_known):
-            self._study(keys, learn_names)
         try:
             values = np.fromiter(x.values(), np.float64, len(keys))
         except (TypeError, ValueError):
             raise ValueError(_bad_value(x)) from None
+        if keys != self._keys or (learn_names and not self._all_known):
+            self._study(keys, learn_names)
         if self._take is not None:
             values = values[self._take]
         return values, self._indices, self._indptr
