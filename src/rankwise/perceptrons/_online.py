@@ -34,22 +34,15 @@ from rankwise.labels import (
     require_support,
 )
 from rankwise.perceptrons._rows import FeatureIndex, Rows, kernel_rows, largest_entry, length, row_entries
-from rankwise.perceptrons._stream import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, DictStream, State
-
-#: Places in ``state["counts"]``: rounds with information, rounds with an update, violated constraints.
-ROUNDS, UPDATES, VIOLATIONS = 0, 1, 2
-
-
-def counts_of_nothing() -> NDArray[np.int64]:
-    """Fresh counters for a state."""
-    return np.zeros(3, dtype=np.int64)
+from rankwise.perceptrons._state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, UPDATES, VIOLATIONS, State
+from rankwise.perceptrons._stream import DictStream
 
 
 class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
     """Base of the online estimators; see the module's docstring."""
 
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
-    #: Arrays of the state whose last axis (or first, for matrices) runs over the features.
+    #: Arrays of the state whose first axis runs over the features.
     feature_arrays: ClassVar[tuple[str, ...]] = ()
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -67,9 +60,9 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
     classes: Any
     _state: State
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls.__name__.startswith("_"):
+        if not abstract:
             declare_support(cls.__name__, cls.label_kinds)
 
     # -- what an algorithm supplies -------------------------------------------------------------------------------

@@ -15,13 +15,9 @@ from numpy.typing import NDArray
 
 from rankwise.labels import ClassOrder, encode, is_missing, require_support
 from rankwise.perceptrons._rows import FeatureIndex, Rows
+from rankwise.perceptrons._state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
 
-State = dict[str, NDArray[Any]]
 Codes = NDArray[np.int32]
-
-GIVEN_ORDER: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows as they come
-NO_PREDICTIONS: Codes = np.empty(0, dtype=np.int32)  # nobody asked
-NO_MASK: NDArray[np.bool_] = np.empty((0, 0), dtype=bool)  # every label is an interval
 
 
 class DictStream:

@@ -17,8 +17,9 @@ from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import dot_lagged, n_rows
 from rankwise.models import interval_scores, ranks
 from rankwise.models.thresholds import rank_lagged
-from rankwise.perceptrons._online import OnlineEstimator, State, counts_of_nothing
+from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import State, counts_of_nothing
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ def with_repeated_neighbour(values: Floats, place: int) -> Floats:
     return np.insert(values, min(place, values.size), beside)
 
 
-class ThresholdEstimator(OnlineEstimator):
+class ThresholdEstimator(OnlineEstimator, abstract=True):
     """Base of the estimators with one score and ordered thresholds."""
 
     def project(self, X: Any) -> Floats:
@@ -140,7 +141,7 @@ class ThresholdEstimator(OnlineEstimator):
         return ranks(self._project(rows), self.thresholds_)
 
 
-class LinearThresholdEstimator(ThresholdEstimator):
+class LinearThresholdEstimator(ThresholdEstimator, abstract=True):
     """Threshold estimator whose score is linear, with additive updates."""
 
     feature_arrays = ("w", "w_lag")

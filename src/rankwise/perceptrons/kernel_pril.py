@@ -31,8 +31,8 @@ from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import dot, dot_lagged
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank_lagged
-from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
 from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
 from rankwise.perceptrons._support import DenseSupport, SparseSupport
 from rankwise.perceptrons._thresholds import (
     ThresholdEstimator,

@@ -22,8 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise import metrics
 from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import axpy_column, dots_lagged, n_rows
-from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, OnlineEstimator, State, counts_of_nothing
+from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
 
 Floats = NDArray[np.float64]
 

@@ -40,8 +40,8 @@ from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries, n_rows
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank, ranks
-from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
 from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
 from rankwise.perceptrons._thresholds import (
     ThresholdEstimator,
     move_violated,

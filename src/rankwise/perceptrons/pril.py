@@ -41,8 +41,8 @@ from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank_lagged
-from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.perceptrons._rows import Rows
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.perceptrons._thresholds import LinearThresholdEstimator, move, move_violated, restore_order
 
 

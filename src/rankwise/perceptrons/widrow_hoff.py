@@ -25,8 +25,9 @@ from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared
 from rankwise._sklearn import Interval
 from rankwise.models import interval_scores, ranks
 from rankwise.models.thresholds import rank
-from rankwise.perceptrons._online import ROUNDS, UPDATES, VIOLATIONS, OnlineEstimator, State, counts_of_nothing
+from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
 from rankwise.perceptrons._thresholds import scores_of_rows
 
 Floats = NDArray[np.float64]
