@@ -24,14 +24,14 @@ from rankwise.perceptrons._state import State, counts_of_nothing
 Floats = NDArray[np.float64]
 
 
-@register_jitable(inline="always")
+@register_jitable(forceinline=True)
 def move(values, lag, k, amount, rounds):
     """values[k] += amount, with its lazy average."""
     values[k] += amount
     lag[k] += amount * rounds
 
 
-@register_jitable(inline="always")
+@register_jitable(forceinline=True)
 def restore_order(t, lag, rounds):
     """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it."""
     for k in range(1, t.size):
@@ -43,7 +43,7 @@ def restore_order(t, lag, rounds):
             j -= 1
 
 
-@register_jitable(inline="always")
+@register_jitable(forceinline=True)
 def move_violated(f, lo, hi, c, t, sums, lag, rounds):
     """PRIL's step on the thresholds: move the violated ones by c; return c * (sum of tau) and how many there were.
 

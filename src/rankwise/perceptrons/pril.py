@@ -46,7 +46,7 @@ from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.perceptrons._thresholds import LinearThresholdEstimator, move, move_violated, restore_order
 
 
-@register_jitable(inline="always")
+@register_jitable(forceinline=True)
 def perceptron_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):
     """The paper's step: the violated thresholds move by c, and w with them."""
     return move_violated(f, lo, hi, c, t, t, t_lag, rounds)
