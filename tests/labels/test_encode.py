@@ -145,6 +145,15 @@ def test_pairs_are_intervals_as_in_numpy_and_sets_never_are():
     assert encode(list(map(set, pairs))).mask is not None
 
 
+def test_booleans_in_lists_are_a_mask_and_in_tuples_an_interval():
+    lists, tuples = [[True, False], [True, True]], [(False, True), (True, True)]
+    assert encode(lists, ["a", "b"]).upper.tolist() == [0, 1]
+    for y in (tuples, [tuples[0], [True, True]]):
+        labels = encode(y)
+        assert labels.classes.tolist() == [False, True]
+        assert (labels.lower.tolist(), labels.upper.tolist()) == ([0, 1], [1, 1])
+
+
 def test_a_mask_without_classes_numbers_its_columns():
     labels = encode(np.array([[True, False, True], [True, True, True]]))
     assert labels.classes.tolist() == [0, 1, 2]
@@ -401,7 +410,7 @@ def test_compiled_look_up_equals_its_own_python(classes, values):
     order = ClassOrder(classes)
     table = order.numeric_table(values.dtype.type)
     interpreted, compiled = np.empty((2, values.size), dtype=np.int32)
-    lookup.exact_codes.py_func(values, *table, interpreted)
+    getattr(lookup.exact_codes, "py_func", lookup.exact_codes)(values, *table, interpreted)
     lookup.exact_codes(values, *table, compiled)
     assert interpreted.tolist() == compiled.tolist() == plain.codes_of(values.tolist(), classes.tolist())
 

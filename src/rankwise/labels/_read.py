@@ -220,7 +220,7 @@ def _read_list(items: list[Any]) -> Raw:
         return Intervals.from_tuples(items, range(len(items)))
     if all(issubclass(kind, (tuple, list, np.ndarray)) for kind in kinds) and _is_table(items):
         cells = numbers_if_possible(as_object_array(chain.from_iterable(items)))
-        if cells.dtype.kind == "b" and tuple not in kinds:
+        if cells.dtype.kind == "b" and not any(issubclass(kind, tuple) for kind in kinds):
             return Mask(None, cells.reshape(len(items), -1))
         if len(items[0]) == 2:
             return Intervals(None, cells.reshape(-1, 2))

@@ -230,8 +230,8 @@ class PRIL(LinearThresholdEstimator):
     >>> from rankwise import PRIL
     >>> X = np.arange(8.0).reshape(-1, 1) - 3.5
     >>> y = np.array([[1, 1], [1, 2], [1, 2], [2, 2], [2, 3], [2, np.nan], [3, 3], [3, 3]])  # [lower, upper]
-    >>> PRIL(random_state=0).fit(X, y).predict(X)
-    array([1., 1., 2., 2., 2., 2., 3., 3.])
+    >>> PRIL(classes=[1, 2, 3], random_state=0).fit(X, y).predict(X)
+    array([1, 1, 1, 2, 3, 3, 3, 3])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
