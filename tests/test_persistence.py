@@ -180,6 +180,11 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_behind(model, path
     assert [p.name for p in path.parent.iterdir()] == ["model.rankwise"]
 
 
+def test_missing_directory_is_named(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no directory .*nowhere"):
+        rw.save(model, tmp_path / "nowhere" / "m")
+
+
 def test_saving_over_a_file_replaces_it(model, path):
     model.partial_fit([[9.0]], ["bad"])
     rw.save(model, path)

@@ -185,6 +185,8 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}.")
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as file:

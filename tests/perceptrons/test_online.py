@@ -385,6 +385,15 @@ def test_shuffling_is_reproducible_and_depends_on_the_seed(estimator):
     assert not np.array_equal(fits[0].decision_function(stream.X), fits[2].decision_function(stream.X))
 
 
+def test_text_columns_and_examples_that_are_no_dicts_are_named():
+    frame = pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]})
+    for table in (frame, pl.DataFrame(frame.to_dict("list"))):
+        with pytest.raises(ValueError, match=r"column 'colour' of X holds text, 'red': encode it as numbers first"):
+            PRIL().fit(table, [1, 2])
+    with pytest.raises(TypeError, match=r"an example must be a dict, feature name -> number\. Got a list"):
+        PRIL().learn_one([1.0, 2.0], 3)
+
+
 def test_prank_refuses_intervals_and_names_who_can():
     with pytest.raises(
         ValueError,

@@ -33,7 +33,15 @@ from rankwise.labels import (
     encode,
     require_support,
 )
-from rankwise.perceptrons._rows import FeatureIndex, Rows, kernel_rows, largest_entry, length, row_entries
+from rankwise.perceptrons._rows import (
+    FeatureIndex,
+    Rows,
+    first_text_column,
+    kernel_rows,
+    largest_entry,
+    length,
+    row_entries,
+)
 from rankwise.perceptrons._state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.perceptrons._stream import DictStream
 
@@ -286,15 +294,24 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # Non-finite values are found by the kernels: they show as a non-finite score, without another pass over X.
-        checked = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            ensure_all_finite=False,
-        )
+        try:
+            checked = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            text = first_text_column(X) if "could not convert" in str(error) else None
+            if text is None:
+                raise
+            raise ValueError(
+                f"column {text[0]!r} of X holds text, {text[1]!r}: encode it as numbers first, for example with "
+                f"scikit-learn's OneHotEncoder."
+            ) from None
         return kernel_rows(checked)
 
     def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:

@@ -104,11 +104,11 @@ class FeatureIndex:
 
     def row(self, x: Mapping[Hashable, Any], *, learn_names: bool) -> Rows:
         """One row; names that are not known get the next column if ``learn_names``, and are passed over otherwise."""
-        keys = tuple(x)
         try:
+            keys = tuple(x)
             values = np.fromiter(x.values(), np.float64, len(keys))
-        except (TypeError, ValueError):
-            raise ValueError(_bad_value(x)) from None
+        except (TypeError, ValueError, AttributeError):
+            raise _bad_example(x) from None
         if keys != self._keys or (learn_names and not self._all_known):
             self._study(keys, learn_names)
         if self._take is not None:
@@ -129,10 +129,22 @@ class FeatureIndex:
         self._indptr = np.array([0, take.size], dtype=np.int32)
 
 
-def _bad_value(x: Mapping[Hashable, Any]) -> str:
+def _bad_example(x: Any) -> Exception:
+    """Say what is wrong with an example that is no row of numbers."""
+    if not isinstance(x, Mapping):
+        return TypeError(f"an example must be a dict, feature name -> number. Got a {type(x).__name__} instead.")
     for name, value in x.items():
         try:
             float(value)
         except (TypeError, ValueError):
-            return f"feature {name!r} must be a number. Got {value!r} instead."
-    return f"features must be numbers. Got {dict(x)!r} instead."
+            return ValueError(f"feature {name!r} must be a number. Got {value!r} instead.")
+    return ValueError(f"features must be numbers. Got {dict(x)!r} instead.")
+
+
+def first_text_column(X: Any) -> tuple[Any, Any] | None:
+    """Name and first text of the first column of a frame that holds text, if there is one."""
+    for name in getattr(X, "columns", ()):
+        for value in np.asarray(X[name]).tolist() if isinstance(name, str) else ():
+            if isinstance(value, str):
+                return name, value
+    return None
