@@ -135,22 +135,11 @@ class MulticlassPerceptron(OnlineEstimator):
         shape = (n_features, n_classes)
         return {"W": np.zeros(shape), "W_lag": np.zeros(shape), "counts": counts_of_nothing()}
 
-    def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
-        weight: Floats,
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> int:
-        bad: int = _LEARN(
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        return _LEARN(
             rows, lower, upper, mask, weight, order, state["W"], state["W_lag"], state["counts"], self.average,
             predictions,
         )  # fmt: skip
-        return bad
 
     def _insert_class(self, state: State, place: int) -> State:
         return {**state, **{name: np.insert(state[name], place, 0.0, axis=1) for name in ("W", "W_lag")}}

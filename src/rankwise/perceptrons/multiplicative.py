@@ -258,18 +258,8 @@ class MultiplicativePRIL(ThresholdEstimator):
             "scale": np.array([eta, 0.0]),
         }
 
-    def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
-        weight: Floats,
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> int:
-        bad: int = _LEARN(
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        return _LEARN(
             rows,
             lower,
             upper,
@@ -282,7 +272,6 @@ class MultiplicativePRIL(ThresholdEstimator):
             (self.eta == "auto", self.signed, self.average),
             predictions,
         )
-        return bad
 
     def _with_features(self, state: State, n_features: int) -> State:
         grown = super()._with_features(state, n_features)

@@ -35,14 +35,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
 from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank_lagged
-from rankwise.perceptrons._rows import Rows
-from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS
 from rankwise.perceptrons._thresholds import LinearThresholdEstimator, move, move_violated, restore_order
 
 
@@ -258,25 +256,14 @@ class PRIL(LinearThresholdEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
-        weight: NDArray[np.float64],
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> int:
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
         learn = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
         cap = float(self.C) if self.step == "pa1" else np.inf
         softness = 0.5 / self.C if self.step == "pa2" else 0.0
-        bad: int = learn(
+        return learn(
             rows, lower, upper, weight, order, state["w"], state["w_lag"], state["t"], state["t_lag"], state["counts"],
             cap, softness, self.average, predictions,
         )  # fmt: skip
-        return bad
 
 
 class PRank(PRIL):

@@ -148,22 +148,11 @@ class WidrowHoff(OnlineEstimator):
             "counts": counts_of_nothing(),
         }
 
-    def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
-        weight: Floats,
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> int:
-        bad: int = _LEARN(
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        return _LEARN(
             rows, lower, upper, self._halves, weight, order, state["w"], state["w_lag"], state["b"],
             state["counts"], float(self.learning_rate), self.normalized, self.fit_intercept, self.average, predictions,
         )  # fmt: skip
-        return bad
 
     def _insert_class(self, state: State, place: int) -> State:
         return state  # ranks above move up by one number; the next rounds follow
