@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -69,7 +70,8 @@ def largest_entry(rows: Rows) -> tuple[int, int, float]:
 class FeatureIndex:
     """Column of every feature name; turns dicts into one-row CSR tuples and learns new names on the way.
 
-    Streams nearly always repeat the same keys in the same order, so the columns of the last dict are kept.
+    Streams nearly always repeat the same keys in the same order, so the columns of the last dict are kept. The values
+    of a row are valid until the next row.
     """
 
     def __init__(self, names: Iterable[Hashable]) -> None:
@@ -82,6 +84,13 @@ class FeatureIndex:
         self._take: NDArray[np.intp] | None = None
         self._indices = np.empty(0, dtype=np.int32)
         self._indptr = _ONE_ROW
+        self._resize(0)
+
+    def _resize(self, n: int) -> None:
+        # The fastest way from n Python numbers to n doubles in an array that exists already.
+        self._values = np.zeros(n)
+        self._memory = self._values.data
+        self._pack = struct.Struct(f"{n}d").pack_into
 
     def __getstate__(self) -> dict[str, Any]:
         return {"column": self.column}
@@ -106,13 +115,13 @@ class FeatureIndex:
         """One row; names that are not known get the next column if ``learn_names``, and are passed over otherwise."""
         try:
             keys = tuple(x)
-            values = np.fromiter(x.values(), np.float64, len(keys))
-        except (TypeError, ValueError, AttributeError):
+            if keys != self._keys or (learn_names and not self._all_known):
+                np.fromiter(x.values(), np.float64, len(keys))  # numbers, or no name is learnt
+                self._study(keys, learn_names)
+            self._pack(self._memory, 0, *x.values())
+        except (TypeError, ValueError, AttributeError, struct.error):
             raise _bad_example(x) from None
-        if keys != self._keys or (learn_names and not self._all_known):
-            self._study(keys, learn_names)
-        if self._take is not None:
-            values = values[self._take]
+        values = self._values if self._take is None else self._values[self._take]
         return values, self._indices, self._indptr
 
     def _study(self, keys: tuple[Hashable, ...], learn_names: bool) -> None:
@@ -126,6 +135,7 @@ class FeatureIndex:
         self._keys, self._all_known = keys, known.size == len(keys)
         self._take = None if in_order else take
         self._indices = columns[take]
+        self._resize(len(keys))
         self._indptr = np.array([0, take.size], dtype=np.int32)
 
 

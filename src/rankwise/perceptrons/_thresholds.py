@@ -24,49 +24,62 @@ from rankwise.perceptrons._state import State, counts_of_nothing
 Floats = NDArray[np.float64]
 
 
-@register_jitable(forceinline=True)
-def move(values, lag, k, amount, rounds):
-    """values[k] += amount, with its lazy average."""
-    values[k] += amount
-    lag[k] += amount * rounds
+@register_jitable
+def with_sentinels(t):
+    """Thresholds between -inf and +inf: every label then has one below and one above it, and every walk ends."""
+    ends = np.empty(t.size + 2)
+    ends[0] = -np.inf
+    ends[1:-1] = t
+    ends[-1] = np.inf
+    return ends
 
 
-@register_jitable(forceinline=True)
-def restore_order(t, lag, rounds):
-    """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it."""
-    for k in range(1, t.size):
+@register_jitable
+def move(ends, lag, k, amount, rounds):
+    """Move threshold k, counted with the sentinel below it, and its lazy average."""
+    ends[k] += amount
+    lag[k - 1] += amount * rounds
+
+
+@register_jitable
+def restore_order(ends, lag, rounds):
+    """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it.
+
+    ``ends`` has its sentinels, which stay where they are.
+    """
+    for k in range(2, ends.size - 1):
         j = k
-        while j > 0 and t[j] < t[j - 1]:
-            gap = t[j - 1] - t[j]
-            move(t, lag, j - 1, -gap, rounds)
-            move(t, lag, j, gap, rounds)
+        while ends[j] < ends[j - 1]:
+            gap = ends[j - 1] - ends[j]
+            move(ends, lag, j - 1, -gap, rounds)
+            move(ends, lag, j, gap, rounds)
             j -= 1
 
 
 @register_jitable(forceinline=True)
-def move_violated(f, lo, hi, c, t, sums, lag, rounds):
+def move_violated(f, lo, hi, c, ends, sums, lag, rounds):
     """PRIL's step on the thresholds: move the violated ones by c; return c * (sum of tau) and how many there were.
 
-    ``t`` is what the score is compared with, ``sums`` what moves; for an additive algorithm they are the same array.
-    The thresholds are in order, so the violated ones are those next to the label: the walk is as long as the loss.
-    Codes start at 0: z = +1 for thresholds below lo, -1 from hi on.
+    ``ends`` are the thresholds with their sentinels, which the score is compared with; ``sums``, with sentinels too, is
+    what moves: for an additive algorithm the same array. They are in order, so the violated ones are those next to the
+    label, and the walk is as long as the loss. Codes start at 0: z = +1 for ends up to lo, -1 from hi + 1 on.
     """
     a = 0.0
     violated = 0
-    k = lo - 1
-    while k >= 0 and f <= t[k]:
-        move(sums, lag, k, -c, rounds)
+    below = lo
+    while f <= ends[below]:
+        move(sums, lag, below, -c, rounds)
         a += c
         violated += 1
-        k -= 1
-    disordered = violated > 0 and k >= 0 and sums[k] > sums[k + 1]
-    k = hi
-    while k < t.size and f >= t[k]:
-        move(sums, lag, k, c, rounds)
+        below -= 1
+    above = hi + 1
+    while f >= ends[above]:
+        move(sums, lag, above, c, rounds)
         a -= c
         violated += 1
-        k += 1
-    if disordered or (hi < k < t.size and sums[k - 1] > sums[k]):
+        above += 1
+    # Only beside those that stayed can the order be lost, and only with weights.
+    if (sums[below] > sums[below + 1]) | (sums[above - 1] > sums[above]):
         restore_order(sums, lag, rounds)
     return a, violated
 

@@ -39,6 +39,7 @@ from rankwise.perceptrons._thresholds import (
     move_violated,
     scores_of_rows,
     with_repeated_neighbour,
+    with_sentinels,
 )
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,9 @@ def _make_block_pass():
         _ = sources
         lower, upper, weight = labels
         dual, dual_lag, influence, born, size = vectors
-        t, t_lag = thresholds
+        final_t, t_lag = thresholds
+        ends = with_sentinels(final_t)
+        t = ends[1:-1]
         for b in range(within.shape[0]):
             rounds = float(counts[ROUNDS])
             f = dot(values, b, dual)
@@ -74,8 +77,8 @@ def _make_block_pass():
             lo, hi = lower[b], upper[b]
             if c == 0.0 or (lo == 0 and hi == t.size):
                 continue
-            if (lo > 0 and f <= t[lo - 1]) or (hi < t.size and f >= t[hi]):
-                a, violated = move_violated(f, lo, hi, c, t, t, t_lag, rounds)
+            if f <= ends[lo] or f >= ends[hi + 1]:
+                a, violated = move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
                 counts[UPDATES] += 1
                 counts[VIOLATIONS] += violated
                 slot = slots[b]
@@ -105,6 +108,7 @@ def _make_block_pass():
                     dual[slot] += a
                     dual_lag[slot] += a * rounds
             counts[ROUNDS] += 1
+        final_t[:] = t
         return -1
 
     return learn_block

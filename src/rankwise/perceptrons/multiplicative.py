@@ -47,6 +47,7 @@ from rankwise.perceptrons._thresholds import (
     move_violated,
     scores_of_rows,
     with_repeated_neighbour,
+    with_sentinels,
 )
 
 Floats = NDArray[np.float64]
@@ -101,7 +102,9 @@ def _make_pass():
     def learn(X, lower, upper, weight, order, weights, thresholds, counts, scale, options, predictions):
         _ = sources
         S, S_lag, w = weights
-        T, T_lag, t = thresholds
+        final_T, T_lag, final_t = thresholds
+        sums, ends = with_sentinels(final_T), with_sentinels(final_t)
+        T, t = sums[1:-1], ends[1:-1]
         adaptive, signed, average = options
         scratch = np.empty(S.size if predictions.size and average else 0)
         averaged_t = np.empty(t.size)
@@ -110,7 +113,7 @@ def _make_pass():
             i = order[r] if order.size else r
             f = dot(X, i, w)
             if not np.isfinite(f):
-                return i
+                return i  # the state is put back as it was
             if predictions.size:
                 predictions[i] = rank(f, t)
                 if average and rounds:
@@ -126,8 +129,8 @@ def _make_pass():
             lo, hi = lower[i], upper[i]
             if c == 0.0 or (lo == 0 and hi == t.size):
                 continue
-            if (lo > 0 and f <= t[lo - 1]) or (hi < t.size and f >= t[hi]):
-                a, violated = move_violated(f, lo, hi, c, t, T, T_lag, rounds)
+            if f <= ends[lo] or f >= ends[hi + 1]:
+                a, violated = move_violated(f, lo, hi, c, ends, sums, T_lag, rounds)
                 axpy_lagged(X, i, a, rounds, S, S_lag)
                 counts[UPDATES] += 1
                 counts[VIOLATIONS] += violated
@@ -151,6 +154,8 @@ def _make_pass():
                     _refresh_all(S, T, w, t, scale, signed)
             rounds += 1.0
             counts[ROUNDS] += 1
+        final_T[:] = T
+        final_t[:] = t
         return -1
 
     return learn

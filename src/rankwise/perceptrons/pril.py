@@ -41,13 +41,19 @@ from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.models.thresholds import rank_lagged
 from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS
-from rankwise.perceptrons._thresholds import LinearThresholdEstimator, move, move_violated, restore_order
+from rankwise.perceptrons._thresholds import (
+    LinearThresholdEstimator,
+    move,
+    move_violated,
+    restore_order,
+    with_sentinels,
+)
 
 
 @register_jitable(forceinline=True)
-def perceptron_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):
+def perceptron_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, scratch):
     """The paper's step: the violated thresholds move by c, and w with them."""
-    return move_violated(f, lo, hi, c, t, t, t_lag, rounds)
+    return move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
 
 
 @register_jitable
@@ -123,7 +129,7 @@ def _balance(f, lo, hi, square, t, cap, softness, breaks):
 
 
 @register_jitable
-def passive_aggressive_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch):
+def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, scratch):
     """Smallest move that satisfies the constraints with margin 1; return the step a along x and the violations."""
     violated = 0
     for k in range(lo):
@@ -135,10 +141,10 @@ def passive_aggressive_step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness,
     a = _balance(f, lo, hi, square, t, cap, softness, scratch)
     shift = a * square
     for k in range(lo):
-        move(t, t_lag, k, -_multiplier(k, f, lo, shift, t, cap, softness), rounds)
+        move(ends, t_lag, k + 1, -_multiplier(k, f, lo, shift, t, cap, softness), rounds)
     for k in range(hi, t.size):
-        move(t, t_lag, k, _multiplier(k, f, lo, shift, t, cap, softness), rounds)
-    restore_order(t, t_lag, rounds)  # in order but for rounding
+        move(ends, t_lag, k + 1, _multiplier(k, f, lo, shift, t, cap, softness), rounds)
+    restore_order(ends, t_lag, rounds)  # in order but for rounding
     return a, violated
 
 
@@ -147,12 +153,14 @@ def _make_pass(step, margin):
     sources = SOURCES
 
     @kernel
-    def learn(X, lower, upper, weight, order, w, w_lag, t, t_lag, counts, cap, softness, average, predictions):
+    def learn(X, lower, upper, weight, order, w, w_lag, thresholds, t_lag, counts, cap, softness, average, predictions):
         _ = sources
+        ends = with_sentinels(thresholds)
+        t = ends[1:-1]
         scratch = np.empty(2 * t.size)
         rounds = float(counts[ROUNDS])
-        n_thresholds, shuffled, predicting, weighted = t.size, order.size > 0, predictions.size > 0, weight.size > 0
-        bad = -1
+        shuffled, predicting, weighted = order.size > 0, predictions.size > 0, weight.size > 0
+        updates, violations, bad = 0, 0, -1
         for r in range(n_rows(X)):
             i = order[r] if shuffled else r
             f = dot(X, i, w)
@@ -165,15 +173,16 @@ def _make_pass(step, margin):
                 predictions[i] = rank_lagged(score, t, t_lag, rate)
             c = weight[i] if weighted else 1.0
             lo, hi = lower[i], upper[i]
-            if c == 0.0 or (lo == 0 and hi == n_thresholds):
-                continue
-            if (lo > 0 and f - t[lo - 1] <= margin) or (hi < n_thresholds and t[hi] - f <= margin):
-                a, violated = step(X, i, f, lo, hi, c, t, t_lag, rounds, cap, softness, scratch)
+            if (f - ends[lo] <= margin or ends[hi + 1] - f <= margin) and c > 0.0:
+                a, violated = step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, scratch)
                 axpy_lagged(X, i, a, rounds, w, w_lag)
-                counts[UPDATES] += 1
-                counts[VIOLATIONS] += violated
-            rounds += 1.0
+                updates += 1
+                violations += violated
+            rounds += 1.0 if c > 0.0 and (lo > 0 or hi < t.size) else 0.0  # a row that says nothing is no round
+        thresholds[:] = t
         counts[ROUNDS] = rounds
+        counts[UPDATES] += updates
+        counts[VIOLATIONS] += violations
         return bad
 
     return learn
