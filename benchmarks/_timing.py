@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,11 +13,16 @@ def best_of(*actions: Callable[[], object], repeats: int = 7) -> list[float]:
     for action in actions:  # compile, load, warm up
         action()
     best = [float("inf")] * len(actions)
-    for _ in range(repeats):
-        for k, action in enumerate(actions):
-            start = time.perf_counter()
-            action()
-            best[k] = min(best[k], time.perf_counter() - start)
+    gc.collect()
+    gc.disable()  # as timeit does: a collection would be charged to whoever happens to run
+    try:
+        for _ in range(repeats):
+            for k, action in enumerate(actions):
+                start = time.perf_counter()
+                action()
+                best[k] = min(best[k], time.perf_counter() - start)
+    finally:
+        gc.enable()
     return best
 
 

@@ -58,7 +58,7 @@ class DictStream:
         w : float, default 1.0
             Importance of the example, >= 0.
         """
-        if self.__sklearn_is_fitted__():
+        if "_state" in self.__dict__:
             self._learn_example(x, y, w)
         elif self.classes is not None or not is_missing(y):
             with self._all_or_nothing():
@@ -93,7 +93,7 @@ class DictStream:
             require_support(labels, type(self).__name__, self.label_kinds)
             lower, upper, mask = labels.lower, labels.upper, NO_MASK if labels.mask is None else labels.mask
         row = self._features.row(x, learn_names=True)
-        if order is not self._order or len(self._features) > self.n_features_in_:
+        if order is not self._order or len(self._features.column) > self.n_features_in_:
             self._welcome(row, order)
         self._one_weight[0] = w
         if self._pass(self._state, row, lower, upper, mask, self._one_weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:

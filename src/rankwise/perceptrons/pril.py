@@ -51,7 +51,7 @@ from rankwise.perceptrons._thresholds import (
 
 
 @register_jitable(forceinline=True)
-def perceptron_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, scratch):
+def perceptron_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness):
     """The paper's step: the violated thresholds move by c, and w with them."""
     return move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
 
@@ -78,11 +78,12 @@ def _pull(f, lo, hi, shift, t, cap, softness):
 
 
 @register_jitable
-def _balance(f, lo, hi, square, t, cap, softness, breaks):
+def _balance(f, lo, hi, square, t, cap, softness):
     """The root a of ``_pull(a |x|^2) = a``, exactly: bisection over the break points, then one linear equation.
 
     In terms of the shift s = a |x|^2 multiplier k bends where its loss is 0 and, if capped, where it reaches the cap.
     """
+    breaks = np.empty(2 * t.size)
     n = 0
     reach = cap * (1.0 + softness)
     for k in range(t.size):
@@ -129,7 +130,7 @@ def _balance(f, lo, hi, square, t, cap, softness, breaks):
 
 
 @register_jitable
-def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, scratch):
+def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness):
     """Smallest move that satisfies the constraints with margin 1; return the step a along x and the violations."""
     violated = 0
     for k in range(lo):
@@ -138,7 +139,7 @@ def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, sof
         violated += f >= t[k]
     square = squared_norm(X, i)
     cap, softness = cap * c, softness / c
-    a = _balance(f, lo, hi, square, t, cap, softness, scratch)
+    a = _balance(f, lo, hi, square, t, cap, softness)
     shift = a * square
     for k in range(lo):
         move(ends, t_lag, k + 1, -_multiplier(k, f, lo, shift, t, cap, softness), rounds)
@@ -157,7 +158,6 @@ def _make_pass(step, margin):
         _ = sources
         ends = with_sentinels(thresholds)
         t = ends[1:-1]
-        scratch = np.empty(2 * t.size)
         rounds = float(counts[ROUNDS])
         shuffled, predicting, weighted = order.size > 0, predictions.size > 0, weight.size > 0
         updates, violations, bad = 0, 0, -1
@@ -174,7 +174,7 @@ def _make_pass(step, margin):
             c = weight[i] if weighted else 1.0
             lo, hi = lower[i], upper[i]
             if (f - ends[lo] <= margin or ends[hi + 1] - f <= margin) and c > 0.0:
-                a, violated = step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, scratch)
+                a, violated = step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness)
                 axpy_lagged(X, i, a, rounds, w, w_lag)
                 updates += 1
                 violations += violated
