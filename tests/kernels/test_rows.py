@@ -129,8 +129,8 @@ def test_read_only_rows_are_not_copied_and_not_written():
 @pytest.mark.parametrize(
     "compiled",
     [
-        pril._PERCEPTRON,
-        pril._PASSIVE_AGGRESSIVE,
+        *pril._PERCEPTRON.values(),
+        *pril._PASSIVE_AGGRESSIVE.values(),
         multiplicative._LEARN,
         kernel_pril._LEARN_BLOCK,
         multiclass._LEARN,

@@ -149,8 +149,12 @@ def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, sof
     return a, violated
 
 
-def _make_pass(step, margin):
-    """Compile the online loop for a step that is due when a constraint holds by no more than ``margin``."""
+def _make_pass(step, margin, plain):
+    """Compile the online loop for a step that is due when a constraint holds by no more than ``margin``.
+
+    The ``plain`` version is for rows in the order given, with unit weights and no predictions asked for: the common
+    case, which then need not test for the others in every round.
+    """
     sources = SOURCES
 
     @kernel
@@ -159,26 +163,28 @@ def _make_pass(step, margin):
         ends = with_sentinels(thresholds)
         t = ends[1:-1]
         rounds = float(counts[ROUNDS])
-        shuffled, predicting, weighted = order.size > 0, predictions.size > 0, weight.size > 0
         updates, violations, bad = 0, 0, -1
         for r in range(n_rows(X)):
-            i = order[r] if shuffled else r
+            i = r if plain or not order.size else order[r]
+            c = 1.0 if plain or not weight.size else weight[i]
+            lo, hi = lower[i], upper[i]
             f = dot(X, i, w)
-            if not np.isfinite(f):
-                bad = i
-                break
-            if predicting:
+            if not plain and predictions.size:
                 rate = 1.0 / rounds if average and rounds else 0.0
                 score = dot_lagged(X, i, w, w_lag, rate) if rate else f
                 predictions[i] = rank_lagged(score, t, t_lag, rate)
-            c = weight[i] if weighted else 1.0
-            lo, hi = lower[i], upper[i]
-            if (f - ends[lo] <= margin or ends[hi + 1] - f <= margin) and c > 0.0:
-                a, violated = step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness)
-                axpy_lagged(X, i, a, rounds, w, w_lag)
-                updates += 1
-                violations += violated
-            rounds += 1.0 if c > 0.0 and (lo > 0 or hi < t.size) else 0.0  # a row that says nothing is no round
+            # Both comparisons are false for a score that is NaN or infinite: it never passes for a satisfied one.
+            if not (f - ends[lo] > margin and ends[hi + 1] - f > margin):
+                if not np.isfinite(f):
+                    bad = i
+                    break
+                if c > 0.0:
+                    a, violated = step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness)
+                    axpy_lagged(X, i, a, rounds, w, w_lag)
+                    updates += 1
+                    violations += violated
+            # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
+            rounds += (c > 0.0) & ((lo > 0) | (hi < t.size))
         thresholds[:] = t
         counts[ROUNDS] = rounds
         counts[UPDATES] += updates
@@ -188,8 +194,9 @@ def _make_pass(step, margin):
     return learn
 
 
-_PERCEPTRON = _make_pass(perceptron_step, margin=0.0)
-_PASSIVE_AGGRESSIVE = _make_pass(passive_aggressive_step, margin=np.nextafter(1.0, 0.0))  # that is: by less than 1
+_PERCEPTRON = {plain: _make_pass(perceptron_step, 0.0, plain) for plain in (True, False)}
+_JUST_BELOW_ONE = np.nextafter(1.0, 0.0)  # "by no more than this" is "by less than 1"
+_PASSIVE_AGGRESSIVE = {plain: _make_pass(passive_aggressive_step, _JUST_BELOW_ONE, plain) for plain in (True, False)}
 
 
 class PRIL(LinearThresholdEstimator):
@@ -266,7 +273,8 @@ class PRIL(LinearThresholdEstimator):
         self.classes = classes
 
     def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
-        learn = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
+        kernels = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
+        learn = kernels[not (weight.size or order.size or predictions.size)]
         cap = float(self.C) if self.step == "pa1" else np.inf
         softness = 0.5 / self.C if self.step == "pa2" else 0.0
         return learn(
