@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-lowest lint format bench clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -25,6 +25,11 @@ demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in
 test: $(VENV)/installed-test ## all tests and doctests
 	$(BIN)/python -m pytest -n 2
 
+test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
+	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' --constraint tests/lowest.txt
+	$(VENV)-lowest/bin/python -m pytest -n 2
+
 lint: $(VENV)/installed-lint ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,4 +44,4 @@ bench: $(VENV)/installed-bench ## speed and accuracy beside scikit-learn, river 
 	$(BIN)/python -m benchmarks
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest results .pytest_cache .mypy_cache .ruff_cache .hypothesis
