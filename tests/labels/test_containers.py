@@ -361,9 +361,9 @@ def test_interval_arrays_with_infinite_ends():
 def test_closed_interval_arrays_say_which_classes_there_are():
     array = pd.arrays.IntervalArray.from_tuples([(1, 3), (2, 5)], closed="both")
     labels = encode(array)
-    assert labels.classes.tolist() == [1, 2, 3, 5]
+    assert labels.classes.tolist() == [1, 2, 3, 4, 5]
     assert labels.classes.dtype == np.int64
-    assert ends_of(labels) == ([0, 1], [2, 3])
+    assert ends_of(labels) == ([0, 1], [2, 4])
     halves = pd.arrays.IntervalArray.from_tuples([(0.5, 1.5)] * 4, closed="both")
     assert encode(halves).classes.tolist() == [0.5, 1.5]
     assert encode(pd.arrays.IntervalArray.from_tuples([(1, 1e300)], closed="both")).classes.tolist() == [1, 1e300]

@@ -463,13 +463,24 @@ def test_the_input_is_left_alone():
         ([2**70, 1, -(2**70)], [-(2**70), 1, 2**70]),
         ([10**400, np.float32(0.5), np.int8(1)], [0.5, 1, 10**400]),
         ([Fraction(1, 2), Fraction(1, 3)], [Fraction(1, 3), Fraction(1, 2)]),
-        ([(1, 3), (5, 9)], [1, 3, 5, 9]),
+        ([(1, 3), (5, 9)], [1, 2, 3, 5, 6, 7, 8, 9]),
+        ([(10, 10), (30, 30)], [10, 30]),
+        ([1, (4, 6), {9, 12}], [1, 4, 5, 6, 9, 12]),
+        (np.array([[1, 4], [3, 6], [9, 9]]), [1, 2, 3, 4, 5, 6, 9]),
+        ([(0.5, 2.5)] * 5, [0.5, 2.5]),
+        (np.array([[-(2**62), 2**62]]), [-(2**62), 2**62]),
         ([{1, 9}, (2, INF), 4, None], [1, 2, 4, 9]),
-        (np.array([[1.0, NAN], [-INF, 5.0]]), [1, 5]),
+        (np.array([[1.0, NAN], [-INF, 5.0]]), [1, 2, 3, 4, 5]),
     ],
 )
 def test_numbers_sort_without_a_warning(y, classes):
     assert encode(y).classes.tolist() == classes
+
+
+def test_intervals_that_imply_very_many_classes_need_them_declared():
+    with pytest.raises(ValueError, match=r"span the 1000001 whole numbers from 0 to 1000000: .*classes="):
+        encode([(0, 10**6)])
+    assert encode([(0, 10**6)], classes=[0, 10**6]).classes.size == 2
 
 
 def test_whole_numbers_stay_whole_next_to_missing_ones():

@@ -102,7 +102,8 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
         always candidate sets.
     classes : sequence or ClassOrder, optional
         The classes, lowest first. Without it an ordered ``Categorical`` (or polars ``Enum``) gives the order, numbers
-        sort, and strings sort with an :class:`OrderWarning`.
+        sort (intervals with whole ends bring the whole numbers between them: "3 to 5" says that there is a 4), and
+        strings sort with an :class:`OrderWarning`.
     n_rows : int, optional
         Number of rows that ``y`` must have.
 

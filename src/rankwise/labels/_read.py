@@ -20,6 +20,7 @@ from sklearn.exceptions import DataConversionWarning
 from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, numbers_if_possible, one_line, tidy
 
 _NESTED = (tuple, list, set, frozenset, np.ndarray)
+_MOST_CLASSES = 10_000  # that intervals of whole numbers may imply; more must be declared
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Intervals(Raw):
         return int(self.ends.shape[0])
 
     def values_present(self) -> NDArray[Any]:
-        return self.ends.ravel()
+        return with_whole_numbers_between(self.ends)
 
     @staticmethod
     def from_tuples(tuples: list[tuple[Any, ...]], rows: Sequence[int]) -> Intervals:
@@ -116,10 +117,10 @@ class Ranges(Raw):
                 "half-open intervals do not say which classes there are: declare them with classes=[...], "
                 "or use intervals closed on both sides."
             )
-        ends = np.concatenate([self.left, self.right])
-        ends = ends[np.isfinite(ends)]
-        whole = np.all((ends == np.floor(ends)) & (np.abs(ends) < EXACT_IN_FLOAT))
-        return np.asarray(ends.astype(np.int64) if whole else ends)
+        present = with_whole_numbers_between(np.column_stack([self.left, self.right]))
+        present = present[np.isfinite(present)]
+        whole = np.all((present == np.floor(present)) & (np.abs(present) < EXACT_IN_FLOAT))
+        return np.asarray(present.astype(np.int64) if whole else present)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,8 @@ class Candidates(Raw):
         return self.n_rows
 
     def values_present(self) -> NDArray[Any]:
-        return numbers_if_possible(as_object_array([*self.members.tolist(), *self.intervals.ends.ravel().tolist()]))
+        in_intervals = self.intervals.values_present().tolist()
+        return numbers_if_possible(as_object_array([*self.members.tolist(), *in_intervals]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,29 @@ class Mask(Raw):
 
     def values_present(self) -> NDArray[Any]:
         return np.arange(self.mask.shape[1])
+
+
+def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
+    """Ends of intervals, and the whole numbers inside them if the ends are whole: "3 to 5" says that there is a 4."""
+    if ends.dtype.kind not in "iuf":
+        return ends.ravel()
+    known = ends[np.isfinite(ends)]
+    if known.size == 0 or np.any(known != np.floor(known)):
+        return ends.ravel()
+    low, high = int(known.min()), int(known.max())
+    if max(-low, high) >= EXACT_IN_FLOAT:  # no grades
+        return ends.ravel()
+    if high - low > _MOST_CLASSES:
+        raise ValueError(
+            f"the intervals span the {high - low + 1} whole numbers from {low} to {high}: if these are the classes, or "
+            f"only some of them, declare them with classes=[...]."
+        )
+    first = np.where(np.isfinite(ends[:, 0]), ends[:, 0], low).astype(np.int64) - low
+    last = np.where(np.isfinite(ends[:, 1]), ends[:, 1], high).astype(np.int64) - low
+    begun = np.cumsum(np.bincount(first, minlength=high - low + 1))
+    ended = np.cumsum(np.bincount(last + 1, minlength=high - low + 2))[:-1]
+    inside = low + np.flatnonzero(begun > ended)
+    return np.concatenate([ends.ravel(), inside.astype(ends.dtype)])
 
 
 def read(y: Any) -> Raw:
