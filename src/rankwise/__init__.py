@@ -10,10 +10,19 @@ from rankwise._version import __version__
 
 if TYPE_CHECKING:
     from rankwise import annotation, bounds, datasets, evaluation, experiments, labels, losses, metrics, models, plots
-    from rankwise.perceptrons import PRIL, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
+    from rankwise.perceptrons import (
+        PRIL,
+        CuSumRank,
+        KernelPRIL,
+        MulticlassPerceptron,
+        MultiplicativePRIL,
+        PRank,
+        WidrowHoff,
+    )
     from rankwise.persistence import load, save
 
 _HOME = {
+    "CuSumRank": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",

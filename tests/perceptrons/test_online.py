@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
-from rankwise import PRIL, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
+from rankwise import PRIL, CuSumRank, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
 from tests.streams import make_stream
 
 ESTIMATORS = [
@@ -31,6 +31,9 @@ ESTIMATORS = [
     WidrowHoff(),
     WidrowHoff(normalized=False, learning_rate=1e-4),
     MulticlassPerceptron(),
+    CuSumRank(),
+    CuSumRank(step="pa1", margin="constant", C=0.1),
+    CuSumRank(margin="none", fit_intercept=False),
 ]
 NAMES = [str(e) for e in ESTIMATORS]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)

@@ -181,3 +181,23 @@ def _axpy_column(X, i, a, W, k):
             W[column(X, i, p), k] += a * value(X, i, p)
 
     return compiled
+
+
+def axpy_span(X, i, a, rounds, W, lag, first, last):
+    """Add a * x_i to the columns first .. last - 1 of W and rounds * a * x_i to those of lag, in place."""
+    columns, values = entries(X, i)
+    W[columns, first:last] += (a * values)[:, None]
+    lag[columns, first:last] += ((a * rounds) * values)[:, None]
+
+
+@overload(axpy_span)
+def _axpy_span(X, i, a, rounds, W, lag, first, last):
+    def compiled(X, i, a, rounds, W, lag, first, last):
+        late = a * rounds
+        for p in range(n_entries(X, i)):
+            j, x = column(X, i, p), value(X, i, p)
+            for k in range(first, last):
+                W[j, k] += a * x
+                lag[j, k] += late * x
+
+    return compiled

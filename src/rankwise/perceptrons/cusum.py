@@ -1,0 +1,285 @@
+"""CuSum Rank: a structured perceptron whose score of a rank is a cumulative sum.
+
+Every rank k has a vector w_k (w_1 = 0) that judges "is the rank at least k?", and the score of a rank adds up the
+answers (Milidiu and Rocha, "Cumulative Sum Ranking", Figure 1):
+
+    s(k) = sum_{j <= k} <w_j, x>,   yhat = the smallest maximiser of s
+
+On a mistake the vectors between the label and the prediction move, with c the weight of the example:
+
+    w_k += c sign(y - yhat) x   for k = min(y, yhat) + 1 .. max(y, yhat)
+
+Ranks need not lie along one direction, as PRank's must. The paper's constant last attribute is the intercept.
+
+- **Margin** (``margin``, ``delta``): while learning, yhat maximises ``s(k) + delta`` for wrong ranks (``"constant"``)
+  or ``s(k) + delta |y - k|`` (``"loss"``, the paper's experiments), so that a rank must win by that much.
+- **Passive-aggressive** (Figure 2): on a mistake of the plain prediction, the smallest step after which the label wins
+  by the margin D = delta or delta |y - yhat|: with m = |y - yhat|, ``wbar`` the sum of the w_k in between and the loss
+  ``L = D - sign(y - yhat) <wbar, x>``, the step is ``tau = L / (m |x|^2)``, capped at C ("pa1") or
+  ``L / (m |x|^2 + 1/(2C))`` ("pa2"), and ``w_k += sign(y - yhat) tau x``. The weight of an example multiplies C.
+- **Imprecise labels** (ours): no update when yhat is admissible; otherwise the target is the best-scored admissible
+  rank, and |y - k| is the distance to the nearest admissible one. Candidate sets may have gaps.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.rows import axpy_span, dots_lagged, n_rows, squared_norm
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.perceptrons._online import OnlineEstimator
+from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+
+Floats = NDArray[np.float64]
+
+_MARGINS = {"none": 0, "constant": 1, "loss": 2}
+
+
+@register_jitable
+def _accumulate(scores, b, b_lag, rate):
+    """Turn <w_k, x> into s(k), in place. The first rank has no vector: its score is zero."""
+    total = 0.0
+    scores[0] = 0.0
+    for k in range(1, scores.size):
+        total += scores[k] + (b[k] - b_lag[k] * rate)
+        scores[k] = total
+
+
+@register_jitable
+def _distance(k, lo, hi, mask, i):
+    """Ranks from k to the nearest admissible one."""
+    if mask.size == 0:
+        return max(0, lo - k, k - hi)
+    nearest = mask.shape[1]
+    for j in range(lo, hi + 1):
+        if mask[i, j]:
+            nearest = min(nearest, abs(j - k))
+    return nearest
+
+
+def _make_pass():
+    sources = SOURCES
+
+    @kernel
+    def learn(X, lower, upper, mask, weight, order, weights, counts, options, predictions):
+        _ = sources
+        W, W_lag, b, b_lag = weights
+        passive, cap, softness, margin, delta, intercept, average = options
+        scores = np.empty(W.shape[1])
+        rounds = float(counts[ROUNDS])
+        for r in range(n_rows(X)):
+            i = order[r] if order.size else r
+            lo, hi = lower[i], upper[i]
+            if predictions.size:
+                rate = 1.0 / rounds if average and rounds else 0.0
+                dots_lagged(X, i, W, W_lag, rate, scores)
+                _accumulate(scores, b, b_lag, rate)
+                predictions[i] = np.argmax(scores)
+            dots_lagged(X, i, W, W_lag, 0.0, scores)
+            if not np.isfinite(scores).all():
+                return i
+            _accumulate(scores, b, b_lag, 0.0)
+            c = weight[i] if weight.size else 1.0
+            if c == 0.0 or (lo == 0 and hi == scores.size - 1 and mask.size == 0):
+                continue
+            # The rank that wins, against the margin while learning by perceptron steps; the best admissible rank.
+            best, target = 0, -1
+            top = -np.inf
+            for k in range(scores.size):
+                away = _distance(k, lo, hi, mask, i)
+                score = scores[k]
+                if not passive and away > 0 and margin > 0:
+                    score += delta * away if margin == 2 else delta
+                if score > top:
+                    best, top = k, score
+                if away == 0 and (target < 0 or scores[k] > scores[target]):
+                    target = k
+            apart = target - best
+            if _distance(best, lo, hi, mask, i) > 0:
+                a = c if apart > 0 else -c
+                if passive:
+                    wanted = delta * abs(apart) if margin == 2 else (delta if margin == 1 else 0.0)
+                    loss = wanted - (scores[target] - scores[best])
+                    square = abs(apart) * (squared_norm(X, i) + (1.0 if intercept else 0.0))
+                    step = loss / (square + softness / c) if square > 0.0 else 0.0
+                    a = np.copysign(min(cap * c, step), apart)
+                first, last = min(best, target) + 1, max(best, target) + 1
+                axpy_span(X, i, a, rounds, W, W_lag, first, last)
+                if intercept:
+                    for k in range(first, last):
+                        b[k] += a
+                        b_lag[k] += a * rounds
+                counts[UPDATES] += 1
+                counts[VIOLATIONS] += abs(apart)
+            rounds += 1.0
+            counts[ROUNDS] += 1
+        return -1
+
+    return learn
+
+
+def _make_scores():
+    sources = SOURCES
+
+    @kernel
+    def scores_of_rows(X, W, W_lag, b, b_lag, rate, out):
+        _ = sources
+        for i in range(n_rows(X)):
+            dots_lagged(X, i, W, W_lag, rate, out[i])
+            if not np.isfinite(out[i]).all():
+                return i
+            _accumulate(out[i], b, b_lag, rate)
+        return -1
+
+    return scores_of_rows
+
+
+_LEARN = _make_pass()
+_SCORES = _make_scores()
+
+
+class CuSumRank(OnlineEstimator):
+    """Cumulative-sum structured perceptron for ordered classes, from labels of every kind, online.
+
+    Parameters
+    ----------
+    step : {"perceptron", "pa", "pa1", "pa2"}, default "perceptron"
+        Update rule: perceptron, or passive-aggressive (hard, capped at C, quadratically softened by C).
+    margin : {"none", "constant", "loss"}, default "loss"
+        By how much the label must win: not at all, by ``delta``, or by ``delta`` for every rank of distance.
+    delta : float, default 1.0
+        Size of the margin.
+    C : float, default 1.0
+        Aggressiveness of "pa1" and "pa2"; an example's weight multiplies it. The other steps do not use it.
+    fit_intercept : bool, default True
+        Learn an intercept for every rank: the paper's constant attribute.
+    n_epochs, shuffle, average, random_state, classes
+        As in :class:`rankwise.PRIL`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K, d)
+        Vector of every rank; the first is zero.
+    intercept_ : ndarray of shape (K,)
+        Intercept of every rank; the first is zero.
+    classes_, n_updates_, n_iter_
+        As in :class:`rankwise.PRIL`.
+    n_violations_ : int
+        Sum of the distances |y - yhat| over the updates: without a margin, the loss that the paper's bounds count.
+
+    Notes
+    -----
+    The paper's Figure 1 is ``CuSumRank(margin="none", n_epochs=1, shuffle=False, average=False)``. In a stream without
+    declared classes a new lowest class stands in for the lowest one before it until both have been learnt.
+
+    Examples
+    --------
+    Ranks that do not lie along a line:
+
+    >>> import numpy as np
+    >>> from rankwise import CuSumRank
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> CuSumRank(n_epochs=50, random_state=0).fit(X, [1, 2, 2, 3]).predict(X)
+    array([1, 2, 2, 3])
+    """
+
+    label_kinds = frozenset({"exact", "interval", "candidates"})
+    feature_arrays = ("W", "W_lag")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
+        "margin": [StrOptions(set(_MARGINS))],
+        "delta": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        step: str = "perceptron",
+        margin: str = "loss",
+        delta: float = 1.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.step = step
+        self.margin = margin
+        self.delta = delta
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        return {
+            "W": np.zeros((n_features, n_classes)),
+            "W_lag": np.zeros((n_features, n_classes)),
+            "b": np.zeros(n_classes),
+            "b_lag": np.zeros(n_classes),
+            "counts": counts_of_nothing(),
+        }
+
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        options = (
+            self.step != "perceptron",
+            float(self.C) if self.step == "pa1" else np.inf,
+            0.5 / self.C if self.step == "pa2" else 0.0,
+            _MARGINS[self.margin],
+            float(self.delta),
+            self.fit_intercept,
+            self.average,
+        )
+        weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
+        return _LEARN(rows, lower, upper, mask, weight, order, weights, state["counts"], options, predictions)
+
+    def _insert_class(self, state: State, place: int) -> State:
+        # A rank without a vector scores as the one below it, and the smaller of equals is predicted.
+        return {**state, **{name: np.insert(state[name], place, 0.0, axis=-1) for name in ("W", "W_lag", "b", "b_lag")}}
+
+    @property
+    def coef_(self) -> Floats:
+        """Vector of every rank, shape (K, d); averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        known = slice(self.n_features_in_)
+        averaged = self._state["W"][known] - self._state["W_lag"][known] * self._averaging_rate
+        return np.ascontiguousarray(averaged.T)
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercept of every rank, shape (K,); averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        return np.asarray(self._state["b"] - self._state["b_lag"] * self._averaging_rate)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score s(k) of every rank, (n, K); for two classes the difference of the scores, (n,)."""
+        check_is_fitted(self)
+        scores = self._scores(self._rows(X, reset=False))
+        return scores[:, 1] if scores.shape[1] == 2 else scores
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(self._scores(rows).argmax(axis=1))
+
+    def _scores(self, rows: Rows) -> Floats:
+        state = self._state
+        out = np.empty((length(rows), state["W"].shape[1]))
+        bad = _SCORES(rows, state["W"], state["W_lag"], state["b"], state["b_lag"], self._averaging_rate, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out
