@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from vowpalwabbit import Workspace
 
 from benchmarks._timing import Result, best_of, seconds
-from rankwise import PRIL, KernelPRIL, MultiplicativePRIL
+from rankwise import PRIL, CuSumRank, KernelPRIL, MultiplicativePRIL
 from rankwise.annotation import type2_intervals
 from rankwise.datasets import make_ordinal, make_sparse_ordinal
 
@@ -47,6 +47,19 @@ def dense() -> Iterator[Result]:
         )
         yield Result.faster("  vs scikit-learn Perceptron, 2 classes", fit, two, 3)
         yield Result.faster("  vs scikit-learn Perceptron, 10 classes", fit, ten, 20)
+
+
+def cusum() -> Iterator[Result]:
+    X, y = make_ordinal(1_000_000, 20, 10, noise=0.1, random_state=0)
+    W = np.random.default_rng(0).standard_normal((20, 10))
+    fit, product, ten = best_of(
+        lambda: CuSumRank(classes=CLASSES).partial_fit(X, y),
+        lambda: (X @ W).argmax(axis=1),
+        lambda: Perceptron().partial_fit(X, y, classes=CLASSES),
+        repeats=3,
+    )
+    yield Result.at_most("CuSumRank.partial_fit, 1M x 20, vs (X @ W).argmax(axis=1)", fit, product, 1.5)
+    yield Result.faster("  vs scikit-learn Perceptron, 10 classes", fit, ten, 3)
 
 
 def sparse() -> Iterator[Result]:
@@ -171,4 +184,4 @@ def _csoaa(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return float(np.abs(predicted - y).mean()), best
 
 
-ALL = (dense, sparse, single_rows, kernels, start_up, vowpal_wabbit)
+ALL = (dense, cusum, sparse, single_rows, kernels, start_up, vowpal_wabbit)

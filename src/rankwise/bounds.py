@@ -1,9 +1,11 @@
-"""Guarantees of the PRIL paper as functions: how many mistakes, how much regret, at most.
+"""Guarantees of the papers as functions: how many mistakes, how much regret, at most.
 
-All of them bound the sum over rounds of ``m``, the number of violated constraints ``z_i (f - t_i) <= 0``, which is at
+The ``pril`` functions bound the sum over rounds of ``m``, the number of violated constraints ``z_i (f - t_i) <= 0``, which is at
 least the interval-insensitive MAE of the predictions. Notation: K classes; z_i = +1 for thresholds below the label's
 interval, -1 for those above, undefined inside; ``min_width`` the smallest ``upper - lower`` of all labels, so that a
 round violates at most ``K - min_width - 1`` constraints; a reference model (w, t) that one compares with.
+
+The ``cusum`` and ``structured`` functions bound the sum over rounds of the loss of the predictions.
 
 The theorems hold for plain passes with unit weights: perceptron steps from zero, or multiplicative steps from uniform.
 """
@@ -22,6 +24,8 @@ from scipy.sparse.linalg import norm as sparse_norm
 from rankwise.labels import Labels
 
 __all__ = [
+    "cusum_loss",
+    "cusum_passive_aggressive_loss",
     "data_radius",
     "deviation",
     "margins",
@@ -31,6 +35,7 @@ __all__ = [
     "pril_mistakes_noisy",
     "pril_regret",
     "smallest_width",
+    "structured_loss",
 ]
 
 Floats = NDArray[np.float64]
@@ -165,6 +170,63 @@ def multiplicative_pril_rate(margin: float, n_classes: int, min_width: int = 0) 
             f"margin must be below n_classes - min_width - 1 = {most}: no finite rate is best. Got {margin!r}."
         )
     return math.atanh(margin / most) / most
+
+
+def structured_loss(size: float) -> float:
+    """Theorems 1 and 2 of the CuSum paper: what a structured perceptron loses on loss-augmented separable data, ``R^2``.
+
+    The sum over rounds of the loss is at most that for perceptron steps (Theorem 1), and of the squared loss for
+    loss-sensitive passive-aggressive steps (Theorem 2).
+
+    Parameters
+    ----------
+    size : float
+        R, such that for some unit reference every difference of joint features has a squared norm of at most
+        ``loss * R^2`` and a score of at least ``loss``.
+
+    Examples
+    --------
+    >>> structured_loss(3.0)
+    9.0
+    """
+    _non_negative(size=size)
+    return size * size
+
+
+def cusum_loss(radius: float, margin: float) -> float:
+    """Corollary 3 of the CuSum paper: sum of |y - yhat| on rank separable data, ``R^2 / delta^2``.
+
+    Parameters
+    ----------
+    radius : float
+        R, the largest Euclidean norm of a row, its constant attribute included.
+    margin : float
+        delta > 0, such that vectors of Euclidean norm 1 in all answer "is the rank at least k?" by at least delta.
+
+    Examples
+    --------
+    >>> cusum_loss(radius=2.0, margin=0.5)
+    16.0
+    """
+    _non_negative(radius=radius)
+    _positive(margin=margin)
+    return radius / margin * radius / margin
+
+
+def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
+    """Corollary 4 of the CuSum paper: the same for passive-aggressive steps with a known margin, ``R^2 / delta^4``.
+
+    Parameters
+    ----------
+    radius, margin
+        As in :func:`cusum_loss`.
+
+    Examples
+    --------
+    >>> cusum_passive_aggressive_loss(radius=2.0, margin=0.5)
+    64.0
+    """
+    return cusum_loss(radius, margin) / margin / margin
 
 
 def margins(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankwise import CuSumRank, PRank
+from rankwise import CuSumRank, PRank, bounds
 from tests.reference.cusum import PlainCuSum
 from tests.streams import make_stream
 
@@ -69,7 +69,7 @@ def test_corollary_3_on_rank_separable_streams(seed, n_classes):
     model = CuSumRank(margin="none", average=False, fit_intercept=False, classes=range(n_classes))
     for _ in range(5):
         model.partial_fit(X, y)
-    assert model.n_violations_ <= np.max((X**2).sum(axis=1)) / delta**2
+    assert model.n_violations_ <= bounds.cusum_loss(bounds.data_radius(X), delta)
 
 
 def test_first_rank_has_no_vector():

@@ -144,6 +144,22 @@ def _value(X, i, p):
     return lambda X, i, p: X[i, p]
 
 
+def all_finite(values):
+    """Return whether all values are finite."""
+    return bool(np.isfinite(values).all())
+
+
+@overload(all_finite)
+def _all_finite(values):
+    def compiled(values):
+        good = True
+        for k in range(values.size):
+            good &= np.isfinite(values[k])
+        return good
+
+    return compiled
+
+
 def dots_lagged(X, i, W, lag, rate, out):
     """out[k] = <column k of W - rate * lag, x_i>, each summed column by column of X: one pass over W."""
     columns, values = entries(X, i)

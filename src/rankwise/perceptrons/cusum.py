@@ -45,12 +45,15 @@ _MARGINS = {"none": 0, "constant": 1, "loss": 2}
 
 @register_jitable
 def _accumulate(scores, b, b_lag, rate):
-    """Turn <w_k, x> into s(k), in place. The first rank has no vector: its score is zero."""
-    total = 0.0
-    scores[0] = 0.0
+    """Turn <w_k, x> into s(k), in place; return whether they are finite.
+
+    The first rank has no vector: its score is zero, or NaN if x is not finite, and then so are all.
+    """
+    total = scores[0]
     for k in range(1, scores.size):
         total += scores[k] + (b[k] - b_lag[k] * rate)
         scores[k] = total
+    return np.isfinite(total)
 
 
 @register_jitable
@@ -84,9 +87,8 @@ def _make_pass():
                 _accumulate(scores, b, b_lag, rate)
                 predictions[i] = np.argmax(scores)
             dots_lagged(X, i, W, W_lag, 0.0, scores)
-            if not np.isfinite(scores).all():
+            if not _accumulate(scores, b, b_lag, 0.0):
                 return i
-            _accumulate(scores, b, b_lag, 0.0)
             c = weight[i] if weight.size else 1.0
             if c == 0.0 or (lo == 0 and hi == scores.size - 1 and mask.size == 0):
                 continue
@@ -134,9 +136,8 @@ def _make_scores():
         _ = sources
         for i in range(n_rows(X)):
             dots_lagged(X, i, W, W_lag, rate, out[i])
-            if not np.isfinite(out[i]).all():
+            if not _accumulate(out[i], b, b_lag, rate):
                 return i
-            _accumulate(out[i], b, b_lag, rate)
         return -1
 
     return scores_of_rows

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.rows import axpy_column, dots_lagged, n_rows
+from rankwise._kernels.rows import all_finite, axpy_column, dots_lagged, n_rows
 from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
 from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
@@ -40,7 +40,7 @@ def _make_pass():
         for r in range(n_rows(X)):
             i = order[r] if order.size else r
             dots_lagged(X, i, W, W_lag, 0.0, scores)
-            if not np.isfinite(scores).all():
+            if not all_finite(scores):
                 return i
             best = np.argmax(scores)
             # The best-scored class that the label admits.
@@ -79,7 +79,7 @@ def _make_scores():
         _ = sources
         for i in range(n_rows(X)):
             dots_lagged(X, i, W, W_lag, rate, out[i])
-            if not np.isfinite(out[i]).all():
+            if not all_finite(out[i]):
                 return i
         return -1
 
