@@ -1,9 +1,9 @@
 """Guarantees of the papers as functions: how many mistakes, how much regret, at most.
 
-The ``pril`` functions bound the sum over rounds of ``m``, the number of violated constraints ``z_i (f - t_i) <= 0``, which is at
-least the interval-insensitive MAE of the predictions. Notation: K classes; z_i = +1 for thresholds below the label's
-interval, -1 for those above, undefined inside; ``min_width`` the smallest ``upper - lower`` of all labels, so that a
-round violates at most ``K - min_width - 1`` constraints; a reference model (w, t) that one compares with.
+The ``pril`` functions bound the sum over rounds of ``m``, the number of violated constraints ``z_i (f - t_i) <= 0``,
+which is at least the interval-insensitive MAE of the predictions. Notation: K classes; z_i = +1 for thresholds below
+the label's interval, -1 for those above, undefined inside; ``min_width`` the smallest ``upper - lower`` of all labels,
+so that a round violates at most ``K - min_width - 1`` constraints; a reference model (w, t) that one compares with.
 
 The ``cusum`` and ``structured`` functions bound the sum over rounds of the loss of the predictions.
 
@@ -173,7 +173,7 @@ def multiplicative_pril_rate(margin: float, n_classes: int, min_width: int = 0) 
 
 
 def structured_loss(size: float) -> float:
-    """Theorems 1 and 2 of the CuSum paper: what a structured perceptron loses on loss-augmented separable data, ``R^2``.
+    """Theorems 1 and 2 of the CuSum paper: loss of a structured perceptron on loss-augmented separable data, ``R^2``.
 
     The sum over rounds of the loss is at most that for perceptron steps (Theorem 1), and of the squared loss for
     loss-sensitive passive-aggressive steps (Theorem 2).
