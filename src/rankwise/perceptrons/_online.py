@@ -219,6 +219,11 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
         rounds = int(self._state["counts"][ROUNDS])
         return 1.0 / rounds if self.average and rounds else 0.0
 
+    def _averaged(self, name: str) -> NDArray[np.float64]:
+        """Array of the state, averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        return np.asarray(self._state[name] - self._state[f"{name}_lag"] * self._averaging_rate)
+
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         self._set_order(order)
         self._growing = growing  # a stream without declared classes meets them as it goes

@@ -140,8 +140,9 @@ class ThresholdEstimator(OnlineEstimator, abstract=True):
 
     @property
     def thresholds_(self) -> Floats:
-        """Thresholds between neighbouring classes, ascending, shape (K-1,)."""
-        raise NotImplementedError
+        """Thresholds between neighbouring classes, ascending, shape (K-1,); averaged if ``average``."""
+        averaged = self._averaged("t")
+        return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
 
     def decision_function(self, X: Any) -> Floats:
         """Signed distance of each row's score to each class's interval, (n, K); (n,) for two classes.
@@ -152,6 +153,9 @@ class ThresholdEstimator(OnlineEstimator, abstract=True):
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         return ranks(self._project(rows), self.thresholds_)
+
+    def _insert_class(self, state: State, place: int) -> State:
+        return {**state, **{name: with_repeated_neighbour(state[name], place) for name in ("t", "t_lag")}}
 
 
 class LinearThresholdEstimator(ThresholdEstimator, abstract=True):
@@ -168,22 +172,10 @@ class LinearThresholdEstimator(ThresholdEstimator, abstract=True):
             "counts": counts_of_nothing(),
         }
 
-    def _insert_class(self, state: State, place: int) -> State:
-        return {**state, **{name: with_repeated_neighbour(state[name], place) for name in ("t", "t_lag")}}
-
     @property
     def coef_(self) -> Floats:
         """Weights, shape (d,); averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        w, lag = (self._state[name][: self.n_features_in_] for name in ("w", "w_lag"))
-        return np.asarray(w - lag * self._averaging_rate)
-
-    @property
-    def thresholds_(self) -> Floats:
-        """Thresholds between neighbouring classes, ascending, shape (K-1,); averaged if ``average``."""
-        check_is_fitted(self)
-        averaged = self._state["t"] - self._state["t_lag"] * self._averaging_rate
-        return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
+        return self._averaged("w")[: self.n_features_in_]
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         out = np.empty(length(rows), dtype=np.int32)

@@ -257,16 +257,12 @@ class CuSumRank(OnlineEstimator):
     @property
     def coef_(self) -> Floats:
         """Vector of every rank, shape (K, d); averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        known = slice(self.n_features_in_)
-        averaged = self._state["W"][known] - self._state["W_lag"][known] * self._averaging_rate
-        return np.ascontiguousarray(averaged.T)
+        return np.ascontiguousarray(self._averaged("W")[: self.n_features_in_].T)
 
     @property
     def intercept_(self) -> Floats:
         """Intercept of every rank, shape (K,); averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        return np.asarray(self._state["b"] - self._state["b_lag"] * self._averaging_rate)
+        return self._averaged("b")
 
     def decision_function(self, X: Any) -> Floats:
         """Score s(k) of every rank, (n, K); for two classes the difference of the scores, (n,)."""

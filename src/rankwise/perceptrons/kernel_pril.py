@@ -38,7 +38,6 @@ from rankwise.perceptrons._thresholds import (
     ThresholdEstimator,
     move_violated,
     scores_of_rows,
-    with_repeated_neighbour,
     with_sentinels,
 )
 
@@ -376,9 +375,6 @@ class KernelPRIL(ThresholdEstimator):
 
     # -- the model ------------------------------------------------------------------------------------------------
 
-    def _insert_class(self, state: State, place: int) -> State:
-        return {**state, **{name: with_repeated_neighbour(state[name], place) for name in ("t", "t_lag")}}
-
     @property
     def support_vectors_(self) -> Any:
         """Examples with an update, as rows."""
@@ -389,16 +385,8 @@ class KernelPRIL(ThresholdEstimator):
     @property
     def dual_coef_(self) -> Floats:
         """Coefficients of the support vectors; averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        size = int(self._state["size"][0])
-        return np.asarray(self._state["dual"][:size] - self._state["dual_lag"][:size] * self._averaging_rate)
-
-    @property
-    def thresholds_(self) -> Floats:
-        """Thresholds between neighbouring classes, ascending, shape (K-1,); averaged if ``average``."""
-        check_is_fitted(self)
-        averaged = self._state["t"] - self._state["t_lag"] * self._averaging_rate
-        return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
+        averaged = self._averaged("dual")
+        return averaged[: int(self._state["size"][0])]
 
     def _project(self, rows: Rows) -> Floats:
         state = self._state

@@ -147,10 +147,7 @@ class MulticlassPerceptron(OnlineEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of every class, shape (K, d); averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        known = slice(self.n_features_in_)
-        averaged = self._state["W"][known] - self._state["W_lag"][known] * self._averaging_rate
-        return np.ascontiguousarray(averaged.T)
+        return np.ascontiguousarray(self._averaged("W")[: self.n_features_in_].T)
 
     def decision_function(self, X: Any) -> Floats:
         """Score of every class, (n, K); for two classes the difference of the scores, (n,)."""

@@ -160,9 +160,7 @@ class WidrowHoff(OnlineEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights, shape (d,); averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        known = slice(self.n_features_in_)
-        return np.asarray(self._state["w"][known] - self._state["w_lag"][known] * self._averaging_rate)
+        return self._averaged("w")[: self.n_features_in_]
 
     @property
     def intercept_(self) -> float:
