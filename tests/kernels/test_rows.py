@@ -50,6 +50,11 @@ def _axpy_column(X, i, a, W, k):
 
 
 @njit
+def _axpy_columns(X, i, factors, rounds, W, lag, first, last):
+    rows.axpy_columns(X, i, factors, rounds, W, lag, first, last)
+
+
+@njit
 def _shape_of_row(X, i):
     return rows.n_rows(X), rows.n_entries(X, i)
 
@@ -84,6 +89,33 @@ def test_compiled_dense_and_sparse_rows_give_the_bits_of_the_plain_operations(da
                 rows.dots_lagged(X, i, W, W_lag, rate, b)
                 np.testing.assert_array_equal(a, b)
         assert _shape_of_row(X, i) == (3, d)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.integers(1, 9),
+    width=st.integers(1, 30),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_columns_of_every_width_give_the_bits_of_the_plain_operations(seed, d, width, dtype):
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((2, d)) * rng.integers(0, 2, (2, d))).astype(dtype)
+    W, lag = rng.standard_normal((2, d + 3, width))  # three spare features behind
+    for form in (X, kernel_rows(sparse.csr_matrix(X))):
+        for rate in (0.0, 0.3):
+            found, expected = np.full(width, 9.0), np.full(width, 9.0)
+            _dots_lagged(form, 1, W, lag, rate, found)
+            rows.dots_lagged(X, 1, W, lag, rate, expected)
+            np.testing.assert_array_equal(found, expected)
+        whole = rows.padded(width)
+        first = int(rng.integers(whole))
+        last = int(rng.integers(first, whole)) + 1
+        factors = np.where((np.arange(whole) >= first) & (np.arange(whole) < last), rng.standard_normal(whole), 0.0)
+        found, expected = (tuple(np.pad(array, ((0, 0), (0, whole - width))) for array in (W, lag)) for _ in range(2))
+        _axpy_columns(form, 1, factors, 7.0, *found, first, last)
+        rows.axpy_columns(X, 1, factors, 7.0, *expected, first, last)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @given(d=st.integers(1, 40), bad=st.sampled_from([np.nan, np.inf, -np.inf]), where=st.integers(0, 39))

@@ -19,18 +19,18 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES = 4
-
-_INT32, _INT64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
-_VECTOR = ir.VectorType(_DOUBLE, LANES)
-
-
-def _int64(value):
-    return ir.Constant(_INT64, value)
-
-
-def _array(context, builder, signature, args, position):
-    return context.make_array(signature.args[position])(context, builder, args[position])
+from rankwise._kernels.llvm import (
+    DOUBLE,
+    INT32,
+    INT64,
+    LANES,
+    VECTOR,
+    array_argument,
+    index_reader,
+    int64,
+    scalar_reader,
+    splat,
+)
 
 
 def _combine(builder, lanes):
@@ -49,7 +49,7 @@ class _Vectors:
         self.base = builder.gep(array.data, [offset])
 
     def _widen(self, value):
-        return value if self.element == _DOUBLE else self.builder.fpext(value, _VECTOR)
+        return value if self.element == DOUBLE else self.builder.fpext(value, VECTOR)
 
     def _pointer(self, position):
         return self.builder.bitcast(self.builder.gep(self.base, [position]), self.vector.as_pointer())
@@ -60,14 +60,14 @@ class _Vectors:
     def masked(self, position, mask):
         """Elements outside the mask are not touched in memory and count as zero."""
         pointer = self._pointer(position)
-        suffix = "f64" if self.element == _DOUBLE else "f32"
+        suffix = "f64" if self.element == DOUBLE else "f32"
         function = cgutils.get_or_insert_function(
             self.builder.module,
-            ir.FunctionType(self.vector, [pointer.type, _INT32, mask.type, self.vector]),
+            ir.FunctionType(self.vector, [pointer.type, INT32, mask.type, self.vector]),
             f"llvm.masked.load.v{LANES}{suffix}.p0",
         )
         zeros = ir.Constant(self.vector, [0.0] * LANES)
-        return self._widen(self.builder.call(function, [pointer, ir.Constant(_INT32, self.alignment), mask, zeros]))
+        return self._widen(self.builder.call(function, [pointer, ir.Constant(INT32, self.alignment), mask, zeros]))
 
     def store_full(self, value, position):
         self.builder.store(value, self._pointer(position), align=self.alignment)
@@ -76,67 +76,45 @@ class _Vectors:
         pointer = self._pointer(position)
         function = cgutils.get_or_insert_function(
             self.builder.module,
-            ir.FunctionType(ir.VoidType(), [self.vector, pointer.type, _INT32, mask.type]),
+            ir.FunctionType(ir.VoidType(), [self.vector, pointer.type, INT32, mask.type]),
             f"llvm.masked.store.v{LANES}f64.p0",
         )
-        self.builder.call(function, [value, pointer, ir.Constant(_INT32, self.alignment), mask])
-
-
-def _splat(builder, value, vector_type):
-    undefined = ir.Constant(vector_type, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_INT32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
+        self.builder.call(function, [value, pointer, ir.Constant(INT32, self.alignment), mask])
 
 
 def _in_steps(builder, length, step):
     """Call ``step("full", place)`` for every four neighbours, then ``step("masked", place, mask)`` for what is left."""
-    whole = builder.and_(length, _int64(-LANES))
-    with cgutils.for_range_slice(builder, _int64(0), whole, _int64(LANES), _INT64) as (position, _):
+    whole = builder.and_(length, int64(-LANES))
+    with cgutils.for_range_slice(builder, int64(0), whole, int64(LANES), INT64) as (position, _):
         step("full", position)
     rest = builder.sub(length, whole)
-    with builder.if_then(builder.icmp_signed(">", rest, _int64(0))):
-        index_vector = ir.VectorType(_INT64, LANES)
+    with builder.if_then(builder.icmp_signed(">", rest, int64(0))):
+        index_vector = ir.VectorType(INT64, LANES)
         index = ir.Constant(index_vector, list(range(LANES)))
-        step("masked", whole, builder.icmp_signed("<", index, _splat(builder, rest, index_vector)))
+        step("masked", whole, builder.icmp_signed("<", index, splat(builder, rest, index_vector)))
 
 
 def _dense_sum(builder, length, left, right):
     """Sum left * right over ``length`` neighbours; both map the name of a reader's method and a place to a vector."""
-    total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+    total = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, [0.0] * LANES))
 
     def add_product(*how):
         builder.store(builder.fadd(builder.load(total), builder.fmul(left(*how), right(*how))), total)
 
     _in_steps(builder, length, add_product)
     lanes = builder.load(total)
-    return _combine(builder, [builder.extract_element(lanes, ir.Constant(_INT32, k)) for k in range(LANES)])
+    return _combine(builder, [builder.extract_element(lanes, ir.Constant(INT32, k)) for k in range(LANES)])
 
 
 def _sparse_sum(builder, start, stop, index_at, left, right):
     """Sum ``left(p) * right(p, j)`` over the stored entries p in [start, stop), where j is the column of entry p."""
-    lanes_type = ir.ArrayType(_DOUBLE, LANES)
+    lanes_type = ir.ArrayType(DOUBLE, LANES)
     lanes = cgutils.alloca_once_value(builder, ir.Constant(lanes_type, [0.0] * LANES))
-    with cgutils.for_range_slice(builder, start, stop, _int64(1), _INT64) as (p, _):
+    with cgutils.for_range_slice(builder, start, stop, int64(1), INT64) as (p, _):
         column = index_at(p)
-        lane = builder.gep(lanes, [_int64(0), builder.and_(column, _int64(LANES - 1))])
+        lane = builder.gep(lanes, [int64(0), builder.and_(column, int64(LANES - 1))])
         builder.store(builder.fadd(builder.load(lane), builder.fmul(left(p), right(p, column))), lane)
-    return _combine(builder, [builder.load(builder.gep(lanes, [_int64(0), _int64(k)])) for k in range(LANES)])
-
-
-def _scalar_reader(builder, array):
-    def read(position):
-        value = builder.load(builder.gep(array.data, [position]))
-        return value if value.type == _DOUBLE else builder.fpext(value, _DOUBLE)
-
-    return read
-
-
-def _index_reader(builder, array):
-    def read(position):
-        value = builder.load(builder.gep(array.data, [position]))
-        return value if value.type == _INT64 else builder.zext(value, _INT64)
-
-    return read
+    return _combine(builder, [builder.load(builder.gep(lanes, [int64(0), int64(k)])) for k in range(LANES)])
 
 
 @intrinsic
@@ -144,8 +122,8 @@ def dense_dot(typing, a, a_offset, b, b_offset, length):
     """Sum a[a_offset + j] * b[b_offset + j] over ``length`` elements of two C-contiguous arrays."""
 
     def build(context, builder, signature, args):
-        left = _Vectors(context, builder, a, _array(context, builder, signature, args, 0), args[1])
-        right = _Vectors(context, builder, b, _array(context, builder, signature, args, 2), args[3])
+        left = _Vectors(context, builder, a, array_argument(context, builder, signature, args, 0), args[1])
+        right = _Vectors(context, builder, b, array_argument(context, builder, signature, args, 2), args[3])
         return _dense_sum(
             builder, args[4], lambda how, *at: getattr(left, how)(*at), lambda how, *at: getattr(right, how)(*at)
         )
@@ -158,10 +136,10 @@ def dense_dot_lagged(typing, a, a_offset, weights, lag, rate, length):
     """Sum a[a_offset + j] * (weights[j] - lag[j] * rate): the dot product with averaged weights."""
 
     def build(context, builder, signature, args):
-        left = _Vectors(context, builder, a, _array(context, builder, signature, args, 0), args[1])
-        w = _Vectors(context, builder, weights, _array(context, builder, signature, args, 2), _int64(0))
-        u = _Vectors(context, builder, lag, _array(context, builder, signature, args, 3), _int64(0))
-        rates = _splat(builder, args[4], _VECTOR)
+        left = _Vectors(context, builder, a, array_argument(context, builder, signature, args, 0), args[1])
+        w = _Vectors(context, builder, weights, array_argument(context, builder, signature, args, 2), int64(0))
+        u = _Vectors(context, builder, lag, array_argument(context, builder, signature, args, 3), int64(0))
+        rates = splat(builder, args[4], VECTOR)
 
         def averaged(how, *at):
             return builder.fsub(getattr(w, how)(*at), builder.fmul(getattr(u, how)(*at), rates))
@@ -180,10 +158,10 @@ def dense_axpy_lagged(typing, a, a_offset, factor, late_factor, weights, lag, le
     """
 
     def build(context, builder, signature, args):
-        x = _Vectors(context, builder, a, _array(context, builder, signature, args, 0), args[1])
-        factors = [_splat(builder, args[k], _VECTOR) for k in (2, 3)]
+        x = _Vectors(context, builder, a, array_argument(context, builder, signature, args, 0), args[1])
+        factors = [splat(builder, args[k], VECTOR) for k in (2, 3)]
         targets = [
-            _Vectors(context, builder, array_type, _array(context, builder, signature, args, k), _int64(0))
+            _Vectors(context, builder, array_type, array_argument(context, builder, signature, args, k), int64(0))
             for k, array_type in ((4, weights), (5, lag))
         ]
 
@@ -205,9 +183,9 @@ def sparse_dot(typing, data, indices, start, stop, weights):
     """Sum data[p] * weights[indices[p]] over p in [start, stop)."""
 
     def build(context, builder, signature, args):
-        value = _scalar_reader(builder, _array(context, builder, signature, args, 0))
-        column = _index_reader(builder, _array(context, builder, signature, args, 1))
-        weight = _scalar_reader(builder, _array(context, builder, signature, args, 4))
+        value = scalar_reader(builder, array_argument(context, builder, signature, args, 0))
+        column = index_reader(builder, array_argument(context, builder, signature, args, 1))
+        weight = scalar_reader(builder, array_argument(context, builder, signature, args, 4))
         return _sparse_sum(builder, args[2], args[3], column, value, lambda p, j: weight(j))
 
     return types.float64(data, indices, types.intp, types.intp, weights), build
@@ -218,10 +196,10 @@ def sparse_dot_lagged(typing, data, indices, start, stop, weights, lag, rate):
     """Sum data[p] * (weights[j] - lag[j] * rate) with j = indices[p], over p in [start, stop)."""
 
     def build(context, builder, signature, args):
-        value = _scalar_reader(builder, _array(context, builder, signature, args, 0))
-        column = _index_reader(builder, _array(context, builder, signature, args, 1))
-        weight = _scalar_reader(builder, _array(context, builder, signature, args, 4))
-        lagging = _scalar_reader(builder, _array(context, builder, signature, args, 5))
+        value = scalar_reader(builder, array_argument(context, builder, signature, args, 0))
+        column = index_reader(builder, array_argument(context, builder, signature, args, 1))
+        weight = scalar_reader(builder, array_argument(context, builder, signature, args, 4))
+        lagging = scalar_reader(builder, array_argument(context, builder, signature, args, 5))
 
         def averaged(p, j):
             return builder.fsub(weight(j), builder.fmul(lagging(j), args[6]))
@@ -236,8 +214,8 @@ def sparse_square(typing, data, indices, start, stop):
     """Sum data[p] ** 2 over p in [start, stop), in the lanes of the columns."""
 
     def build(context, builder, signature, args):
-        value = _scalar_reader(builder, _array(context, builder, signature, args, 0))
-        column = _index_reader(builder, _array(context, builder, signature, args, 1))
+        value = scalar_reader(builder, array_argument(context, builder, signature, args, 0))
+        column = index_reader(builder, array_argument(context, builder, signature, args, 1))
         return _sparse_sum(builder, args[2], args[3], column, value, lambda p, j: value(p))
 
     return types.float64(data, indices, types.intp, types.intp), build

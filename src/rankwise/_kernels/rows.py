@@ -10,9 +10,11 @@ Both forms give the same bits (see :mod:`rankwise._kernels.lanes`).
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from rankwise._kernels import lanes
+from rankwise._kernels.columns import columns_axpy, columns_dot
+from rankwise._kernels.llvm import LANES
 
 
 def entries(X, i):
@@ -25,9 +27,9 @@ def entries(X, i):
 
 
 def _sum_in_lanes(columns, products):
-    lane = [0.0] * lanes.LANES
+    lane = [0.0] * LANES
     for j, product in zip(columns, products, strict=True):
-        lane[j % lanes.LANES] += product
+        lane[j % LANES] += product
     return (lane[0] + lane[2]) + (lane[1] + lane[3])
 
 
@@ -160,33 +162,54 @@ def _all_finite(values):
     return compiled
 
 
+def padded(n_columns):
+    """Smallest width of whole blocks of columns: weights of this width take part in whole registers only."""
+    return -(-n_columns // LANES) * LANES
+
+
 def dots_lagged(X, i, W, lag, rate, out):
     """out[k] = <column k of W - rate * lag, x_i>, each summed column by column of X: one pass over W."""
     columns, values = entries(X, i)
-    out[:] = 0.0
+    out[: W.shape[1]] = 0.0
     for j, x in zip(columns, values, strict=True):
-        out += x * (W[j] - lag[j] * rate)
+        out[: W.shape[1]] += x * (W[j] - lag[j] * rate)
 
 
-@overload(dots_lagged)
+@register_jitable(forceinline=True)
+def _blocks_dot(data, indices, start, stop, W, lag, rate, out):
+    """Dot products of the columns in whole blocks, up to three in one pass over the row; return how many columns."""
+    k = 0
+    while k + 3 * LANES <= W.shape[1]:
+        columns_dot(data, indices, start, stop, W, lag, rate, k, 3, out)
+        k += 3 * LANES
+    while k + LANES <= W.shape[1]:
+        columns_dot(data, indices, start, stop, W, lag, rate, k, 1, out)
+        k += LANES
+    return k
+
+
+@overload(dots_lagged, jit_options={"forceinline": True})
 def _dots_lagged(X, i, W, lag, rate, out):
+    if isinstance(X, types.BaseTuple):
+
+        def whole(X, i, W, lag, rate, out):
+            return _blocks_dot(X[0], X[1], X[2][i], X[2][i + 1], W, lag, rate, out)
+
+    else:
+
+        def whole(X, i, W, lag, rate, out):
+            return _blocks_dot(X, None, i * X.shape[1], (i + 1) * X.shape[1], W, lag, rate, out)
+
+    whole = register_jitable(forceinline=True)(whole)
+
     def compiled(X, i, W, lag, rate, out):
-        out[:] = 0.0
-        n = n_entries(X, i)
-        whole = n - n % 4 if rate == 0.0 else 0
-        for p in range(0, whole, 4):  # four entries for one pass over the sums; each sum is still in order
-            j0, j1, j2, j3 = column(X, i, p), column(X, i, p + 1), column(X, i, p + 2), column(X, i, p + 3)
-            x0, x1, x2, x3 = value(X, i, p), value(X, i, p + 1), value(X, i, p + 2), value(X, i, p + 3)
-            for k in range(out.size):
-                total = out[k] + x0 * W[j0, k]
-                total += x1 * W[j1, k]
-                total += x2 * W[j2, k]
-                total += x3 * W[j3, k]
-                out[k] = total
-        for p in range(whole, n):
-            j, x = column(X, i, p), value(X, i, p)
-            for k in range(out.size):
-                out[k] += x * (W[j, k] - lag[j, k] * rate)
+        done = whole(X, i, W, None, 0.0, out) if rate == 0.0 else whole(X, i, W, lag, rate, out)
+        for k in range(done, W.shape[1]):
+            total = 0.0
+            for p in range(n_entries(X, i)):
+                j = column(X, i, p)
+                total += value(X, i, p) * (W[j, k] - lag[j, k] * rate)
+            out[k] = total
 
     return compiled
 
@@ -206,21 +229,28 @@ def _axpy_column(X, i, a, W, k):
     return compiled
 
 
-def axpy_span(X, i, a, rounds, W, lag, first, last):
-    """Add a * x_i to the columns first .. last - 1 of W and rounds * a * x_i to those of lag, in place."""
+def axpy_columns(X, i, factors, rounds, W, lag, first, last):
+    """Add factors[k] * x_i to column k of W and rounds * factors[k] * x_i to that of lag, for k = first .. last - 1.
+
+    W has whole blocks of columns (:func:`padded`); ``factors`` has as many entries, zero outside the range.
+    """
     columns, values = entries(X, i)
-    W[columns, first:last] += (a * values)[:, None]
-    lag[columns, first:last] += ((a * rounds) * values)[:, None]
+    W[columns] += np.multiply.outer(values, factors)
+    lag[columns] += np.multiply.outer(values, factors * rounds)
 
 
-@overload(axpy_span)
-def _axpy_span(X, i, a, rounds, W, lag, first, last):
-    def compiled(X, i, a, rounds, W, lag, first, last):
-        late = a * rounds
-        for p in range(n_entries(X, i)):
-            j, x = column(X, i, p), value(X, i, p)
-            for k in range(first, last):
-                W[j, k] += a * x
-                lag[j, k] += late * x
+@overload(axpy_columns, jit_options={"forceinline": True})
+def _axpy_columns(X, i, factors, rounds, W, lag, first, last):
+    if isinstance(X, types.BaseTuple):
 
-    return compiled
+        def sparse(X, i, factors, rounds, W, lag, first, last):
+            for k in range(first - first % LANES, last, LANES):
+                columns_axpy(X[0], X[1], X[2][i], X[2][i + 1], factors, rounds, W, lag, k)
+
+        return sparse
+
+    def dense(X, i, factors, rounds, W, lag, first, last):
+        for k in range(first - first % LANES, last, LANES):
+            columns_axpy(X, None, i * X.shape[1], (i + 1) * X.shape[1], factors, rounds, W, lag, k)
+
+    return dense

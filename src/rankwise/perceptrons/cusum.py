@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.rows import axpy_span, dots_lagged, n_rows, squared_norm
+from rankwise._kernels.rows import axpy_columns, dots_lagged, n_rows, padded, squared_norm
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
@@ -40,32 +40,62 @@ from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, coun
 
 Floats = NDArray[np.float64]
 
-_MARGINS = {"none": 0, "constant": 1, "loss": 2}
 
-
-@register_jitable
-def _accumulate(scores, b, b_lag, rate):
+@register_jitable(forceinline=True)
+def accumulate(scores, b, b_lag, rate):
     """Turn <w_k, x> into s(k), in place; return whether they are finite.
 
     The first rank has no vector: its score is zero, or NaN if x is not finite, and then so are all.
     """
     total = scores[0]
-    for k in range(1, scores.size):
+    for k in range(1, b.size):
         total += scores[k] + (b[k] - b_lag[k] * rate)
         scores[k] = total
     return np.isfinite(total)
 
 
-@register_jitable
-def _distance(k, lo, hi, mask, i):
-    """Ranks from k to the nearest admissible one."""
-    if mask.size == 0:
-        return max(0, lo - k, k - hi)
-    nearest = mask.shape[1]
-    for j in range(lo, hi + 1):
-        if mask[i, j]:
-            nearest = min(nearest, abs(j - k))
-    return nearest
+@register_jitable(forceinline=True)
+def best_rank(scores, n_classes):
+    """Smallest maximiser."""
+    best = 0
+    for k in range(1, n_classes):
+        best = k if scores[k] > scores[best] else best
+    return best
+
+
+@register_jitable(forceinline=True)
+def distances(lo, hi, admissible, away):
+    """Ranks from each rank to the nearest of the admissible ones, all of which lie between lo and hi."""
+    for k in range(away.size):
+        away[k] = max(0, lo - k, k - hi)
+    nearest = lo
+    for k in range(lo, hi + 1):
+        nearest = k if admissible[k] else nearest
+        away[k] = k - nearest
+    nearest = hi
+    for k in range(hi, lo - 1, -1):
+        nearest = k if admissible[k] else nearest
+        away[k] = min(away[k], nearest - k)
+
+
+@register_jitable(forceinline=True)
+def rival_and_target(scores, lo, hi, mask, i, away, jump, slope):
+    """The winner when wrong ranks get ``jump + slope * distance`` extra; its distance; the best admissible rank.
+
+    No branch depends on a label or a score: they cannot be predicted.
+    """
+    best, target, best_away = 0, 0, 0
+    top, good = -np.inf, -np.inf
+    if mask.size:
+        distances(lo, hi, mask[i], away)
+    for k in range(away.size):
+        apart = away[k] if mask.size else max(0, max(lo - k, k - hi))
+        score = scores[k] + (jump * (apart > 0) + slope * apart)
+        wins = score > top
+        best, best_away, top = (k, apart, score) if wins else (best, best_away, top)
+        fits = (apart == 0) & (scores[k] > good)
+        target, good = (k, scores[k]) if fits else (target, good)
+    return best, best_away, target
 
 
 def _make_pass():
@@ -75,50 +105,44 @@ def _make_pass():
     def learn(X, lower, upper, mask, weight, order, weights, counts, options, predictions):
         _ = sources
         W, W_lag, b, b_lag = weights
-        passive, cap, softness, margin, delta, intercept, average = options
-        scores = np.empty(W.shape[1])
+        passive, cap, softness, jump, slope, intercept, average = options
+        n_classes = b.size
+        scores, factors, away = np.zeros(W.shape[1]), np.zeros(W.shape[1]), np.zeros(n_classes, dtype=np.int64)
+        # Passive-aggressive steps look at the plain prediction and put the margin into the size of the step.
+        extra = (0.0, 0.0) if passive else (jump, slope)
         rounds = float(counts[ROUNDS])
         for r in range(n_rows(X)):
             i = order[r] if order.size else r
-            lo, hi = lower[i], upper[i]
+            lo, hi = np.int64(lower[i]), np.int64(upper[i])
             if predictions.size:
                 rate = 1.0 / rounds if average and rounds else 0.0
                 dots_lagged(X, i, W, W_lag, rate, scores)
-                _accumulate(scores, b, b_lag, rate)
-                predictions[i] = np.argmax(scores)
+                accumulate(scores, b, b_lag, rate)
+                predictions[i] = best_rank(scores, n_classes)
             dots_lagged(X, i, W, W_lag, 0.0, scores)
-            if not _accumulate(scores, b, b_lag, 0.0):
+            if not accumulate(scores, b, b_lag, 0.0):
                 return i
             c = weight[i] if weight.size else 1.0
-            if c == 0.0 or (lo == 0 and hi == scores.size - 1 and mask.size == 0):
+            if (c == 0.0) | ((lo == 0) & (hi == n_classes - 1) & (mask.size == 0)):
                 continue
-            # The rank that wins, against the margin while learning by perceptron steps; the best admissible rank.
-            best, target = 0, -1
-            top = -np.inf
-            for k in range(scores.size):
-                away = _distance(k, lo, hi, mask, i)
-                score = scores[k]
-                if not passive and away > 0 and margin > 0:
-                    score += delta * away if margin == 2 else delta
-                if score > top:
-                    best, top = k, score
-                if away == 0 and (target < 0 or scores[k] > scores[target]):
-                    target = k
-            apart = target - best
-            if _distance(best, lo, hi, mask, i) > 0:
+            best, best_away, target = rival_and_target(scores, lo, hi, mask, i, away, *extra)
+            if best_away > 0:
+                apart = target - best
                 a = c if apart > 0 else -c
                 if passive:
-                    wanted = delta * abs(apart) if margin == 2 else (delta if margin == 1 else 0.0)
-                    loss = wanted - (scores[target] - scores[best])
+                    loss = (jump + slope * abs(apart)) - (scores[target] - scores[best])
                     square = abs(apart) * (squared_norm(X, i) + (1.0 if intercept else 0.0))
                     step = loss / (square + softness / c) if square > 0.0 else 0.0
                     a = np.copysign(min(cap * c, step), apart)
                 first, last = min(best, target) + 1, max(best, target) + 1
-                axpy_span(X, i, a, rounds, W, W_lag, first, last)
-                if intercept:
-                    for k in range(first, last):
+                for k in range(first, last):
+                    factors[k] = a
+                    if intercept:
                         b[k] += a
                         b_lag[k] += a * rounds
+                axpy_columns(X, i, factors, rounds, W, W_lag, first, last)
+                for k in range(first, last):
+                    factors[k] = 0.0
                 counts[UPDATES] += 1
                 counts[VIOLATIONS] += abs(apart)
             rounds += 1.0
@@ -134,10 +158,12 @@ def _make_scores():
     @kernel
     def scores_of_rows(X, W, W_lag, b, b_lag, rate, out):
         _ = sources
+        scores = np.zeros(W.shape[1])
         for i in range(n_rows(X)):
-            dots_lagged(X, i, W, W_lag, rate, out[i])
-            if not _accumulate(out[i], b, b_lag, rate):
+            dots_lagged(X, i, W, W_lag, rate, scores)
+            if not accumulate(scores, b, b_lag, rate):
                 return i
+            out[i] = scores[: b.size]
         return -1
 
     return scores_of_rows
@@ -198,7 +224,7 @@ class CuSumRank(OnlineEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
         "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
-        "margin": [StrOptions(set(_MARGINS))],
+        "margin": [StrOptions({"none", "constant", "loss"})],
         "delta": [Interval(Real, 0, None, closed="neither")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -230,8 +256,8 @@ class CuSumRank(OnlineEstimator):
 
     def _new_state(self, n_features: int, n_classes: int) -> State:
         return {
-            "W": np.zeros((n_features, n_classes)),
-            "W_lag": np.zeros((n_features, n_classes)),
+            "W": np.zeros((n_features, padded(n_classes))),
+            "W_lag": np.zeros((n_features, padded(n_classes))),
             "b": np.zeros(n_classes),
             "b_lag": np.zeros(n_classes),
             "counts": counts_of_nothing(),
@@ -242,8 +268,8 @@ class CuSumRank(OnlineEstimator):
             self.step != "perceptron",
             float(self.C) if self.step == "pa1" else np.inf,
             0.5 / self.C if self.step == "pa2" else 0.0,
-            _MARGINS[self.margin],
-            float(self.delta),
+            float(self.delta) if self.margin == "constant" else 0.0,
+            float(self.delta) if self.margin == "loss" else 0.0,
             self.fit_intercept,
             self.average,
         )
@@ -252,12 +278,17 @@ class CuSumRank(OnlineEstimator):
 
     def _insert_class(self, state: State, place: int) -> State:
         # A rank without a vector scores as the one below it, and the smaller of equals is predicted.
-        return {**state, **{name: np.insert(state[name], place, 0.0, axis=-1) for name in ("W", "W_lag", "b", "b_lag")}}
+        n_classes = state["b"].size
+        grown = {name: np.insert(state[name], place, 0.0) for name in ("b", "b_lag")}
+        spare = ((0, 0), (0, padded(n_classes + 1) - n_classes - 1))
+        for name in ("W", "W_lag"):
+            grown[name] = np.pad(np.insert(state[name][:, :n_classes], place, 0.0, axis=1), spare)
+        return {**state, **grown}
 
     @property
     def coef_(self) -> Floats:
         """Vector of every rank, shape (K, d); averaged over the rounds if ``average``."""
-        return np.ascontiguousarray(self._averaged("W")[: self.n_features_in_].T)
+        return np.ascontiguousarray(self._averaged("W")[: self.n_features_in_, : len(self.classes_)].T)
 
     @property
     def intercept_(self) -> Floats:
@@ -275,7 +306,7 @@ class CuSumRank(OnlineEstimator):
 
     def _scores(self, rows: Rows) -> Floats:
         state = self._state
-        out = np.empty((length(rows), state["W"].shape[1]))
+        out = np.empty((length(rows), state["b"].size))
         bad = _SCORES(rows, state["W"], state["W_lag"], state["b"], state["b_lag"], self._averaging_rate, out)
         if bad >= 0:
             self._refuse_row(rows, bad)
