@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from rankwise._version import __version__
 
 if TYPE_CHECKING:
-    from rankwise import annotation, bounds, datasets, evaluation, experiments, labels, losses, metrics, models, plots
+    from rankwise import (
+        annotation,
+        bounds,
+        datasets,
+        evaluation,
+        experiments,
+        labels,
+        losses,
+        metrics,
+        models,
+        plots,
+        structured,
+    )
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
@@ -20,6 +32,7 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
+    from rankwise.structured import StructuredPerceptron
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
@@ -28,6 +41,7 @@ _HOME = {
     "MultiplicativePRIL": "rankwise.perceptrons",
     "PRIL": "rankwise.perceptrons",
     "PRank": "rankwise.perceptrons",
+    "StructuredPerceptron": "rankwise.structured",
     "WidrowHoff": "rankwise.perceptrons",
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",
@@ -43,6 +57,7 @@ _ROOMS = (
     "metrics",
     "models",
     "plots",
+    "structured",
 )
 
 __all__ = ["__version__", *sorted(_HOME), *_ROOMS]

@@ -1,0 +1,18 @@
+"""Structured outputs: the frame in which a prediction is the solution of an optimisation problem, and models for it."""
+
+from rankwise.structured.classes import MixedClasses, SharedClasses
+from rankwise.structured.model import Atom, Bonus, Score, StructuredModel
+from rankwise.structured.perceptron import StructuredPerceptron
+from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
+
+__all__ = [
+    "Atom",
+    "Bonus",
+    "CumulativeRanks",
+    "MixedClasses",
+    "ProjectedRanks",
+    "Score",
+    "SharedClasses",
+    "StructuredModel",
+    "StructuredPerceptron",
+]

@@ -1,0 +1,370 @@
+"""The structured perceptron: learn whatever a model can predict by solving a maximisation problem.
+
+With a model's joint feature map Phi, feasible outputs Y(x) and solver (:class:`rankwise.structured.StructuredModel`),
+prediction and update are (Milidiu and Rocha, Figure 3), with c the weight of the example:
+
+    yhat = argmax over y in Y(x) of  w . Phi(x, y),     w += c (Phi(x, y) - Phi(x, yhat))   if yhat is wrong
+
+- **Partial outputs** (ours): no update when the annotation admits yhat; otherwise y is the best-scored output that it
+  admits.
+- **Margin**: while learning by perceptron steps, wrong outputs get ``delta`` (``"constant"``) or ``delta`` times
+  their loss (``"loss"``) on top of their score, so that y must win by that much.
+- **Passive-aggressive** (section 4): on a mistake of the plain prediction, with D = delta or delta * loss(y, yhat),
+  ``w += tau (Phi(x, y) - Phi(x, yhat))`` with ``tau = (D - s(y) + s(yhat)) / |Phi(x, y) - Phi(x, yhat)|^2``, capped at
+  C ("pa1") or softened by adding 1/(2C) below the line ("pa2"). The weight of an example multiplies C.
+- **Average** of w over the rounds, by one lagging sum.
+- **Kernel form** (Figure 5): Phi is a sum of atoms, w a signed count of every atom kept, and an inner product of atoms
+  of the same block a kernel.
+
+Theorem 1: if some unit vector scores every right output above every other by at least their loss, and no difference of
+features is longer than ``R sqrt(loss)``, then all losses without a margin add up to at most R^2, whatever the stream
+(:func:`rankwise.bounds.structured_loss`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.labels import check_weights
+from rankwise.structured._scores import Counts, Weights
+from rankwise.structured.model import Bonus, Floats, StructuredModel
+
+
+class StructuredPerceptron(BaseEstimator):
+    """Perceptron for outputs of any structure, from exact and partial annotations, online.
+
+    Parameters
+    ----------
+    model : StructuredModel
+        What is predicted, and how: parameters, feasible outputs, joint feature map, solver.
+    step : {"perceptron", "pa", "pa1", "pa2"}, default "perceptron"
+        Update rule: perceptron, or passive-aggressive (hard, capped at C, quadratically softened by C).
+    margin : {"none", "constant", "loss"}, default "loss"
+        By how much the annotation must win: not at all, by ``delta``, or by ``delta`` times the loss.
+    delta : float, default 1.0
+        Size of the margin.
+    C : float, default 1.0
+        Aggressiveness of "pa1" and "pa2"; an example's weight multiplies it. The other steps do not use it.
+    kernel : None, str or callable, default None
+        None learns a parameter vector. A name that scikit-learn's ``pairwise_kernels`` knows, or a function of two
+        matrices, learns in the kernel form; the model then needs ``atoms``.
+    gamma, degree, coef0 : float
+        Parameters of the kernel, as in scikit-learn.
+    n_epochs, shuffle, average, random_state
+        As in :class:`rankwise.PRIL`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,)
+        Parameters, averaged over the rounds if ``average``. Not in the kernel form.
+    n_updates_ : int
+        Number of rounds in which the model changed.
+    loss_ : float
+        Sum over the updates of the loss between the target and the output it was preferred to; without a margin, the
+        loss that Theorem 1 bounds.
+    n_iter_ : int
+        Number of passes of ``fit``.
+
+    Notes
+    -----
+    This is the frame, in plain Python: for ranks and classes, :class:`rankwise.CuSumRank`, :class:`rankwise.PRank` and
+    :class:`rankwise.ImportanceWeightedPerceptron` do the same rounds a thousand times faster.
+
+    Examples
+    --------
+    CuSum Rank as a structured model, with an interval among the labels:
+
+    >>> import numpy as np
+    >>> from rankwise import StructuredPerceptron
+    >>> from rankwise.structured import CumulativeRanks
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> model = StructuredPerceptron(CumulativeRanks([1, 2, 3]), n_epochs=50, random_state=0)
+    >>> model.fit(X, [1, 2, (2, 3), 3]).predict(X)
+    [1, 2, 3, 3]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "model": [object],  # has its own check, with a better message
+        "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
+        "margin": [StrOptions({"none", "constant", "loss"})],
+        "delta": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [None, str, callable],
+        "gamma": [None, Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "average": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        model: StructuredModel,
+        step: str = "perceptron",
+        margin: str = "loss",
+        delta: float = 1.0,
+        C: float = 1.0,
+        kernel: Any = None,
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.model = model
+        self.step = step
+        self.margin = margin
+        self.delta = delta
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+
+    # -- learning -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: ``n_epochs`` passes over the examples, each in a new random order if ``shuffle``.
+
+        Parameters
+        ----------
+        X : sequence
+            Inputs, of the kind that the model knows; the rows of an array.
+        y : sequence
+            Annotations: outputs, what the model admits as partial ones, or None.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each example, >= 0. A zero makes it a no-op.
+        """
+        with self._all_or_nothing():
+            weight = self._check(X, y, sample_weight)
+            self._begin(X[0])
+            generator = check_random_state(self.random_state)
+            for _ in range(self.n_epochs):
+                order = generator.permutation(len(y)) if self.shuffle else range(len(y))
+                for i in order:
+                    self._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
+            self.n_iter_ = self.n_epochs
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from some more examples, in the order given. If one is bad, the model stays as it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        """
+        self.progressive_predict(X, y, sample_weight, _predict=False)
+        return self
+
+    def progressive_predict(self, X: Any, y: Any, sample_weight: Any = None, *, _predict: bool = True) -> list[Any]:
+        """Predict each example, then learn from it; return the predictions made before learning.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        """
+        predictions = []
+        with self._all_or_nothing():
+            weight = self._check(X, y, sample_weight)
+            if not self.__sklearn_is_fitted__():
+                self._begin(X[0])
+            for i in range(len(y)):
+                if _predict:
+                    predictions.append(self.predict_one(X[i]))
+                self._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
+        return predictions
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> Self:
+        """Learn from one example, as :meth:`partial_fit` does."""
+        return self.partial_fit([x], [y], [w])
+
+    def _round(self, i: int, x: Any, annotation: Any, c: float) -> None:
+        """Figure 3, with margin, passive-aggressive step, weight and partial annotation."""
+        model = self.model
+        if c == 0.0 or model.is_missing(annotation):
+            return
+        score = self._parameters.score(model, x, 0.0)
+        constant = self.delta if self.margin == "constant" else 0.0
+        slope = self.delta if self.margin == "loss" else 0.0
+        passive = self.step != "perceptron"
+        bonus = None if passive or self.margin == "none" else Bonus(model, annotation, constant, slope)
+        rivals = list(model.rivals(x, score, bonus=bonus))
+        if not rivals or not all(y is not None and np.isfinite(score(y)) for y in rivals):
+            raise ValueError(
+                f"row {i}: no output has a finite score: the input or its features are not finite, or "
+                f"{type(model).__name__} has no feasible output for it."
+            )
+        wrong = [y for y in rivals if not model.admits(annotation, y)]
+        if wrong:
+            target = model.argmax(x, score, among=annotation)
+            if target is None or not model.admits(annotation, target):
+                raise ValueError(f"row {i}: {annotation!r} admits no output of {type(model).__name__}.")
+            moves = []
+            for rival in wrong:
+                difference = self._parameters.difference(model, x, target, rival)
+                a = c
+                if passive:
+                    wanted = constant + slope * model.loss(target, rival)
+                    a = self._passive_step(wanted - (score(target) - score(rival)), difference, c)
+                moves.append((difference, a))
+                self.loss_ += model.loss(target, rival)
+            for difference, a in moves:
+                self._parameters.move(difference, a, self._rounds)
+            if isinstance(self._parameters, Weights):
+                self._parameters.project(model, self._rounds)
+            self.n_updates_ += 1
+        self._rounds += 1
+
+    def _passive_step(self, loss: float, difference: Any, c: float) -> float:
+        """Smallest step along the difference that takes the loss away, as far as C lets it."""
+        square = self._parameters.square(difference)
+        if square == 0.0:
+            return 0.0
+        if self.step == "pa2":
+            return loss / (square + 0.5 / (self.C * c))
+        return min(self.C * c, loss / square) if self.step == "pa1" else loss / square
+
+    # -- predicting -----------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[Any]:
+        """Output of every input."""
+        check_is_fitted(self)
+        return [self.predict_one(X[i]) for i in range(_length(X))]
+
+    def predict_one(self, x: Any) -> Any:
+        """Output of one input."""
+        check_is_fitted(self)
+        return self.model.argmax(x, self._parameters.score(self.model, x, self._averaging_rate))
+
+    def decision_function(self, X: Any) -> list[dict[Any, float]]:
+        """Score of every feasible output of every input, for models whose outputs can be listed."""
+        check_is_fitted(self)
+        found = []
+        for i in range(_length(X)):
+            score = self._parameters.score(self.model, X[i], self._averaging_rate)
+            found.append({y: score(y) for y in self.model.outputs(X[i])})
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Negative mean loss of the model; examples without annotation do not count. Higher is better."""
+        weight = check_weights(sample_weight, len(y))
+        known = [i for i in range(len(y)) if not self.model.is_missing(y[i])]
+        losses = [self.model.loss(y[i], self.predict_one(X[i])) for i in known]
+        return -float(np.average(losses, weights=weight[known] if weight.size else None))
+
+    @property
+    def coef_(self) -> Floats:
+        """Parameters, averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        if not isinstance(self._parameters, Weights):
+            raise AttributeError("the kernel form has no parameter vector: see support_ and dual_coef_.")
+        return self._parameters.w - self._parameters.lag * self._averaging_rate
+
+    @property
+    def support_(self) -> list[NDArray[Any]]:
+        """Kernel form: the kept parts, one array for each length of parts; length 0 is the bias."""
+        return [pool.parts.copy() for pool in self._pools()]
+
+    @property
+    def dual_coef_(self) -> list[dict[Any, NDArray[Any]]]:
+        """Kernel form: for each array of ``support_``, the signed count of its rows in every block."""
+        return [
+            {block: counts.copy() for block, counts in pool.counts(self._averaging_rate).items()}
+            for pool in self._pools()
+        ]
+
+    def _pools(self) -> list[Any]:
+        check_is_fitted(self)
+        if not isinstance(self._parameters, Counts):
+            raise AttributeError("without a kernel there is no support: see coef_.")
+        return list(self._parameters.pools.values())
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_parameters" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True  # inputs and outputs are the model's
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _averaging_rate(self) -> float:
+        return 1.0 / self._rounds if self.average and self._rounds else 0.0
+
+    def _begin(self, x: Any) -> None:
+        self._rounds = 0
+        self.n_updates_ = 0
+        self.loss_ = 0.0
+        if self.kernel is None:
+            self._parameters: Weights | Counts = Weights(np.array(self.model.parameters(x), dtype=np.float64))
+        else:
+            self._parameters = Counts(self._kernel_values)
+
+    def _kernel_values(self, left: Floats, right: Floats) -> Floats:
+        if callable(self.kernel):
+            return np.asarray(self.kernel(left, right))
+        parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return np.asarray(pairwise_kernels(left, right, metric=self.kernel, filter_params=True, **parameters))
+
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> NDArray[np.float64]:
+        self._validate_params()
+        missing = [name for name in _HOT_SPOTS if not callable(getattr(self.model, name, None))]
+        if missing:
+            raise TypeError(
+                f"model must be a rankwise.structured.StructuredModel: {self.model!r} has no {', '.join(missing)}."
+            )
+        if self.kernel is not None and getattr(type(self.model), "atoms", None) is StructuredModel.atoms:
+            raise TypeError(
+                f"kernel={self.kernel!r} needs a model with atoms(x, y); {type(self.model).__name__} has none."
+            )
+        n = _length(X)
+        if n == 0:
+            raise ValueError("X is empty: there is nothing to learn from.")
+        if len(y) != n:
+            raise ValueError(f"X has {n} inputs but y has {len(y)} annotations.")
+        return check_weights(sample_weight, n)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever goes wrong inside, the estimator is what it was."""
+        before = self.__dict__.copy()
+        if "_parameters" in before:
+            before["_parameters"] = self._parameters.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+
+_HOT_SPOTS = ("parameters", "outputs", "features", "argmax", "rivals", "loss", "admits", "is_missing", "project")
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
