@@ -15,7 +15,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
-from rankwise import PRIL, CuSumRank, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
+from rankwise import (
+    PRIL,
+    CuSumRank,
+    KernelCuSumRank,
+    KernelPRIL,
+    MulticlassPerceptron,
+    MultiplicativePRIL,
+    PRank,
+    WidrowHoff,
+)
 from tests.streams import make_stream
 
 ESTIMATORS = [
@@ -34,6 +43,9 @@ ESTIMATORS = [
     CuSumRank(),
     CuSumRank(step="pa1", margin="constant", C=0.1),
     CuSumRank(margin="none", fit_intercept=False),
+    KernelCuSumRank(gamma=0.2),
+    KernelCuSumRank(kernel="polynomial", degree=2, budget=40, step="pa1", margin="constant", C=0.1),
+    KernelCuSumRank(kernel="linear", margin="none", fit_intercept=False),
 ]
 NAMES = [str(e) for e in ESTIMATORS]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
@@ -437,6 +449,8 @@ def test_candidate_sets_with_gaps_are_refused_by_threshold_models_and_used_by_ot
         (MultiplicativePRIL(eta=-1), "'eta' parameter of MultiplicativePRIL"),
         (KernelPRIL(kernel="spline"), "'kernel' parameter of KernelPRIL"),
         (KernelPRIL(budget=0), "'budget' parameter of KernelPRIL must be an int in the range \\[1"),
+        (KernelCuSumRank(budget=0), "'budget' parameter of KernelCuSumRank must be an int in the range \\[1"),
+        (KernelCuSumRank(margin="wide"), "'margin' parameter of KernelCuSumRank must be a str among"),
         (WidrowHoff(learning_rate=0), "'learning_rate' parameter of WidrowHoff"),
         (PRIL(classes=[1, 1]), "classes must be distinct. Got 1 more than once"),
         (PRIL(classes=[]), "classes must be a non-empty list"),
