@@ -1,4 +1,4 @@
-"""Kernel CuSum Rank against its plain twin, with the linear kernel against CuSum Rank, and on data that need a kernel."""
+"""Kernel CuSum Rank against its plain twin, with a linear kernel against CuSum Rank, and where a kernel is needed."""
 
 import numpy as np
 import pytest

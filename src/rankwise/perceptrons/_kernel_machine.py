@@ -181,6 +181,9 @@ class KernelEstimator(OnlineEstimator, abstract=True):
         values = np.zeros((picked.size, room))
         values[:, :size] = self._kernel_values(state, vectors, size, squares)
         within = self._kernel_of(state, vectors, vectors, within_products, squares, squares)
+        good = np.isfinite(np.diagonal(within))
+        if not good.all():  # as a support vector it would spoil every later score
+            return int(np.argmin(good))
         taken = np.full(picked.size, -1, dtype=np.int64)
         bad = self._block_pass(state, (values, within, slot_of[picked], taken), labels, budget, predictions)
         if bad >= 0:

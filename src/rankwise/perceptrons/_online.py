@@ -356,7 +356,11 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
         mask = NO_MASK if labels.mask is None else labels.mask
         if labels.mask is not None:  # a candidate set of all classes says nothing, as a missing label does
             weight = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
-        bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
+        try:
+            bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
+        except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
+            self._state.update(before)
+            raise
         if bad >= 0:
             self._state.update(before)
             self._refuse_row(rows, bad)
