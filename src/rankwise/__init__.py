@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
+        KernelCuSumRank,
         KernelPRIL,
         MulticlassPerceptron,
         MultiplicativePRIL,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
+    "KernelCuSumRank": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from rankwise import PRIL, KernelPRIL
+from rankwise import PRIL, KernelCuSumRank, KernelPRIL
 from tests.reference.pril import PlainKernelPRIL
 from tests.streams import make_stream
 
@@ -92,3 +92,37 @@ def test_kernel_that_returns_a_wrong_shape_is_refused():
     stream = make_stream(7, n=20)
     with pytest.raises(ValueError, match=r"kernel must return an array of shape \(20, 20\)"):
         KernelPRIL(kernel=lambda A, B: np.ones(3)).fit(stream.X, stream.y)
+
+
+@pytest.mark.parametrize("estimator", [KernelPRIL, KernelCuSumRank])
+def test_kernel_that_fails_half_way_leaves_the_model_as_it_was(estimator):
+    stream = make_stream(7, n=300)
+    calls = []
+
+    def kernel(A, B):
+        calls.append(1)
+        if len(calls) == 6:  # two per block
+            raise RuntimeError("the network is down")
+        return rbf_kernel(A, B)
+
+    model = estimator(kernel=kernel, classes=stream.classes).partial_fit(stream.X[:20], stream.y[:20])
+    before = {name: array.copy() for name, array in model._state.items()}
+    with pytest.raises(RuntimeError, match="the network is down"):
+        model.partial_fit(stream.X, stream.y)
+    for name, array in before.items():
+        np.testing.assert_array_equal(model._state[name], array, err_msg=name)
+    assert model.partial_fit(stream.X, stream.y).n_updates_ > before["counts"][1]
+
+
+@pytest.mark.parametrize("estimator", [KernelPRIL, KernelCuSumRank])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_rows_too_large_for_the_kernel_do_not_become_support_vectors(estimator, kernel):
+    model = estimator(kernel=kernel, classes=[1, 2, 3])
+    for form in (np.asarray, sparse.csr_matrix):
+        with pytest.raises(ValueError, match=r"row 1: the score is not finite although its features are: .* 1e\+200"):
+            model.fit(form([[1.0], [1e200]]), [2, 3])
+    model.learn_one({0: 1.0}, 1)
+    with pytest.raises(ValueError, match=r"row 0: the score is not finite although its features are"):
+        model.learn_one({0: 1e200}, 3)
+    assert len(model.dual_coef_) == 1
+    assert model.predict_one({0: 1.0}) == 1

@@ -15,7 +15,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
-from rankwise import PRIL, CuSumRank, KernelPRIL, MulticlassPerceptron, MultiplicativePRIL, PRank, WidrowHoff
+from rankwise import (
+    PRIL,
+    CuSumRank,
+    KernelCuSumRank,
+    KernelPRIL,
+    MulticlassPerceptron,
+    MultiplicativePRIL,
+    PRank,
+    WidrowHoff,
+)
 from tests.streams import make_stream
 
 ESTIMATORS = [
@@ -34,6 +43,9 @@ ESTIMATORS = [
     CuSumRank(),
     CuSumRank(step="pa1", margin="constant", C=0.1),
     CuSumRank(margin="none", fit_intercept=False),
+    KernelCuSumRank(gamma=0.2),
+    KernelCuSumRank(kernel="polynomial", degree=2, budget=40, step="pa1", margin="constant", C=0.1),
+    KernelCuSumRank(kernel="linear", margin="none", fit_intercept=False),
 ]
 NAMES = [str(e) for e in ESTIMATORS]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
@@ -132,6 +144,20 @@ def test_duplicate_and_unsorted_sparse_entries_are_put_in_order(estimator):
     )
     model.partial_fit(messy, [3, 0])
     assert_same_model(model, clone(model).partial_fit(messy.toarray(), [3, 0]))
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if "candidates" in e.label_kinds], ids=str)
+def test_candidate_sets_in_rows_and_chunks_end_in_the_same_model(estimator, rng):
+    whole, stream, _ = prepared(estimator)
+    sets = rng.random((150, 4)) < 0.6  # many with gaps; those of all classes say nothing, in whatever company
+    sets[np.arange(150), stream.lower] = True
+    whole.partial_fit(stream.X, sets)
+    chunked, single = clone(whole), clone(whole)
+    for i in range(150):
+        chunked.partial_fit(stream.X[i : i + 1], sets[i : i + 1])
+        single.learn_one(dict(enumerate(stream.X[i])), set(np.flatnonzero(sets[i]).tolist()))
+    for other in (chunked, single):
+        assert_same_model(whole, other)
 
 
 @each
@@ -423,6 +449,8 @@ def test_candidate_sets_with_gaps_are_refused_by_threshold_models_and_used_by_ot
         (MultiplicativePRIL(eta=-1), "'eta' parameter of MultiplicativePRIL"),
         (KernelPRIL(kernel="spline"), "'kernel' parameter of KernelPRIL"),
         (KernelPRIL(budget=0), "'budget' parameter of KernelPRIL must be an int in the range \\[1"),
+        (KernelCuSumRank(budget=0), "'budget' parameter of KernelCuSumRank must be an int in the range \\[1"),
+        (KernelCuSumRank(margin="wide"), "'margin' parameter of KernelCuSumRank must be a str among"),
         (WidrowHoff(learning_rate=0), "'learning_rate' parameter of WidrowHoff"),
         (PRIL(classes=[1, 1]), "classes must be distinct. Got 1 more than once"),
         (PRIL(classes=[]), "classes must be a non-empty list"),

@@ -354,7 +354,13 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
         """One pass; if a row turns out bad, put the state back as it was and say which row and why."""
         before = {name: array.copy() for name, array in self._state.items()} if len(labels) > 1 else {}
         mask = NO_MASK if labels.mask is None else labels.mask
-        bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
+        if labels.mask is not None:  # a candidate set of all classes says nothing, as a missing label does
+            weight = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
+        try:
+            bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
+        except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
+            self._state.update(before)
+            raise
         if bad >= 0:
             self._state.update(before)
             self._refuse_row(rows, bad)

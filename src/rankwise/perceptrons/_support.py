@@ -70,13 +70,13 @@ _dense_products = _make_dense_products()
 _sparse_products = _make_sparse_products()
 
 
-def _grown(array: NDArray[Any], length: int, axis: int = -1) -> NDArray[Any]:
+def grown(array: NDArray[Any], length: int, axis: int = -1, empty: int = 0) -> NDArray[Any]:
     """The array with room for ``length`` along an axis; capacity doubles so that growing is cheap."""
     if array.shape[axis] >= length:
         return array
     shape = list(array.shape)
     shape[axis] = max(8, 2 * length)
-    new = np.zeros(shape, dtype=array.dtype)
+    new = np.full(shape, empty, dtype=array.dtype)
     new[tuple(slice(n) for n in array.shape)] = array
     return new
 
@@ -130,7 +130,7 @@ class DenseSupport:
         """Put row b of the block into slot taken[b], where that is not -1."""
         chosen = np.flatnonzero(taken >= 0)
         if chosen.size:
-            state["support"] = _grown(state["support"], int(taken.max()) + 1)
+            state["support"] = grown(state["support"], int(taken.max()) + 1)
             state["support"][: block.shape[1], taken[chosen]] = block[chosen].T
 
     @staticmethod
@@ -211,9 +211,9 @@ class SparseSupport:
             indices, data = row_entries(block, b)
             slot, used = int(taken[b]), int(state["support_used"][0])
             for name, length in (("support_start", slot + 1), ("support_stop", slot + 1)):
-                state[name] = _grown(state[name], length)
+                state[name] = grown(state[name], length)
             for name, values in (("support_data", data), ("support_indices", indices)):
-                state[name] = _grown(state[name], used + data.size)
+                state[name] = grown(state[name], used + data.size)
                 state[name][used : used + data.size] = values
             state["support_start"][slot], state["support_stop"][slot] = used, used + data.size
             state["support_used"][0] = used + data.size

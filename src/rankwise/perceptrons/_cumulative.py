@@ -1,0 +1,138 @@
+"""What a round of CuSum Rank does once the answers ``<w_k, x>`` are known, whatever gave them: vectors or a kernel.
+
+The mathematics is in :mod:`rankwise.perceptrons.cusum`. A margin is a pair of numbers: a wrong rank at distance m from
+the nearest admissible one is asked ``flat + slope * m``.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.perceptrons._online import OnlineEstimator
+from rankwise.perceptrons._rows import Rows
+
+Floats = NDArray[np.float64]
+
+
+class StepOptions(NamedTuple):
+    """How a round learns: the kind of step, its limits, and the margin that it asks for."""
+
+    passive: bool  #: passive-aggressive instead of perceptron steps
+    cap: float  #: largest step of a row of weight 1
+    softness: float  #: 1 / (2C) for "pa2", else zero
+    flat: float
+    slope: float
+
+
+@register_jitable
+def accumulate(scores, b, b_lag, rate):
+    """Turn <w_k, x> into s(k), in place; return whether they are finite.
+
+    The first rank has no vector: its score is zero, or NaN if x is not finite, and then so are all.
+    """
+    total = scores[0]
+    for k in range(1, scores.size):
+        total += scores[k] + (b[k] - b_lag[k] * rate)
+        scores[k] = total
+    return np.isfinite(total)
+
+
+@register_jitable
+def distance(k, lo, hi, mask, i):
+    """Ranks from k to the nearest admissible one."""
+    if mask.size == 0:
+        return max(0, lo - k, k - hi)
+    nearest = mask.shape[1]
+    for j in range(lo, hi + 1):
+        if mask[i, j]:
+            nearest = min(nearest, abs(j - k))
+    return nearest
+
+
+@register_jitable
+def winner_and_target(scores, lo, hi, mask, i, options):
+    """The rank that wins, against the margin in perceptron steps, and the best-scored admissible rank.
+
+    They are the same if and only if the winner is admissible; of equals the smallest rank wins.
+    """
+    flat = 0.0 if options.passive else options.flat
+    slope = 0.0 if options.passive else options.slope
+    winner, target = 0, -1
+    top = -np.inf
+    for k in range(scores.size):
+        away = distance(k, lo, hi, mask, i)
+        score = scores[k]
+        if away > 0:
+            score += flat + slope * away
+        elif target < 0 or score > scores[target]:
+            target = k
+        if score > top:
+            winner, top = k, score
+    return winner, target
+
+
+@register_jitable
+def signed_step(scores, winner, target, square, c, options):
+    """Multiple of x that the vectors between a wrong winner and the target get; ``square`` is |x|^2."""
+    apart = target - winner
+    step = c
+    if options.passive:
+        loss = options.flat + options.slope * abs(apart) - (scores[target] - scores[winner])
+        hardness = abs(apart) * square
+        step = min(options.cap * c, loss / (hardness + options.softness / c)) if hardness > 0.0 else 0.0
+    return step if apart > 0 else -step
+
+
+class CumulativeEstimator(OnlineEstimator, abstract=True):
+    """Base of the estimators whose score of a rank is a cumulative sum."""
+
+    label_kinds = frozenset({"exact", "interval", "candidates"})
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
+        "margin": [StrOptions({"none", "constant", "loss"})],
+        "delta": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+    }
+
+    step: str
+    margin: str
+    delta: float
+    C: float
+    fit_intercept: bool
+
+    def _step_options(self) -> StepOptions:
+        return StepOptions(
+            passive=self.step != "perceptron",
+            cap=float(self.C) if self.step == "pa1" else np.inf,
+            softness=0.5 / self.C if self.step == "pa2" else 0.0,
+            flat=float(self.delta) if self.margin == "constant" else 0.0,
+            slope=float(self.delta) if self.margin == "loss" else 0.0,
+        )
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercept of every rank, shape (K,); averaged over the rounds if ``average``."""
+        return self._averaged("b")
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score s(k) of every rank, (n, K); for two classes the difference of the scores, (n,)."""
+        check_is_fitted(self)
+        scores = self._scores(self._rows(X, reset=False))
+        return scores[:, 1] if scores.shape[1] == 2 else scores
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(self._scores(rows).argmax(axis=1))
+
+    def _scores(self, rows: Rows) -> Floats:
+        """Scores s(k) of all rows, (n, K)."""
+        raise NotImplementedError
