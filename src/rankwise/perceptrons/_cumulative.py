@@ -14,9 +14,11 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._kernels.rows import padded
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows
+from rankwise.perceptrons._state import State
 
 Floats = NDArray[np.float64]
 
@@ -31,51 +33,71 @@ class StepOptions(NamedTuple):
     slope: float
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def accumulate(scores, b, b_lag, rate):
     """Turn <w_k, x> into s(k), in place; return whether they are finite.
 
     The first rank has no vector: its score is zero, or NaN if x is not finite, and then so are all.
     """
     total = scores[0]
-    for k in range(1, scores.size):
+    for k in range(1, b.size):
         total += scores[k] + (b[k] - b_lag[k] * rate)
         scores[k] = total
     return np.isfinite(total)
 
 
-@register_jitable
-def distance(k, lo, hi, mask, i):
-    """Ranks from k to the nearest admissible one."""
-    if mask.size == 0:
-        return max(0, lo - k, k - hi)
-    nearest = mask.shape[1]
-    for j in range(lo, hi + 1):
-        if mask[i, j]:
-            nearest = min(nearest, abs(j - k))
-    return nearest
+@register_jitable(forceinline=True)
+def best_rank(scores, n_classes):
+    """Smallest maximiser."""
+    best = 0
+    for k in range(1, n_classes):
+        best = k if scores[k] > scores[best] else best
+    return best
 
 
 @register_jitable
-def winner_and_target(scores, lo, hi, mask, i, options):
-    """The rank that wins, against the margin in perceptron steps, and the best-scored admissible rank.
+def distances(lo, hi, mask, i, away):
+    """Fill in the ranks from each rank to the nearest admissible one; all of those lie between lo and hi."""
+    for k in range(away.size):
+        away[k] = max(lo - k, k - hi)
+    nearest = lo
+    for k in range(lo, hi + 1):
+        nearest = k if mask[i, k] else nearest
+        away[k] = k - nearest
+    nearest = hi
+    for k in range(hi, lo - 1, -1):
+        nearest = k if mask[i, k] else nearest
+        away[k] = min(away[k], nearest - k)
 
-    They are the same if and only if the winner is admissible; of equals the smallest rank wins.
+
+@register_jitable(forceinline=True)
+def winner_and_target(scores, lo, hi, mask, i, away, flat, slope):
+    """The rank that wins when wrong ranks get the margin on top of their score, and the best-scored admissible rank.
+
+    They are the same if and only if the winner is admissible; of equals the smallest rank wins. ``away`` is memory for
+    one number a rank. No branch depends on a label or a score: nobody could predict it.
     """
-    flat = 0.0 if options.passive else options.flat
-    slope = 0.0 if options.passive else options.slope
-    winner, target = 0, -1
-    top = -np.inf
-    for k in range(scores.size):
-        away = distance(k, lo, hi, mask, i)
-        score = scores[k]
-        if away > 0:
-            score += flat + slope * away
-        elif target < 0 or score > scores[target]:
-            target = k
-        if score > top:
-            winner, top = k, score
+    if mask.size:
+        distances(lo, hi, mask, i, away)
+    winner, target = 0, 0
+    top, good = -np.inf, -np.inf
+    for k in range(away.size):
+        apart = away[k] if mask.size else max(0, max(lo - k, k - hi))
+        score = scores[k] + (flat * (apart > 0) + slope * apart)
+        wins = score > top
+        winner, top = (k, score) if wins else (winner, top)
+        fits = (apart == 0) & (scores[k] > good)
+        target, good = (k, scores[k]) if fits else (target, good)
     return winner, target
+
+
+@register_jitable(forceinline=True)
+def margin_of_scores(options):
+    """Margin that wrong ranks get while looking for the winner.
+
+    Passive-aggressive steps look at the plain prediction and put the margin into the size of the step.
+    """
+    return (0.0, 0.0) if options.passive else (options.flat, options.slope)
 
 
 @register_jitable
@@ -88,6 +110,19 @@ def signed_step(scores, winner, target, square, c, options):
         hardness = abs(apart) * square
         step = min(options.cap * c, loss / (hardness + options.softness / c)) if hardness > 0.0 else 0.0
     return step if apart > 0 else -step
+
+
+def insert_rank(state: State, place: int, by_row: tuple[str, ...]) -> State:
+    """State with a rank more, whose vector is zero; the named matrices have one column per rank, and spare ones.
+
+    A rank without a vector scores as the one below it, and the smaller of equals is predicted.
+    """
+    n_classes = state["b"].size
+    grown = {name: np.insert(state[name], place, 0.0) for name in ("b", "b_lag")}
+    for name in by_row:
+        grown[name] = np.zeros((len(state[name]), padded(n_classes + 1)))
+        grown[name][:, : n_classes + 1] = np.insert(state[name][:, :n_classes], place, 0.0, axis=1)
+    return {**state, **grown}
 
 
 class CumulativeEstimator(OnlineEstimator, abstract=True):

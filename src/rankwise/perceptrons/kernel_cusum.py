@@ -32,8 +32,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.rows import dots_lagged, n_rows
-from rankwise.perceptrons._cumulative import CumulativeEstimator, accumulate, signed_step, winner_and_target
+from rankwise._kernels.rows import dots_lagged, n_rows, padded
+from rankwise.perceptrons._cumulative import (
+    CumulativeEstimator,
+    accumulate,
+    best_rank,
+    insert_rank,
+    margin_of_scores,
+    signed_step,
+    winner_and_target,
+)
 from rankwise.perceptrons._kernel_machine import KernelEstimator, admit
 from rankwise.perceptrons._rows import Rows, length
 from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
@@ -52,23 +60,23 @@ def _make_block_pass():
         lower, upper, mask, weight = labels
         dual, dual_lag, strength, influence, born, size = vectors
         b, b_lag = intercepts
-        scores, averaged = np.empty(dual.shape[1]), np.empty(dual.shape[1])
+        scores, away = np.zeros(dual.shape[1]), np.zeros(b.size, dtype=np.int64)
+        margin = margin_of_scores(options)
         for i in range(slots.size):
             rounds = float(counts[ROUNDS])
+            if predictions.size:
+                rate = 1.0 / rounds if average and rounds else 0.0
+                dots_lagged(values, i, dual, dual_lag, rate, scores)
+                accumulate(scores, b, b_lag, rate)
+                predictions[i] = best_rank(scores, b.size)
             dots_lagged(values, i, dual, dual_lag, 0.0, scores)
             if not accumulate(scores, b, b_lag, 0.0):
                 return i
-            if predictions.size:
-                predictions[i] = np.argmax(scores)
-                if average and rounds:
-                    dots_lagged(values, i, dual, dual_lag, 1.0 / rounds, averaged)
-                    accumulate(averaged, b, b_lag, 1.0 / rounds)
-                    predictions[i] = np.argmax(averaged)
             c = weight[i] if weight.size else 1.0
-            lo, hi = lower[i], upper[i]
-            if c == 0.0 or (lo == 0 and hi == scores.size - 1 and mask.size == 0):
+            lo, hi = np.int64(lower[i]), np.int64(upper[i])
+            if (c == 0.0) | ((lo == 0) & (hi == b.size - 1) & (mask.size == 0)):
                 continue
-            winner, target = winner_and_target(scores, lo, hi, mask, i, options)
+            winner, target = winner_and_target(scores, lo, hi, mask, i, away, *margin)
             if winner != target:
                 square = within[i, i] + (1.0 if intercept else 0.0)
                 a = signed_step(scores, winner, target, square, c, options)
@@ -87,7 +95,7 @@ def _make_block_pass():
                             b[k] += a
                             b_lag[k] += a * rounds
                     square = 0.0
-                    for k in range(scores.size):
+                    for k in range(b.size):
                         square += dual[slot, k] ** 2
                     strength[slot] = np.sqrt(square)
             counts[ROUNDS] += 1
@@ -103,10 +111,12 @@ def _make_scores():
     def scores_of_rows(values, dual, b, out):
         """out[i, k] = s(k) of row i; returns the first row with a score that is not finite, or -1."""
         _ = sources
+        scores = np.zeros(dual.shape[1])
         for i in range(n_rows(values)):
-            dots_lagged(values, i, dual, dual, 0.0, out[i])
-            if not accumulate(out[i], b, b, 0.0):
+            dots_lagged(values, i, dual, dual, 0.0, scores)
+            if not accumulate(scores, b, b, 0.0):
                 return i
+            out[i] = scores[: b.size]
         return -1
 
     return scores_of_rows
@@ -207,7 +217,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         self.classes = classes
 
     def _new_state(self, n_features: int, n_classes: int) -> State:
-        slots = self._empty_slots(n_classes)
+        slots = self._empty_slots(padded(n_classes))
         return {
             **slots,
             "strength": np.zeros(len(slots["dual"])),  # |a_s|
@@ -224,9 +234,12 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         )  # fmt: skip
 
     def _insert_class(self, state: State, place: int) -> State:
-        # A rank without coefficients scores as the one below it, and the smaller of equals is predicted.
-        ranked = ("dual", "dual_lag", "b", "b_lag")
-        return {**state, **{name: np.insert(state[name], place, 0.0, axis=-1) for name in ranked}}
+        return insert_rank(state, place, ("dual", "dual_lag"))
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors for every rank, (s, K); averaged over the rounds if ``average``."""
+        return super().dual_coef_[:, : len(self.classes_)]
 
     def _scores(self, rows: Rows) -> Floats:
         dual, b = self._averaged("dual"), self.intercept_
