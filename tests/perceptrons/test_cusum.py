@@ -1,19 +1,23 @@
 """CuSum Rank against its plain twin, on the paper's example, and within its bound."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankwise import CuSumRank, PRank, bounds
+from rankwise import CuSumRank, KernelCuSumRank, PRank, bounds
 from tests.reference.cusum import PlainCuSum
 from tests.streams import make_stream
 
 D0 = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]), np.array([1, 2, 2, 3])
 
 
-@pytest.mark.parametrize("step", ["perceptron", "pa", "pa1", "pa2"])
-@pytest.mark.parametrize("margin", ["none", "constant", "loss"])
+@pytest.mark.parametrize(
+    ("step", "margin"),
+    [("perceptron", "none"), *itertools.product(["perceptron", "pa", "pa1", "pa2"], ["constant", "loss"])],
+)
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 6), gaps=st.booleans())
 def test_rounds_are_those_of_the_plain_twin(step, margin, seed, n_classes, gaps):
     stream = make_stream(seed, n=60, n_classes=n_classes, zeros=0.0)
@@ -81,3 +85,11 @@ def test_first_rank_has_no_vector():
     np.testing.assert_allclose(
         model.decision_function(stream.X), np.cumsum(stream.X @ model.coef_.T + model.intercept_, axis=1)
     )
+
+
+@pytest.mark.parametrize("estimator", [CuSumRank, KernelCuSumRank])
+def test_passive_aggressive_steps_without_a_margin_are_refused(estimator):
+    with pytest.raises(
+        ValueError, match=r"step='pa1' needs a margin: with margin='none' no step would ever leave zero"
+    ):
+        estimator(step="pa1", margin="none").fit(*D0)

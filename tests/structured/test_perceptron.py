@@ -37,8 +37,10 @@ def rounds(frame, fast, stream, read):
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("margin", ["none", "constant", "loss"])
-@pytest.mark.parametrize("step", ["perceptron", "pa", "pa1", "pa2"])
+@pytest.mark.parametrize(
+    ("step", "margin"),
+    [("perceptron", "none"), *itertools.product(["perceptron", "pa", "pa1", "pa2"], ["constant", "loss"])],
+)
 def test_cusum_rank_written_on_the_frame_is_cusum_rank_round_by_round(step, margin, average):
     stream = make_stream(3, n=80)
     options = {"step": step, "margin": margin, "delta": 0.7, "C": 0.3, "average": average}

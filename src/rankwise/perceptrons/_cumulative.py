@@ -145,6 +145,14 @@ class CumulativeEstimator(OnlineEstimator, abstract=True):
     C: float
     fit_intercept: bool
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.step != "perceptron" and self.margin == "none":
+            raise ValueError(
+                f"step={self.step!r} needs a margin: with margin='none' no step would ever leave zero. "
+                f"Use margin='loss' or 'constant', or step='perceptron'."
+            )
+
     def _step_options(self) -> StepOptions:
         return StepOptions(
             passive=self.step != "perceptron",

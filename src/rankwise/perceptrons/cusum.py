@@ -121,6 +121,7 @@ class CuSumRank(CumulativeEstimator):
         Update rule: perceptron, or passive-aggressive (hard, capped at C, quadratically softened by C).
     margin : {"none", "constant", "loss"}, default "loss"
         By how much the label must win: not at all, by ``delta``, or by ``delta`` for every rank of distance.
+        Passive-aggressive steps need one: without, they would never leave zero.
     delta : float, default 1.0
         Size of the margin.
     C : float, default 1.0

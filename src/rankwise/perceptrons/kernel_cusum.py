@@ -158,7 +158,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
     Notes
     -----
     A model that starts with sparse rows or dicts keeps its support vectors sparse, one that starts with dense rows
-    dense; later rows may be either. Passive-aggressive steps need a margin: without one they never leave zero.
+    dense; later rows may be either.
 
     Examples
     --------

@@ -52,6 +52,7 @@ class StructuredPerceptron(BaseEstimator):
         Update rule: perceptron, or passive-aggressive (hard, capped at C, quadratically softened by C).
     margin : {"none", "constant", "loss"}, default "loss"
         By how much the annotation must win: not at all, by ``delta``, or by ``delta`` times the loss.
+        Passive-aggressive steps need one, unless the parameters start elsewhere than at zero.
     delta : float, default 1.0
         Size of the margin.
     C : float, default 1.0
