@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
+        ImportanceWeightedPerceptron,
         KernelPRIL,
         MulticlassPerceptron,
         MultiplicativePRIL,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
+    "ImportanceWeightedPerceptron": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",

@@ -2,9 +2,18 @@
 
 from rankwise.perceptrons.cusum import CuSumRank
 from rankwise.perceptrons.kernel_pril import KernelPRIL
-from rankwise.perceptrons.multiclass import MulticlassPerceptron
+from rankwise.perceptrons.multiclass import ImportanceWeightedPerceptron, MulticlassPerceptron
 from rankwise.perceptrons.multiplicative import MultiplicativePRIL
 from rankwise.perceptrons.pril import PRIL, PRank
 from rankwise.perceptrons.widrow_hoff import WidrowHoff
 
-__all__ = ["PRIL", "CuSumRank", "KernelPRIL", "MulticlassPerceptron", "MultiplicativePRIL", "PRank", "WidrowHoff"]
+__all__ = [
+    "PRIL",
+    "CuSumRank",
+    "ImportanceWeightedPerceptron",
+    "KernelPRIL",
+    "MulticlassPerceptron",
+    "MultiplicativePRIL",
+    "PRank",
+    "WidrowHoff",
+]
