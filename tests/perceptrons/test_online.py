@@ -435,7 +435,10 @@ def test_candidate_sets_with_gaps_are_refused_by_threshold_models_and_used_by_ot
         (KernelPRIL(kernel="spline"), "'kernel' parameter of KernelPRIL"),
         (KernelPRIL(budget=0), "'budget' parameter of KernelPRIL must be an int in the range \\[1"),
         (WidrowHoff(learning_rate=0), "'learning_rate' parameter of WidrowHoff"),
-        (ImportanceWeightedPerceptron("pairs"), "'scheme' parameter of ImportanceWeightedPerceptron must be a str among"),
+        (
+            ImportanceWeightedPerceptron("pairs"),
+            "'scheme' parameter of ImportanceWeightedPerceptron must be a str among",
+        ),
         (ImportanceWeightedPerceptron(scoring="votes"), "'scoring' parameter of ImportanceWeightedPerceptron"),
         (
             ImportanceWeightedPerceptron(scoring="max-win"),

@@ -19,8 +19,8 @@ r, w_y,yhat gains 2 c x, and the other pairs stay. Also sum_r w_r = 0. Therefore
 
 - linear scoring, ``sum_j <w_rj, x>``, is K <w_r, x>: it predicts as multi-vector does in every round (the paper's
   section 4.2);
-- max-win scoring, the number of pairs that r wins (``<w_rj, x> > 0``; a tie is won by neither), is the number of classes
-  with a smaller <w_j, x>: whoever has the largest linear score has won most pairs, and equals have won equally many.
+- max-win scoring, the number of pairs that r wins (``<w_rj, x> > 0``; a tie is won by neither), is the number of
+  classes with a smaller <w_j, x>: whoever has the largest linear score has won most pairs, and equals equally many.
 
 So **both scorings predict and learn exactly as multi-vector does**, and all of them are computed from K vectors; the
 pair vectors are their differences. The paper leaves max-win open ("empirically, roughly the same").
@@ -183,7 +183,8 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     >>> from rankwise import ImportanceWeightedPerceptron
     >>> model = ImportanceWeightedPerceptron()
-    >>> for words, folder, cost in [("cheap pills", "spam", 1), ("server down", "urgent", 9), ("lunch", "later", 1)] * 9:
+    >>> mail = [("cheap pills", "spam", 1), ("server down", "urgent", 9), ("lunch", "later", 1)]
+    >>> for words, folder, cost in mail * 9:
     ...     model.learn_one({word: 1.0 for word in words.split()}, folder, w=cost)
     >>> model.predict_one({"server": 1.0, "lunch": 1.0})
     'urgent'
@@ -192,6 +193,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     """
 
     label_kinds = frozenset({"exact", "interval", "candidates"})
+    ordered = False
     feature_arrays = ("W", "W_lag")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
