@@ -145,6 +145,20 @@ def test_duplicate_and_unsorted_sparse_entries_are_put_in_order(estimator):
     assert_same_model(model, clone(model).partial_fit(messy.toarray(), [3, 0]))
 
 
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if "candidates" in e.label_kinds], ids=str)
+def test_candidate_sets_in_rows_and_chunks_end_in_the_same_model(estimator, rng):
+    whole, stream, _ = prepared(estimator)
+    sets = rng.random((150, 4)) < 0.6  # many with gaps; those of all classes say nothing, in whatever company
+    sets[np.arange(150), stream.lower] = True
+    whole.partial_fit(stream.X, sets)
+    chunked, single = clone(whole), clone(whole)
+    for i in range(150):
+        chunked.partial_fit(stream.X[i : i + 1], sets[i : i + 1])
+        single.learn_one(dict(enumerate(stream.X[i])), set(np.flatnonzero(sets[i]).tolist()))
+    for other in (chunked, single):
+        assert_same_model(whole, other)
+
+
 @each
 @pytest.mark.parametrize("average", [True, False])
 def test_progressive_predictions_are_those_of_predicting_then_learning(estimator, average):

@@ -356,6 +356,8 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
         """One pass; if a row turns out bad, put the state back as it was and say which row and why."""
         before = {name: array.copy() for name, array in self._state.items()} if len(labels) > 1 else {}
         mask = NO_MASK if labels.mask is None else labels.mask
+        if labels.mask is not None:  # a candidate set of all classes says nothing, as a missing label does
+            weight = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
         bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
         if bad >= 0:
             self._state.update(before)
