@@ -75,6 +75,8 @@ def progressive(
 ) -> Progress:
     """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` learns.
 
+    Every row with a label and a weight counts, the first of its class too.
+
     Parameters
     ----------
     model : estimator
