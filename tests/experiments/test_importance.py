@@ -143,6 +143,16 @@ class TestRun:
         assert text.read_text(encoding="utf-8") == f"{report}\n"
         assert "skipped isolet: gone" in str(report)
 
+    def test_a_single_round(self, tmp_path, two_sets):
+        assert len(RUN(tmp_path, sequences=1, rounds=1).files) == 3
+
+    def test_a_damaged_set_stops_before_any_work(self, tmp_path):
+        (tmp_path / "abalone").mkdir()
+        (tmp_path / "abalone" / "abalone.csv").write_text("sex,rings\nM,1\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="abalone"):
+            RUN(tmp_path / "out", data_dir=tmp_path)
+        assert not (tmp_path / "out").exists()
+
     def test_without_data(self, tmp_path):
         report = RUN(tmp_path)
         assert report.ran == ()

@@ -137,8 +137,8 @@ def run_table(
     for name, value in (("sequences", sequences), ("rounds", rounds)):
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1. Got {value!r} instead.")
-    output.mkdir(parents=True, exist_ok=True)
     sets, skipped = weighted_sets(data_dir)
+    output.mkdir(parents=True, exist_ok=True)
     outcomes: Outcomes = {}
     variants: Outcomes = {}
     files: list[Path] = []
