@@ -16,7 +16,14 @@ from threadpoolctl import threadpool_limits
 from vowpalwabbit import Workspace
 
 from benchmarks._timing import Result, best_of, seconds
-from rankwise import PRIL, CuSumRank, KernelCuSumRank, KernelPRIL, MultiplicativePRIL
+from rankwise import (
+    PRIL,
+    CuSumRank,
+    ImportanceWeightedPerceptron,
+    KernelCuSumRank,
+    KernelPRIL,
+    MultiplicativePRIL,
+)
 from rankwise.annotation import type2_intervals
 from rankwise.datasets import make_ordinal, make_sparse_ordinal
 
@@ -58,6 +65,35 @@ def cusum() -> Iterator[Result]:
     yield Result.at_most("CuSumRank.partial_fit, 1M x 20, vs (X @ W).argmax(axis=1)", fit, product, 1.5)
     (ten,) = best_of(lambda: Perceptron().partial_fit(X, y, classes=CLASSES), repeats=2)
     yield Result.faster("  vs scikit-learn Perceptron, 10 classes", fit, ten, 3)
+
+
+def importance() -> Iterator[Result]:
+    X, y = make_ordinal(1_000_000, 20, 10, noise=0.1, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+
+    def ours() -> ImportanceWeightedPerceptron:
+        return ImportanceWeightedPerceptron(classes=CLASSES).partial_fit(X, y, sample_weight=weight)
+
+    what = f"ImportanceWeightedPerceptron, 1M x 20 ({ours().n_updates_ / len(X):.0%} of rounds update)"
+    fit, ten = best_of(ours, lambda: Perceptron().partial_fit(X, y, classes=CLASSES, sample_weight=weight), repeats=3)
+    yield Result.faster(f"{what} vs scikit-learn Perceptron, 10 classes", fit, ten, 3)
+    rows = [{f"x{j}": float(v) for j, v in enumerate(row)} for row in X[:5000]]
+    labels = y[:5000].tolist()
+
+    def stream(model: object) -> None:
+        learn = model.learn_one  # type: ignore[attr-defined]
+        for x, label in zip(rows, labels, strict=True):
+            learn(x, label)
+
+    one, rest = (
+        t / len(rows)
+        for t in best_of(
+            lambda: stream(ImportanceWeightedPerceptron(classes=CLASSES)),
+            lambda: stream(multiclass.OneVsRestClassifier(linear_model.Perceptron())),
+            repeats=5,
+        )
+    )
+    yield Result.faster("ImportanceWeightedPerceptron.learn_one vs river one-vs-rest of 10", one, rest, 5)
 
 
 def sparse() -> Iterator[Result]:
@@ -194,4 +230,4 @@ def _csoaa(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return float(np.abs(predicted - y).mean()), best
 
 
-ALL = (dense, cusum, sparse, single_rows, kernels, start_up, vowpal_wabbit)
+ALL = (dense, cusum, importance, sparse, single_rows, kernels, start_up, vowpal_wabbit)

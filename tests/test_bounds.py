@@ -267,6 +267,15 @@ def test_radius_and_width_of_data():
         (lambda: bounds.multiplicative_pril_rate(0.0, 3), r"margin must lie in \(0, 1\].*Got 0\.0"),
         (lambda: bounds.multiplicative_pril_rate(1.0, 2), r"margin must be below n_classes - min_width - 1 = 1"),
         (lambda: bounds.multiplicative_pril_rate(0.5, 3, 2), r"margin must be below n_classes - min_width - 1 = 0"),
+        (lambda: bounds.importance_weighted_cost(1.0, 1.0, -2.0), r"loss must be a finite number >= 0\. Got -2\.0"),
+        (
+            lambda: bounds.importance_weighted_cost(1.0, 1.0, 2.0, -1),
+            r"max_weight must be a finite number >= 0\. Got -1",
+        ),
+        (
+            lambda: bounds.importance_weighted_hinge(np.zeros((2, 3)), encode([1, 2]), np.zeros((3, 2))),
+            r"coef shape \(K, d\), K = 2\. Got X of shape \(2, 3\), 2 labels and coef of shape \(3, 2\)",
+        ),
     ],
 )
 def test_domains(call, message):

@@ -73,6 +73,18 @@ class TestReproduce:
         same = "pril-fraction-final.csv"
         assert (tmp_path / "out" / same).read_bytes() == (tmp_path / "again" / same).read_bytes()
 
+    def test_sequences_are_the_experiments_own_unless_given(self, monkeypatch):
+        given = []
+
+        def run_it(output, *, sequences="its own", **rest):
+            given.append(sequences)
+            return experiments.Report("title", ("data",), {}, (), (), ())
+
+        monkeypatch.setattr(experiments, "get", lambda name: experiments.Experiment(name, "", run_it))
+        for options in ([], ["--sequences", "7"]):
+            assert run("reproduce", "importance-table", *options).exit_code == 0
+        assert given == ["its own", 7]
+
     def test_nothing_ran(self, tmp_path, monkeypatch):
         report = experiments.Report("title", (), {"all": "gone"}, (), (), ())
         silent = experiments.Experiment("x", "y", lambda *a, **k: report)

@@ -47,6 +47,19 @@ def test_weights_count_in_learning_and_in_the_average(stream):
     )
 
 
+def test_cost_curve_is_the_cost_of_the_mistakes_up_to_each_round(stream):
+    result = progressive(PRank(), stream.X, stream.lower, sample_weight=stream.weight)
+    wrong = result.predictions != stream.lower
+    first = int(np.argmax(stream.weight > 0))
+    expected = [
+        stream.weight[: t + 1][wrong[: t + 1]].sum() / stream.weight[: t + 1].sum() for t in range(first, len(stream))
+    ]
+    np.testing.assert_allclose(result.cost_curve[first:], expected)
+    assert not result.cost_curve[:first].any()
+    assert result.cost_curve[-1] == result.weighted_cost
+    assert result.mistake_rate == pytest.approx(wrong[stream.weight > 0].mean())
+
+
 def test_rows_without_a_label_are_no_rounds(stream):
     y = stream.lower.astype(float)
     y[::3] = np.nan

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
+        ImportanceWeightedPerceptron,
         KernelCuSumRank,
         KernelPRIL,
         MulticlassPerceptron,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
     "KernelCuSumRank": "rankwise.perceptrons",
+    "ImportanceWeightedPerceptron": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",

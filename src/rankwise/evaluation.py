@@ -40,8 +40,7 @@ class Progress:
     @property
     def average(self) -> Floats:
         """Weighted average loss after each round, shape (n,)."""
-        total = np.cumsum(self.weights)
-        return np.divide(np.cumsum(self.weights * self.losses), total, out=np.zeros_like(total), where=total > 0)
+        return _running_mean(self.losses, self.weights)
 
     @property
     def final(self) -> float:
@@ -49,9 +48,19 @@ class Progress:
         return float(self.average[-1])
 
     @property
+    def cost_curve(self) -> Floats:
+        """Weight of the rounds with a mistake so far, divided by the weight of all so far, shape (n,)."""
+        return _running_mean(self.losses > 0, self.weights)
+
+    @property
     def weighted_cost(self) -> float:
         """Weight of the rounds with a mistake, divided by the weight of all."""
-        return float(self.weights[self.losses > 0].sum() / self.weights.sum())
+        return float(self.cost_curve[-1])
+
+    @property
+    def mistake_rate(self) -> float:
+        """Share of the rounds with a mistake, whatever their weights; rows without a label or weight are no rounds."""
+        return float(_running_mean(self.losses > 0, self.weights > 0)[-1])
 
 
 def progressive(
@@ -65,6 +74,8 @@ def progressive(
     sample_weight: Any = None,
 ) -> Progress:
     """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` learns.
+
+    Every row with a label and a weight counts, the first of its class too.
 
     Parameters
     ----------
@@ -168,6 +179,12 @@ def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(names), line("-" * w for w in widths), *map(line, cells)])
+
+
+def _running_mean(values: NDArray[Any], weights: NDArray[Any]) -> Floats:
+    """Weighted mean of the values up to each place; zero while there is no weight."""
+    total = np.cumsum(weights, dtype=np.float64)
+    return np.asarray(np.divide(np.cumsum(weights * values), total, out=np.zeros_like(total), where=total > 0))
 
 
 def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:

@@ -45,8 +45,8 @@ def _dots_lagged(X, i, W, lag, rate, out):
 
 
 @njit
-def _axpy_column(X, i, a, W, k):
-    rows.axpy_column(X, i, a, W, k)
+def _axpy_two(X, i, a, rounds, W, lag, plus, minus):
+    rows.axpy_two(X, i, a, rounds, W, lag, plus, minus)
 
 
 @njit
@@ -76,11 +76,11 @@ def test_compiled_dense_and_sparse_rows_give_the_bits_of_the_plain_operations(da
             assert _dot_lagged(form, i, w, lag, 0.3) == rows.dot_lagged(X, i, w, lag, 0.3)
             assert _dot_lagged(form, i, w, lag, 0.0) == _dot(X, i, w)
             assert _squared_norm(form, i) == rows.squared_norm(X, i)
-            found, expected = [(w.copy(), lag.copy(), W.copy()) for _ in range(2)]
+            found, expected = [(w.copy(), lag.copy(), W.copy(), W_lag.copy()) for _ in range(2)]
             _axpy_lagged(form, i, -1.7, 3.0, *found[:2])
             rows.axpy_lagged(X, i, -1.7, 3.0, *expected[:2])
-            _axpy_column(form, i, 0.9, found[2], 1)
-            rows.axpy_column(X, i, 0.9, expected[2], 1)
+            _axpy_two(form, i, 0.9, 3.0, *found[2:], 1, 2)
+            rows.axpy_two(X, i, 0.9, 3.0, *expected[2:], 1, 2)
             for a, b in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(a, b)
             for rate in (0.0, 0.25):

@@ -1,32 +1,13 @@
-"""The papers' baselines against their plain twins."""
+"""The regression baseline against its plain twin; the multi-class one is in test_multiclass.py."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise import MulticlassPerceptron, WidrowHoff
-from tests.reference.pril import PlainMulticlass, PlainWidrowHoff
+from rankwise import WidrowHoff
+from tests.reference.pril import PlainWidrowHoff
 from tests.streams import make_stream
-
-
-@given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 6), kind=st.sampled_from(["interval", "candidates"]))
-def test_multiclass_rounds_are_those_of_the_plain_twin(seed, n_classes, kind):
-    stream = make_stream(seed, n=80, n_classes=n_classes)
-    rng = np.random.default_rng(seed)
-    codes = np.arange(n_classes)
-    admissible = (stream.lower[:, None] <= codes) & (codes <= stream.upper[:, None])
-    if kind == "candidates":
-        admissible |= rng.random(admissible.shape) < 0.2
-    twin = PlainMulticlass(stream.X.shape[1], n_classes)
-    expected = []
-    for x, row, c in zip(stream.X, admissible, stream.weight, strict=True):
-        expected.append(twin.predict(x))
-        twin.learn(x, set(np.flatnonzero(row)), c)
-    model = MulticlassPerceptron(average=False, classes=stream.classes)
-    predicted = model.progressive_predict(stream.X, admissible, sample_weight=stream.weight)
-    np.testing.assert_array_equal(predicted, expected)
-    np.testing.assert_allclose(model.coef_, twin.W, atol=1e-12)
 
 
 @pytest.mark.parametrize("normalized", [True, False])

@@ -89,7 +89,5 @@ def test_first_rank_has_no_vector():
 
 @pytest.mark.parametrize("estimator", [CuSumRank, KernelCuSumRank])
 def test_passive_aggressive_steps_without_a_margin_are_refused(estimator):
-    with pytest.raises(
-        ValueError, match=r"step='pa1' needs a margin: with margin='none' no step would ever leave zero"
-    ):
+    with pytest.raises(ValueError, match=r"step=.pa1. needs a margin: with margin=.none. no step would"):
         estimator(step="pa1", margin="none").fit(*D0)

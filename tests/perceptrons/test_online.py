@@ -18,6 +18,7 @@ import rankwise as rw
 from rankwise import (
     PRIL,
     CuSumRank,
+    ImportanceWeightedPerceptron,
     KernelCuSumRank,
     KernelPRIL,
     MulticlassPerceptron,
@@ -40,6 +41,8 @@ ESTIMATORS = [
     WidrowHoff(),
     WidrowHoff(normalized=False, learning_rate=1e-4),
     MulticlassPerceptron(),
+    ImportanceWeightedPerceptron(),
+    ImportanceWeightedPerceptron(scheme="all-pairs", scoring="max-win"),
     CuSumRank(),
     CuSumRank(step="pa1", margin="constant", C=0.1),
     CuSumRank(margin="none", fit_intercept=False),
@@ -452,6 +455,15 @@ def test_candidate_sets_with_gaps_are_refused_by_threshold_models_and_used_by_ot
         (KernelCuSumRank(budget=0), "'budget' parameter of KernelCuSumRank must be an int in the range \\[1"),
         (KernelCuSumRank(margin="wide"), "'margin' parameter of KernelCuSumRank must be a str among"),
         (WidrowHoff(learning_rate=0), "'learning_rate' parameter of WidrowHoff"),
+        (
+            ImportanceWeightedPerceptron("pairs"),
+            "'scheme' parameter of ImportanceWeightedPerceptron must be a str among",
+        ),
+        (ImportanceWeightedPerceptron(scoring="votes"), "'scoring' parameter of ImportanceWeightedPerceptron"),
+        (
+            ImportanceWeightedPerceptron(scoring="max-win"),
+            "scoring='max-win' .* needs scheme='all-pairs'. Got scheme='multi-vector'",
+        ),
         (PRIL(classes=[1, 1]), "classes must be distinct. Got 1 more than once"),
         (PRIL(classes=[]), "classes must be a non-empty list"),
     ],

@@ -104,24 +104,6 @@ class PlainKernelPRIL:
         return predict(self.score(x), self.t)
 
 
-class PlainMulticlass:
-    """Multi-class perceptron; labels are sets of admissible codes."""
-
-    def __init__(self, n_features, n_classes):
-        self.W = np.zeros((n_classes, n_features))
-
-    def learn(self, x, admissible, c=1.0):
-        scores = self.W @ x
-        best = int(np.argmax(scores))
-        if best not in admissible:
-            target = max(sorted(admissible), key=lambda k: scores[k])
-            self.W[target] += c * x
-            self.W[best] -= c * x
-
-    def predict(self, x):
-        return int(np.argmax(self.W @ x))
-
-
 class PlainWidrowHoff:
     """Least mean squares on the ranks 1..K; codes in and out are 0..K-1."""
 

@@ -214,17 +214,24 @@ def _dots_lagged(X, i, W, lag, rate, out):
     return compiled
 
 
-def axpy_column(X, i, a, W, k):
-    """Column k of W += a * x_i, in place."""
+def axpy_two(X, i, a, rounds, W, lag, plus, minus):
+    """Add a * x_i to column plus of W and subtract it from column minus; rounds times as much for lag, in place."""
     columns, values = entries(X, i)
-    W[columns, k] += a * values
+    for k, factor in ((plus, a), (minus, -a)):
+        W[columns, k] += factor * values
+        lag[columns, k] += (factor * rounds) * values
 
 
-@overload(axpy_column)
-def _axpy_column(X, i, a, W, k):
-    def compiled(X, i, a, W, k):
+@overload(axpy_two)
+def _axpy_two(X, i, a, rounds, W, lag, plus, minus):
+    def compiled(X, i, a, rounds, W, lag, plus, minus):
+        late = a * rounds
         for p in range(n_entries(X, i)):
-            W[column(X, i, p), k] += a * value(X, i, p)
+            j, x = column(X, i, p), value(X, i, p)
+            W[j, plus] += a * x
+            W[j, minus] -= a * x
+            lag[j, plus] += late * x
+            lag[j, minus] -= late * x
 
     return compiled
 

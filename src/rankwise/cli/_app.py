@@ -78,7 +78,12 @@ def reproduce(
         Path | None,
         typer.Option(help="Directory of the real data sets.", exists=True, file_okay=False, show_default=False),
     ] = None,
-    sequences: Annotated[int, typer.Option(min=1, help="Sequences, or permutations of a real set.")] = 100,
+    sequences: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Sequences, or permutations of a real set; the paper's number by default.", show_default=False
+        ),
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(min=1, help="Length of the sequences; the paper's by default.", show_default=False)
     ] = None,
@@ -97,8 +102,9 @@ def reproduce(
         what = "which experiment?" if name is None else f"there is no experiment {name!r}."
         raise typer.BadParameter(f"{what} Known: {', '.join(experiments.names())}.")
     with _plain_errors(), _progress_bars() as progress:
+        given = {} if sequences is None else {"sequences": sequences}
         report = experiments.get(name).run(
-            output, data_dir=data_dir, sequences=sequences, rounds=rounds, seed=seed, progress=progress
+            output, data_dir=data_dir, rounds=rounds, seed=seed, progress=progress, **given
         )
     typer.echo(f"{report}\n\nwritten: {', '.join(map(str, report.files))}")
     if not report.ran:

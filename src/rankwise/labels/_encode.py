@@ -84,7 +84,7 @@ class Labels:
         return np.asarray(np.where(self.mask, apart, len(self.order)).min(axis=1))
 
 
-def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
+def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: bool = True) -> Labels:
     """Turn annotations of any accepted form into :class:`Labels`.
 
     Parameters
@@ -106,6 +106,9 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
         strings sort with an :class:`OrderWarning`.
     n_rows : int, optional
         Number of rows that ``y`` must have.
+    ordered : bool, default True
+        Whether the order of the classes matters. If not, strings without an order sort silently, unless ``y`` holds
+        intervals, which need one to be read.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None) -> Labels:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(raw)} labels."
         )
-    return _CODERS[type(raw)](raw, _settle_order(raw, classes))
+    return _CODERS[type(raw)](raw, _settle_order(raw, classes, ordered))
 
 
 def decode(codes: NDArray[np.integer[Any]], classes: NDArray[Any]) -> NDArray[Any]:
@@ -143,14 +146,15 @@ def declared_order(classes: Any) -> ClassOrder:
     return ClassOrder(tidy(declared.values))
 
 
-def _settle_order(raw: Raw, classes: Any) -> ClassOrder:
+def _settle_order(raw: Raw, classes: Any, ordered: bool) -> ClassOrder:
     if isinstance(classes, ClassOrder):
         return classes
     if classes is not None:
         return declared_order(classes)
     if raw.order is not None:
         return ClassOrder(raw.order)
-    return infer_order(raw.values_present())
+    intervals = raw if isinstance(raw, Intervals) else raw.intervals if isinstance(raw, Candidates) else ()
+    return infer_order(raw.values_present(), warn=ordered or len(intervals) > 0)
 
 
 def _encode_exact(raw: Exact, order: ClassOrder) -> Labels:

@@ -206,7 +206,7 @@ def show(classes: NDArray[Any]) -> str:
     return f"[{', '.join(values)}]"
 
 
-def infer_order(values: NDArray[Any]) -> ClassOrder:
+def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
     """Order of the labels that occur: numbers sort, strings sort with a warning that says how to give the order."""
     if values.dtype.kind == "f":
         present = np.unique(values[np.isfinite(values)])
@@ -218,7 +218,7 @@ def infer_order(values: NDArray[Any]) -> ClassOrder:
         raise ValueError("every label is missing, so the classes are unknown: declare them with classes=[...].")
     if present.dtype.kind == "f":
         _refuse_continuous(present, values.size)
-    if not all(isinstance(v, Real) for v in present.tolist()):
+    if warn and not all(isinstance(v, Real) for v in present.tolist()):
         warnings.warn(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
             f"declare it: classes=[lowest, ..., highest], or make y an ordered Categorical.",

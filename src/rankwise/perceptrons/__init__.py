@@ -3,7 +3,7 @@
 from rankwise.perceptrons.cusum import CuSumRank
 from rankwise.perceptrons.kernel_cusum import KernelCuSumRank
 from rankwise.perceptrons.kernel_pril import KernelPRIL
-from rankwise.perceptrons.multiclass import MulticlassPerceptron
+from rankwise.perceptrons.multiclass import ImportanceWeightedPerceptron, MulticlassPerceptron
 from rankwise.perceptrons.multiplicative import MultiplicativePRIL
 from rankwise.perceptrons.pril import PRIL, PRank
 from rankwise.perceptrons.widrow_hoff import WidrowHoff
@@ -11,6 +11,7 @@ from rankwise.perceptrons.widrow_hoff import WidrowHoff
 __all__ = [
     "PRIL",
     "CuSumRank",
+    "ImportanceWeightedPerceptron",
     "KernelCuSumRank",
     "KernelPRIL",
     "MulticlassPerceptron",

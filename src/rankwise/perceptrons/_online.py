@@ -50,6 +50,8 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
     """Base of the online estimators; see the module's docstring."""
 
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
+    #: Whether the order of the classes matters to it.
+    ordered: ClassVar[bool] = True
     #: Arrays of the state whose first axis runs over the features.
     feature_arrays: ClassVar[tuple[str, ...]] = ()
 
@@ -320,7 +322,7 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
         return kernel_rows(checked)
 
     def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
-        labels = encode(y, classes, n_rows=length(rows))
+        labels = encode(y, classes, n_rows=length(rows), ordered=self.ordered)
         require_support(labels, type(self).__name__, self.label_kinds)
         return labels
 

@@ -25,6 +25,7 @@ class DictStream:
 
     if TYPE_CHECKING:  # what the estimator supplies
         label_kinds: ClassVar[frozenset[str]]
+        ordered: ClassVar[bool]
         classes: Any
         n_features_in_: int
         _features: FeatureIndex
@@ -63,7 +64,7 @@ class DictStream:
         elif self.classes is not None or not is_missing(y):
             with self._all_or_nothing():
                 self._validate_params()
-                order = encode([_as_said(y)], self.classes).order
+                order = encode([_as_said(y)], self.classes, ordered=self.ordered).order
                 self._begin(0, order, growing=self.classes is None)
                 self._learn_example(x, y, w)
 
@@ -103,7 +104,7 @@ class DictStream:
         """The order of the classes, with those that a label brings if they may be new."""
         order = self._order
         if self._growing and not is_missing(y):
-            for value in encode([_as_said(y)]).order.values.tolist():
+            for value in encode([_as_said(y)], ordered=self.ordered).order.values.tolist():
                 if value not in order.index:
                     order = order.inserted(value)[0]
         return order
