@@ -32,7 +32,7 @@ $(VENV)/installed-torch: pyproject.toml | $(BIN)/python
 
 test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; installs PyTorch
 	$(BIN)/python -c 'import torch'
-	$(BIN)/python -m pytest tests/torch src/rankwise/torch
+	$(BIN)/python -m pytest -n 2 tests/torch src/rankwise/torch
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest

@@ -147,7 +147,7 @@ def test_a_head_takes_over_a_fitted_estimator(fit_intercept, average):
 
 
 def test_only_a_fitted_cusum_rank_can_be_taken_over():
-    with pytest.raises(ValueError, match="estimator must be a CuSumRank. Got PRank instead"):
+    with pytest.raises(ValueError, match=r"estimator must be a CuSumRank\. Got PRank instead"):
         CuSumHead.from_estimator(PRank().fit([[0.0], [1.0]], [1, 2]))
     with pytest.raises(NotFittedError):
         CuSumHead.from_estimator(CuSumRank())
