@@ -216,9 +216,9 @@ class _ThresholdLoss(RowLoss):
 class ImplicitLoss(_ThresholdLoss):
     """Interval-insensitive loss with implicit constraints: all thresholds outside the interval have a say.
 
-    At margin 1 this is the loss of SVOR-IMC, which bounds the interval-insensitive mean absolute error; the order of
-    the thresholds then comes by itself at the optimum of a linear model. A candidate set with holes is no label for a
-    threshold model: it learns from the interval that spans it.
+    At margin 1 this is the loss of SVOR-IMC, which bounds the interval-insensitive mean absolute error. It needs no
+    order of the thresholds: for any scores, some of the best thresholds are in order. A candidate set with holes is no
+    label for a threshold model: it learns from the interval that spans it.
 
     Parameters
     ----------
