@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-lowest lint format bench clean
+.PHONY: help demo test test-torch test-lowest lint format bench clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -24,6 +24,15 @@ demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in
 
 test: $(VENV)/installed-test ## all tests and doctests
 	$(BIN)/python -m pytest -n 2
+
+# PyTorch is large: nothing but this target installs it. This version is the lower bound in pyproject.toml.
+$(VENV)/installed-torch: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,torch]' torch==2.13.0
+	@touch $@
+
+test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; installs PyTorch
+	$(BIN)/python -c 'import torch'
+	$(BIN)/python -m pytest -n 2 tests/torch src/rankwise/torch
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
