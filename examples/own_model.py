@@ -23,15 +23,19 @@ class Clock(StructuredModel):
         self.places = np.hstack([np.cos(angles), np.sin(angles)])
 
     def parameters(self, x):
+        """One number for each pair of a wave and an input; the constant 1 is an input too."""
         return np.zeros(self.places.shape[1] * (x.size + 1))
 
     def outputs(self, x):
+        """All hours."""
         return range(HOURS)
 
     def features(self, x, y):
+        """Every input times every wave at that hour."""
         return np.outer(self.places[y], np.append(x, 1.0)).ravel()
 
     def admits(self, annotation, y):
+        """Return whether an hour is in the interval."""
         return self.loss(annotation, y) == 0
 
     def loss(self, annotation, y):
@@ -56,7 +60,7 @@ def main():
     X, hour = observed(300, rng)
     X_test, hour_test = observed(300, rng)
     before, after = rng.integers(0, 4, (2, len(hour)))
-    around = [(int(first), int(last)) for first, last in zip((hour - before) % HOURS, (hour + after) % HOURS)]
+    around = [tuple(ends) for ends in (np.column_stack([hour - before, hour + after]) % HOURS).tolist()]
     clock = StructuredPerceptron(Clock(), n_epochs=4, random_state=0).fit(X, around)
     # On a line, an interval through midnight can only be given as a set.
     sets = [{h % HOURS for h in range(a, a + (b - a) % HOURS + 1)} for a, b in around]

@@ -21,3 +21,9 @@ def test_readme_picture_can_be_drawn_again(tmp_path):
     picture = example["main"](tmp_path / "thresholds.png")
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert (ROOT / "docs" / "images" / "thresholds.png").exists()
+
+
+def test_own_model_beats_ranks_on_a_line_where_hours_lie_on_a_circle(capsys):
+    runpy.run_path(str(ROOT / "examples" / "own_model.py"), run_name="__main__")
+    circle, line = (float(number) for number in re.findall(r"\d+\.\d\d", capsys.readouterr().out))
+    assert circle < line < 2.0
