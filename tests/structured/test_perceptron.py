@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from rankwise import PRIL, CuSumRank, KernelPRIL, PRank, StructuredPerceptron, bounds
+from rankwise import PRIL, CuSumRank, KernelCuSumRank, KernelPRIL, PRank, StructuredPerceptron, bounds
 from rankwise.structured import CumulativeRanks, MixedClasses, ProjectedRanks, SharedClasses, StructuredModel
 from tests.streams import make_stream
 
@@ -100,6 +100,20 @@ def test_kernel_pril_written_on_the_frame():
     assert len(frame.support_) == 2  # rows, and the bias
     counts = frame.dual_coef_[[part.shape[1] for part in frame.support_].index(5)]["direction"]
     np.testing.assert_array_equal(counts, fast.dual_coef_.ravel())
+
+
+@pytest.mark.parametrize("step", ["perceptron", "pa1"])
+def test_kernel_cusum_rank_written_on_the_frame(step):
+    stream = make_stream(8, n=60)
+    options = {"kernel": "rbf", "gamma": 0.3, "step": step, "C": 0.5}
+    frame = StructuredPerceptron(CumulativeRanks(stream.classes), **options)
+    fast = KernelCuSumRank(classes=stream.classes, **options)
+    predicted = frame.progressive_predict(stream.X, annotations(stream), stream.weight)
+    assert predicted == fast.progressive_predict(stream.X, stream.y, stream.weight).tolist()
+    (rows,) = (k for k, part in enumerate(frame.support_) if part.shape[1] == 5)
+    np.testing.assert_array_equal(frame.support_[rows], fast.support_vectors_)
+    for k in range(1, stream.n_classes):
+        np.testing.assert_allclose(frame.dual_coef_[rows][k], fast.dual_coef_[:, k], atol=1e-12)
 
 
 # -- Theorem 1 ------------------------------------------------------------------------------------------------------
