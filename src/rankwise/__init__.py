@@ -10,6 +10,7 @@ from rankwise._version import __version__
 
 if TYPE_CHECKING:
     from rankwise import annotation, bounds, datasets, evaluation, experiments, labels, losses, metrics, models, plots
+    from rankwise.label_ranking import LabelRanker
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
+    "LabelRanker": "rankwise.label_ranking",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",
     "PRIL": "rankwise.perceptrons",

@@ -1,8 +1,8 @@
 """How kernels are compiled: always cached on disk, never holding the interpreter lock, never reordering sums.
 
 numba's disk cache notices an edit in the file that holds a kernel, not in the files of the functions it calls. So
-every kernel is built by a factory that closes over :data:`SOURCES`, a digest of the shared row operations and decision
-rules; closure variables are part of the cache key, and an edit there compiles the kernel again.
+every kernel is built by a factory that closes over :data:`SOURCES`, a digest of the shared row operations, decision
+rules and solvers; closure variables are part of the cache key, and an edit there compiles the kernel again.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 def _digest_of_sources():
     digest = hashlib.sha256()
-    for room in ("_kernels", "models"):
+    for room in ("_kernels", "models", "solvers"):
         for path in sorted((_PACKAGE / room).glob("*.py")):
             digest.update(path.read_bytes())
     return int.from_bytes(digest.digest()[:6], "big")
