@@ -10,7 +10,7 @@ Both forms give the same bits (see :mod:`rankwise._kernels.lanes`).
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from rankwise._kernels import lanes
 
@@ -234,8 +234,15 @@ def dots(X, i, W, out):
         out += x * W[j, : out.size]
 
 
-@overload(dots)
-def _dots(X, i, W, out):
+def dots_positive(X, i, W, out):
+    """The same where negative elements of W count as zero."""
+    columns, values = entries(X, i)
+    out[:] = 0.0
+    for j, x in zip(columns, values, strict=True):
+        out += x * np.maximum(W[j, : out.size], 0.0)
+
+
+def _dots_of(element):
     def compiled(X, i, W, out):
         out[:] = 0.0
         n = n_entries(X, i)
@@ -244,17 +251,21 @@ def _dots(X, i, W, out):
             j0, j1, j2, j3 = column(X, i, p), column(X, i, p + 1), column(X, i, p + 2), column(X, i, p + 3)
             x0, x1, x2, x3 = value(X, i, p), value(X, i, p + 1), value(X, i, p + 2), value(X, i, p + 3)
             for k in range(out.size):
-                total = out[k] + x0 * W[j0, k]
-                total += x1 * W[j1, k]
-                total += x2 * W[j2, k]
-                total += x3 * W[j3, k]
+                total = out[k] + x0 * element(W[j0, k])
+                total += x1 * element(W[j1, k])
+                total += x2 * element(W[j2, k])
+                total += x3 * element(W[j3, k])
                 out[k] = total
         for p in range(whole, n):
             j, x = column(X, i, p), value(X, i, p)
             for k in range(out.size):
-                out[k] += x * W[j, k]
+                out[k] += x * element(W[j, k])
 
-    return compiled
+    return lambda X, i, W, out: compiled
+
+
+overload(dots)(_dots_of(register_jitable(lambda w: w)))
+overload(dots_positive)(_dots_of(register_jitable(lambda w: max(w, 0.0))))
 
 
 def absolute_sizes(X, i):

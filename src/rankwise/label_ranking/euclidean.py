@@ -10,7 +10,7 @@ with the smallest rho_r - rho_s. With c the weight of the example, which multipl
 - update III ("joint"): if rho_r - rho_s < margin, ``theta_y += a_y x`` with the best steps of all labels at once
   (:mod:`rankwise.solvers.levels`).
 
-Source: Shalev-Shwartz and Singer, online label ranking by dual ascent, sections 3 and 4.
+Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
 
 from __future__ import annotations
@@ -19,42 +19,12 @@ import numpy as np
 from numba.extending import register_jitable
 
 from rankwise._kernels.compile import SOURCES, kernel
-from rankwise._kernels.heap import sort_last_to_first
-from rankwise._kernels.rows import absolute_sizes, column, dots, n_entries, n_rows, squared_norm, value
+from rankwise._kernels.rows import absolute_sizes, all_finite, column, dots, n_entries, n_rows, squared_norm, value
 from rankwise.label_ranking._state import FIXED, GAINED, JOINT, KNOWN, MISTAKES, REACH, ROUNDS, UPDATES
 from rankwise.models.label_scores import first_unusable_row, labels_known, rank_labels, says_nothing, worst_pair
-from rankwise.solvers.levels import move_to_levels
+from rankwise.solvers.levels import lead_of_scores, make_levels
 
-
-@register_jitable
-def _joint_steps(scores, above, start, stop, r, s, square, margin, cap, moved, steps, sorted_scores):
-    """Steps of all labels that gain by one, into ``steps`` and ``moved``; returns how many, and the moved mass."""
-    n_in, n_out, e = 0, 0, start
-    # Only labels that some label of the other side does not beat by the margin can move. Relevant ones are gathered at
-    # the front, the others at the back.
-    for y in range(scores.size):
-        if e < stop and above[e] == y:
-            e += 1
-            if scores[y] < scores[s] + margin:
-                moved[n_in] = y
-                n_in += 1
-        elif scores[y] > scores[r] - margin:
-            n_out += 1
-            moved[scores.size - n_out] = y
-    inside, outside = moved[:n_in], moved[scores.size - n_out : scores.size]
-    sort_last_to_first(inside, scores, -1.0, n_in)
-    sort_last_to_first(outside, scores, 1.0, n_out)
-    low, high = sorted_scores[:n_in], sorted_scores[n_in : n_in + n_out]
-    for e in range(n_in):
-        low[e] = scores[inside[e]]
-    for e in range(n_out):
-        high[e] = scores[outside[e]]
-    up, down = steps[:n_in], steps[n_in : n_in + n_out]
-    mass, n_up, n_down = move_to_levels(low, high, square, margin, cap, up, down)
-    for e in range(n_down):
-        moved[n_up + e] = outside[e]
-        steps[n_up + e] = -down[e]
-    return n_up + n_down, mass
+_move_to_levels = make_levels(lead_of_scores)
 
 
 @register_jitable
@@ -80,7 +50,6 @@ def _make_pass():
         all_scores = np.empty(n_labels)
         codes = np.empty(n_labels, dtype=np.int64)
         moved, steps = np.empty(n_labels + 1, dtype=np.int64), np.empty(n_labels + 1)
-        sorted_scores = np.empty(n_labels)
         for t in range(n_rows(X)):
             i = order[t] if order.size else t
             start, stop = indptr[i], indptr[i + 1]
@@ -102,9 +71,7 @@ def _make_pass():
             square = squared_norm(X, i)
             n_moved, tau = 2, cap
             if update == JOINT and square > 0.0:
-                n_moved, tau = _joint_steps(
-                    scores, above, start, stop, r, s, square, margin, cap, moved, steps, sorted_scores
-                )
+                n_moved, tau = _move_to_levels(scores, above, start, stop, square, margin, cap, moved, steps)
             else:
                 if update != FIXED:
                     tau = min(cap, (margin - lead) / (2.0 * square))
@@ -122,17 +89,17 @@ def _make_scores():
     sources = SOURCES
 
     @kernel
-    def scores_of_rows(X, weights, out):
-        """out[i, y] = <weights of label y, x_i>; returns the first row with a score that is not finite, or -1."""
+    def scores(X, theta, out):
+        """out[i, y] = <theta_y, x_i>; returns the first row with a score that is not finite, or -1."""
         _ = sources
         for i in range(n_rows(X)):
-            dots(X, i, weights, out[i])
-            if not np.isfinite(out[i].sum()):
+            dots(X, i, theta, out[i])
+            if not all_finite(out[i]):
                 return i
         return -1
 
-    return scores_of_rows
+    return scores
 
 
 learn_euclidean = _make_pass()
-scores_of_rows = _make_scores()
+scores_euclidean = _make_scores()

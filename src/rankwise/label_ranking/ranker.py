@@ -10,23 +10,25 @@ exceeds P, and a mistake adds at least ``margin C - C^2 / 2`` to D if <x, H x> <
 bounds the number of mistakes (:func:`rankwise.bounds.label_ranking_mistakes`). The updates are described in
 :mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic`.
 
-Source: Shalev-Shwartz and Singer, online label ranking by dual ascent.
+Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.label_ranking import _state
-from rankwise.label_ranking.euclidean import learn_euclidean, scores_of_rows
+from rankwise.label_ranking._complexity import COMPLEXITIES
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, declared_order, decode, encode_rankings, is_missing
 from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
@@ -87,7 +89,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "update": [StrOptions(set(_state.UPDATES_BY_NAME))],
-        "complexity": [StrOptions({"euclidean"})],
+        "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "margin": [Interval(Real, 0, None, closed="neither")],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
@@ -122,22 +124,38 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def coef_(self) -> Floats:
         """Weights of every label, shape (k, d)."""
         check_is_fitted(self)
-        return np.ascontiguousarray(self._weights_in_use()[: self.n_features_in_, : len(self._order)].T)
+        return np.ascontiguousarray(self._kind.weights(self._known_part()).T)
 
     @property
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
         check_is_fitted(self)
-        theta = self._state["theta"][: self.n_features_in_]
-        return float(self._state["sums"][_state.GAINED] - 0.5 * np.einsum("jy,jy->", theta, theta))
+        gained = float(self._state["sums"][_state.GAINED])
+        return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
 
     @property
     def n_mistakes_(self) -> int:
         """Number of rounds in which some pair of labels was in the wrong order, or tied."""
         return self.n_violations_
 
-    def _weights_in_use(self) -> Floats:
-        return self._state["theta"]
+    @property
+    def max_solver_iter_(self) -> int:
+        """Most iterations that the interior point took in a round; 0 if no round needed it."""
+        check_is_fitted(self)
+        return int(self._state["counts"][_state.MOST_ITERATIONS])
+
+    @property
+    def _kind(self) -> Any:
+        return COMPLEXITIES[self.complexity]
+
+    def _known_part(self) -> State:
+        """The state without spare room for features and labels."""
+        part, k = dict(self._state), len(self._order)
+        for name in self._kind.label_arrays:
+            part[name] = part[name][..., :k]
+            if name in self.feature_arrays:
+                part[name] = part[name][: self.n_features_in_]
+        return part
 
     # -- rankings -------------------------------------------------------------------------------------------------
 
@@ -258,23 +276,38 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def _pass_over(
         self, rows: Rows, labels: RankingLabels, weight: Floats, order: NDArray[np.int64], rankings: Codes
     ) -> int:
-        state = self._state
-        options = _state.UPDATES_BY_NAME[self.update], float(self.C), float(self.margin)
-        said = labels.indptr, labels.above, labels.below
-        return int(
-            learn_euclidean(
-                rows, *said, weight, order, state["theta"], state["counts"], state["sums"], options, rankings
-            )
+        counts, options = self._state["counts"], (float(self.C), float(self.margin))
+        said, unsolved = (labels.indptr, labels.above, labels.below), counts[_state.UNSOLVED]
+        bad = self._kind.learn(
+            self._state, self.n_features_in_, self.update, options, rows, said, weight, order, rankings
         )
+        if counts[_state.UNSOLVED] > unsolved:
+            warnings.warn(
+                f"the joint problem was not solved in {counts[_state.UNSOLVED] - unsolved} rounds, which moved the most "
+                f"violating pair of labels alone. Scale the features, or choose a smaller C.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return int(bad)
 
     # -- what the online estimators' base asks for ---------------------------------------------------------------
 
     def _new_state(self, n_features: int, n_classes: int) -> State:
         return {
-            "theta": np.zeros((n_features, n_classes)),
+            **self._kind.start(n_features, n_classes),
             "counts": _state.fresh_counts(0 if self._growing else n_classes),
             "sums": _state.fresh_sums(),
         }
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        # One type of numbers and of indices: every other would compile all kernels once more.
+        rows = super()._rows(X, reset=reset)
+        if not isinstance(rows, tuple):
+            return rows.astype(np.float64, copy=False)
+        data, indices, indptr = rows
+        index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
+        indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
+        return data.astype(np.float64, copy=False), indices, indptr
 
     def _labels(self, y: Any, classes: Any, rows: Rows | None) -> RankingLabels:  # type: ignore[override]
         n_rows = None if rows is None else length(rows)
@@ -298,13 +331,21 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         return known
 
     def _with_labels(self, state: State, n_labels: int) -> State:
-        """State with room for more labels, whose weights start at zero; capacity doubles so that growing is cheap."""
-        theta = state["theta"]
-        if theta.shape[1] >= n_labels:
+        """State with room for more labels, which join with theta = 0; capacity doubles so that growing is cheap."""
+        if state[self._kind.label_arrays[0]].shape[1] >= n_labels:
             return state
-        grown = np.zeros((theta.shape[0], max(8, 2 * n_labels)))
-        grown[:, : theta.shape[1]] = theta
-        return {**state, "theta": grown}
+        return dict(self._kind.widen(state, self.n_features_in_, max(8, 2 * n_labels)))
+
+    def _with_features(self, state: State, n_features: int) -> State:
+        known = self.n_features_in_
+        grown = super()._with_features(state, n_features)
+        self._kind.join(grown, known, n_features)
+        return grown
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+        check_is_fitted(self)
+        return {**super().to_plain(), "state": {name: array.copy() for name, array in self._known_part().items()}}
 
     def _welcome(self, row: Rows, order: ClassOrder) -> None:
         if not np.isfinite(row[0]).all():
@@ -321,7 +362,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
 
     def _scores(self, rows: Rows) -> Floats:
         out = np.empty((length(rows), len(self._order)))
-        bad = scores_of_rows(rows, self._weights_in_use(), out)
+        bad = self._kind.scores(self._state, rows, out)
         if bad >= 0:
             self._refuse_row(rows, bad)
         return out

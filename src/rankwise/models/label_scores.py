@@ -10,7 +10,7 @@ Of equal labels the one with the smaller code counts as the better ranked, the w
 import numpy as np
 from numba.extending import register_jitable
 
-from rankwise._kernels.heap import sort_last_to_first
+from rankwise._kernels.heap import heapify, take_top
 from rankwise._kernels.rows import absolute_sizes, n_rows
 
 
@@ -22,9 +22,10 @@ def rank_labels(scores, codes, out):
     """
     for y in range(codes.size):
         codes[y] = y
-    sort_last_to_first(codes, scores, -1.0, out.size)
+    heapify(codes, scores, -1.0)
     for place in range(out.size):
-        out[place] = codes[codes.size - 1 - place] if place < codes.size else place
+        left = codes.size - place
+        out[place] = take_top(codes, scores, -1.0, left) if left > 0 else place
 
 
 @register_jitable
@@ -54,13 +55,13 @@ def highest_outside(scores, above, start, stop):
 def worst_pair(scores, above, below, start, stop):
     """Pair (r, s) of labels, r to be ranked above s, with the smallest difference of their scores."""
     if below.size == 0:
-        return lowest_inside(scores, above, start, stop), highest_outside(scores, above, start, stop)
+        return int(lowest_inside(scores, above, start, stop)), highest_outside(scores, above, start, stop)
     worst = start
     for e in range(start + 1, stop):
         lead, least = scores[above[e]] - scores[below[e]], scores[above[worst]] - scores[below[worst]]
         if lead < least or (lead == least and (above[e], below[e]) < (above[worst], below[worst])):
             worst = e
-    return above[worst], below[worst]
+    return int(above[worst]), int(below[worst])
 
 
 @register_jitable
