@@ -302,7 +302,7 @@ def test_names_of_the_columns():
             {},
             r"row 0: label 0 is listed twice\. \(An indicator matrix must be an array",
         ),
-        (["a"], [[0.1, 0.2]], {}, r"row 0: the relevant labels must be a list\. Got 'a'"),
+        (["a"], [[0.1, 0.2]], {}, r"row 0: 'a' is not one of the labels \[0, 1\]"),
         ([[0]], [[0.1, 0.2]], {"classes": ["a"]}, r"classes must name the 2 columns of scores\. Got 1 labels: \['a'\]"),
         (np.array([[0, 2]]), [[0.1, 0.2]], {}, r"row 0: an indicator must be 0 or 1\. Got .*2.* for label 1"),
         ([[0]], [[0.1, 0.2]], {"sample_weight": [0.0]}, r"sample_weight must be positive"),

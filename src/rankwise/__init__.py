@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         plots,
         structured,
     )
+    from rankwise.label_ranking import LabelRanker
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
@@ -41,6 +42,7 @@ _HOME = {
     "KernelCuSumRank": "rankwise.perceptrons",
     "ImportanceWeightedPerceptron": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
+    "LabelRanker": "rankwise.label_ranking",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",
     "PRIL": "rankwise.perceptrons",

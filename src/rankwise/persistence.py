@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import perceptrons
+from rankwise import label_ranking, perceptrons
 from rankwise._version import __version__
 from rankwise.perceptrons._online import OnlineEstimator
 
@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _known_estimators() -> dict[str, type[OnlineEstimator]]:
-    return {name: getattr(perceptrons, name) for name in perceptrons.__all__}
+    return {name: getattr(room, name) for room in (perceptrons, label_ranking) for name in room.__all__}
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

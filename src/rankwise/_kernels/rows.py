@@ -261,3 +261,67 @@ def _axpy_columns(X, i, factors, rounds, W, lag, first, last):
             columns_axpy(X, None, i * X.shape[1], (i + 1) * X.shape[1], factors, rounds, W, lag, k)
 
     return dense
+
+
+def dots(X, i, W, out):
+    """out[k] = <column k of W, x_i> for the first columns of W, each summed column by column of X: one pass over W."""
+    columns, values = entries(X, i)
+    out[:] = 0.0
+    for j, x in zip(columns, values, strict=True):
+        out += x * W[j, : out.size]
+
+
+def dots_positive(X, i, W, out):
+    """The same where negative elements of W count as zero."""
+    columns, values = entries(X, i)
+    out[:] = 0.0
+    for j, x in zip(columns, values, strict=True):
+        out += x * np.maximum(W[j, : out.size], 0.0)
+
+
+def _dots_of(element):
+    def compiled(X, i, W, out):
+        out[:] = 0.0
+        n = n_entries(X, i)
+        whole = n - n % 4
+        for p in range(0, whole, 4):  # four entries for one pass over the sums; each sum is still in order
+            j0, j1, j2, j3 = column(X, i, p), column(X, i, p + 1), column(X, i, p + 2), column(X, i, p + 3)
+            x0, x1, x2, x3 = value(X, i, p), value(X, i, p + 1), value(X, i, p + 2), value(X, i, p + 3)
+            for k in range(out.size):
+                total = out[k] + x0 * element(W[j0, k])
+                total += x1 * element(W[j1, k])
+                total += x2 * element(W[j2, k])
+                total += x3 * element(W[j3, k])
+                out[k] = total
+        for p in range(whole, n):
+            j, x = column(X, i, p), value(X, i, p)
+            for k in range(out.size):
+                out[k] += x * element(W[j, k])
+
+    return lambda X, i, W, out: compiled
+
+
+overload(dots)(_dots_of(register_jitable(lambda w: w)))
+overload(dots_positive)(_dots_of(register_jitable(lambda w: max(w, 0.0))))
+
+
+def absolute_sizes(X, i):
+    """Largest absolute value of row i, and their sum: NaN or infinite if an entry is."""
+    largest, total = 0.0, 0.0
+    for x in np.abs(entries(X, i)[1]).tolist():
+        largest = max(largest, x)
+        total += x
+    return largest, total
+
+
+@overload(absolute_sizes)
+def _absolute_sizes(X, i):
+    def compiled(X, i):
+        largest, total = 0.0, 0.0
+        for p in range(n_entries(X, i)):
+            size = abs(float(value(X, i, p)))
+            largest = max(largest, size)
+            total += size
+        return largest, total
+
+    return compiled

@@ -7,6 +7,8 @@ width 0, a missing one the full interval; algorithms never ask which it was.
 
 from rankwise.labels._encode import Labels, declared_order, decode, encode
 from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing
+from rankwise.labels._preferences import Preferences
+from rankwise.labels._rankings import RankingLabels, encode_rankings
 from rankwise.labels._support import KINDS, declare_support, estimators_for, require_support
 from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
 
@@ -16,11 +18,14 @@ __all__ = [
     "ClassOrder",
     "Labels",
     "OrderWarning",
+    "Preferences",
+    "RankingLabels",
     "check_weights",
     "declare_support",
     "declared_order",
     "decode",
     "encode",
+    "encode_rankings",
     "estimators_for",
     "infer_order",
     "is_missing",

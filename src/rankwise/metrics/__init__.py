@@ -6,7 +6,8 @@ those whose label admits every class, are left out**: any prediction would be ri
 flatter. Distances are in ranks: declare ``classes`` when some class occurs neither in ``y_true`` nor in ``y_pred``, or
 its neighbours look adjacent.
 
-Ranking metrics take ``(relevant, scores, *, classes=None, sample_weight=None)``.
+Ranking metrics take ``(relevant, scores, *, classes=None, sample_weight=None)``; :func:`rank_correlation` compares with
+a true order of the labels instead.
 """
 
 from rankwise.metrics._ordinal import (
@@ -22,7 +23,7 @@ from rankwise.metrics._ordinal import (
     weighted_cost,
     zero_one_loss,
 )
-from rankwise.metrics._ranking import average_precision, coverage_error, one_error, ranking_loss
+from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
 
 __all__ = [
     "accuracy_within",
@@ -37,6 +38,7 @@ __all__ = [
     "neg_mean_absolute_error_scorer",
     "one_error",
     "quadratic_weighted_kappa",
+    "rank_correlation",
     "ranking_loss",
     "weighted_cost",
     "zero_one_loss",

@@ -1,0 +1,382 @@
+"""The label ranker: dual ascent by three updates for two complexity functions.
+
+The competitor of the online learner minimises ``P(omega) = sum_y F(omega_y) + C sum_t loss_t(omega)`` with the hinge
+loss of the most violating pair, ``max(0, margin - (rho_r - rho_s))``. The learner holds a feasible point of the dual,
+
+    D = margin * sum(tau) - sum_y G(theta_y),     omega_y = grad G(theta_y),
+
+and after every example changes only the dual variables tau of that example, so that D grows. By weak duality D never
+exceeds P, and a mistake adds at least ``margin C - C^2 / 2`` to D if <x, H x> <= 1/2 for the Hessian H of G: that
+bounds the number of mistakes (:func:`rankwise.bounds.label_ranking_mistakes`). The updates are described in
+:mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic`.
+
+Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise import metrics
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.label_ranking import _state
+from rankwise.label_ranking._complexity import COMPLEXITIES
+from rankwise.labels import ClassOrder, Preferences, RankingLabels, declared_order, decode, encode_rankings, is_missing
+from rankwise.perceptrons._online import OnlineEstimator
+from rankwise.perceptrons._rows import Rows, length
+from rankwise.perceptrons._state import GIVEN_ORDER, State
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)  # nobody asked
+
+
+class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pairs of labels, not grades
+    """Rank labels by their relevance to an example, online, from relevant labels or from preferences.
+
+    Parameters
+    ----------
+    update : {"fixed", "optimal", "joint"}, default "optimal"
+        What a round changes. "fixed": on a mistake, the most violating pair of labels, by C. "optimal": whenever that
+        pair is not apart by the margin, by the best step up to C. "joint": all labels at once, by the best steps; it
+        needs relevant labels, not preferences.
+    complexity : {"euclidean", "entropic"}, default "euclidean"
+        Squared norm, whose updates are additive, or relative entropy to uniform weights, whose updates are
+        multiplicative and whose weights are positive and sum to one for every label.
+    C : float, default 1.0
+        Largest step of a round; a row's weight multiplies it.
+    margin : float, default 1.0
+        By how much a relevant label should lead.
+    n_epochs, shuffle, random_state
+        As in :class:`rankwise.PRIL`.
+    classes : array-like, optional
+        All labels. Without it :meth:`fit` takes those that occur, and in a stream new labels may appear at any time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k, d)
+        Weights of every label.
+    dual_value_ : float
+        D, which is a lower bound of the competitor's objective. Every round is an example of its own: with several
+        epochs D belongs to the sequence of all rounds.
+    n_mistakes_ : int
+        Rounds in which some pair of labels was in the wrong order, or tied.
+    classes_ : ndarray of shape (k,)
+        The labels.
+    n_updates_, n_iter_
+        As in :class:`rankwise.PRIL`.
+
+    Examples
+    --------
+    >>> from rankwise import LabelRanker
+    >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
+    >>> y = [["work", "travel"], ["family"], ["work", "family"]]
+    >>> model = LabelRanker(random_state=0).fit(X, y)
+    >>> model.predict_top([[1.0, 0.0, 1.0]], 2)
+    array([['work', 'travel']], dtype='<U6')
+    """
+
+    feature_arrays = ("theta", "weights")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "update": [StrOptions(set(_state.UPDATES_BY_NAME))],
+        "complexity": [StrOptions(set(COMPLEXITIES))],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "margin": [Interval(Real, 0, None, closed="neither")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+        "classes": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        update: str = "optimal",
+        complexity: str = "euclidean",
+        C: float = 1.0,
+        margin: float = 1.0,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.update = update
+        self.complexity = complexity
+        self.C = C
+        self.margin = margin
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.classes = classes
+
+    # -- what was learnt ------------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of every label, shape (k, d)."""
+        check_is_fitted(self)
+        return np.ascontiguousarray(self._kind.weights(self._known_part()).T)
+
+    @property
+    def dual_value_(self) -> float:
+        """Value of the dual objective after all rounds so far."""
+        check_is_fitted(self)
+        gained = float(self._state["sums"][_state.GAINED])
+        return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Number of rounds in which some pair of labels was in the wrong order, or tied."""
+        return self.n_violations_
+
+    @property
+    def max_solver_iter_(self) -> int:
+        """Most iterations that the interior point took in a round; 0 if no round needed it."""
+        check_is_fitted(self)
+        return int(self._state["counts"][_state.MOST_ITERATIONS])
+
+    @property
+    def _kind(self) -> Any:
+        return COMPLEXITIES[self.complexity]
+
+    def _known_part(self) -> State:
+        """The state without spare room for features and labels."""
+        part, k = dict(self._state), len(self._order)
+        for name in self._kind.label_arrays:
+            part[name] = part[name][..., :k]
+            if name in self.feature_arrays:
+                part[name] = part[name][: self.n_features_in_]
+        return part
+
+    # -- rankings -------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of every label, (n, k); for two labels the lead of the second over the first, (n,)."""
+        check_is_fitted(self)
+        scores = self._scores(self._rows(X, reset=False))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_ranking(self, X: Any) -> Codes:
+        """Places of the labels in ``classes_``, (n, k), best first; of equal ones the first in ``classes_``."""
+        check_is_fitted(self)
+        scores = self._scores(self._rows(X, reset=False))
+        return np.argsort(-scores, axis=1, kind="stable").astype(np.int32)
+
+    def predict_top(self, X: Any, n: int) -> NDArray[Any]:
+        """The n best labels of every row, best first, (rows, n); all labels if there are fewer."""
+        return decode(self.predict_ranking(X)[:, : _count("n", n)], self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """One minus the ranking loss: the share of pairs of labels in the right order. Higher is better."""
+        check_is_fitted(self)
+        scores = self._scores(self._rows(X, reset=False))
+        labels = encode_rankings(y, self._order, n_rows=scores.shape[0])
+        return 1.0 - metrics.ranking_loss(labels, scores, sample_weight=sample_weight)
+
+    def progressive_predict(
+        self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None, top: int | None = None
+    ) -> Codes:
+        """Rank the labels for each row, then learn from it, in one pass; return the rankings made before learning.
+
+        Parameters
+        ----------
+        X, y, sample_weight, classes
+            As in :meth:`partial_fit`.
+        top : int, optional
+            How many labels of each ranking to return; all by default, which takes 4 k bytes a row.
+
+        Returns
+        -------
+        ndarray of shape (n, k) or (n, top)
+            Places of the labels in ``classes_``, best first. Labels that were not known yet come last.
+        """
+        most = None if top is None else _count("top", top)
+        return self._learn_chunk(X, y, classes, sample_weight, predict=True, top=most)
+
+    def rank_one(self, x: Mapping[Hashable, Any]) -> list[Any]:
+        """All labels for one example, a dict of features, best first; empty while no label is known."""
+        if not self.__sklearn_is_fitted__():
+            return []
+        scores = self._scores(self._features.row(x, learn_names=False))[0]
+        return [self._plain_classes[code] for code in np.argsort(-scores, kind="stable")]
+
+    # -- learning -------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one example, a dict of features; names and, if none were declared, labels may be new.
+
+        Parameters
+        ----------
+        x : dict
+            Feature name -> number. Names that are absent count as zero.
+        y : label, set, list, tuple or Preferences
+            The relevant labels, one of them alone, preferences of one example, or None.
+        w : float, default 1.0
+            Importance of the example, >= 0.
+        """
+        if "_state" in self.__dict__:
+            self._learn_example(x, y, w)
+        elif self.classes is not None or not _names_no_label(y):
+            with self._all_or_nothing():
+                self._validate_params()
+                labels = encode_rankings(_one_example(y), self.classes, growing=self.classes is None)
+                self._begin(0, labels.order, growing=self.classes is None)
+                self._learn_example(x, y, w)
+
+    def _learn_example(self, x: Mapping[Hashable, Any], y: Any, w: float) -> None:
+        if not 0.0 <= w < np.inf:
+            raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+        labels = self._labels(_one_example(y), self._order, None)
+        row = self._features.row(x, learn_names=True)
+        if labels.order is not self._order or len(self._features.column) > self.n_features_in_:
+            self._welcome(row, labels.order)
+        self._one_weight[0] = w
+        bad = self._pass_over(row, labels, self._one_weight, GIVEN_ORDER, NO_RANKINGS)
+        if bad >= 0:
+            self._refuse_row(row, 0)
+
+    def _learn_chunk(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool, top: int | None = None
+    ) -> Codes:
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            if first:
+                self._validate_params()
+            rows = self._rows(X, reset=first)
+            labels = self._labels(y, self._declared_order(classes, y, first), rows)
+            weight = self._weights(sample_weight, rows)
+            if first:
+                growing = classes is None and self.classes is None and not labels.names_all
+                self._begin(self.n_features_in_, labels.order, growing=growing)
+            elif labels.order is not self._order:
+                self._state = self._with_labels(self._state, len(labels.order))
+                self._set_order(labels.order)
+            shape = (len(labels), min(top or len(labels.order), len(labels.order)))
+            rankings = np.empty(shape, dtype=np.int32) if predict else NO_RANKINGS
+            self._learn(rows, labels, weight, GIVEN_ORDER, rankings)
+        return rankings
+
+    def _learn(  # type: ignore[override] # labels of another kind, throughout
+        self, rows: Rows, labels: RankingLabels, weight: Floats, order: NDArray[np.int64], predictions: Codes
+    ) -> None:
+        # A pass looks at all rows before it changes anything, so no copy of the weights is needed to undo it.
+        bad = self._pass_over(rows, labels, weight, order, predictions if predictions.ndim == 2 else NO_RANKINGS)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+
+    def _pass_over(
+        self, rows: Rows, labels: RankingLabels, weight: Floats, order: NDArray[np.int64], rankings: Codes
+    ) -> int:
+        counts, options = self._state["counts"], (float(self.C), float(self.margin))
+        said, unsolved = (labels.indptr, labels.above, labels.below), counts[_state.UNSOLVED]
+        bad = self._kind.learn(
+            self._state, self.n_features_in_, self.update, options, rows, said, weight, order, rankings
+        )
+        if counts[_state.UNSOLVED] > unsolved:
+            warnings.warn(
+                f"the joint problem was not solved in {counts[_state.UNSOLVED] - unsolved} rounds, which moved the "
+                f"most violating pair of labels alone. Scale the features, or choose a smaller C.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return int(bad)
+
+    # -- what the online estimators' base asks for ---------------------------------------------------------------
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        return {
+            **self._kind.start(n_features, n_classes),
+            "counts": _state.fresh_counts(0 if self._growing else n_classes),
+            "sums": _state.fresh_sums(),
+        }
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        # One type of numbers and of indices: every other would compile all kernels once more.
+        rows = super()._rows(X, reset=reset)
+        if not isinstance(rows, tuple):
+            return rows.astype(np.float64, copy=False)
+        data, indices, indptr = rows
+        index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
+        indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
+        return data.astype(np.float64, copy=False), indices, indptr
+
+    def _labels(self, y: Any, classes: Any, rows: Rows | None) -> RankingLabels:  # type: ignore[override]
+        n_rows = None if rows is None else length(rows)
+        growing = classes is None if not self.__sklearn_is_fitted__() else self._growing
+        labels = encode_rankings(y, classes, n_rows=n_rows, growing=growing)
+        if self.update == "joint" and labels.has_preferences:
+            raise ValueError(
+                "update='joint' moves all relevant labels against all others, and preferences do not say which are "
+                "relevant: use update='fixed' or 'optimal', or give the relevant labels."
+            )
+        return labels
+
+    def _declared_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:  # type: ignore[override]
+        declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
+        if first and not declared:
+            return None
+        known = declared[0] if first else self._order
+        for other in declared:
+            if other != known:
+                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+        return known
+
+    def _with_labels(self, state: State, n_labels: int) -> State:
+        """State with room for more labels, which join with theta = 0; capacity doubles so that growing is cheap."""
+        if state[self._kind.label_arrays[0]].shape[1] >= n_labels:
+            return state
+        return dict(self._kind.widen(state, self.n_features_in_, max(8, 2 * n_labels)))
+
+    def _with_features(self, state: State, n_features: int) -> State:
+        known = self.n_features_in_
+        grown = super()._with_features(state, n_features)
+        self._kind.join(grown, known, n_features)
+        return grown
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+        check_is_fitted(self)
+        return {**super().to_plain(), "state": {name: array.copy() for name, array in self._known_part().items()}}
+
+    def _welcome(self, row: Rows, order: ClassOrder) -> None:
+        if not np.isfinite(row[0]).all():
+            try:
+                self._refuse_row(row, 0)
+            finally:
+                self._features.forget_after(self.n_features_in_)
+        state = self._with_features(self._state, len(self._features))
+        self._state = self._with_labels(state, len(order))
+        self._set_order(order)
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(self._scores(rows).argmax(axis=1))
+
+    def _scores(self, rows: Rows) -> Floats:
+        out = np.empty((length(rows), len(self._order)))
+        bad = self._kind.scores(self._state, rows, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{name} must be an integer >= 1. Got {value!r} instead.")
+    return int(value)
+
+
+def _one_example(y: Any) -> Any:
+    return y if isinstance(y, Preferences) else [y]
+
+
+def _names_no_label(y: Any) -> bool:
+    return is_missing(y) or (isinstance(y, (list, tuple, set, frozenset)) and not y)

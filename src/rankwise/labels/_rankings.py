@@ -1,0 +1,366 @@
+"""What an annotator said about the ranking of labels -> codes: relevant labels, or preferences.
+
+The labels have no order among themselves. Without a declaration they are sorted where they can be, or taken in the
+order in which they appear in a stream.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from rankwise.labels._encode import declared_order
+from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, show
+from rankwise.labels._preferences import Preferences
+from rankwise.labels._read import Coded, Exact, read
+
+Codes = NDArray[np.int32]
+
+NO_CODES: Codes = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class RankingLabels:
+    """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
+
+    Attributes
+    ----------
+    order : ClassOrder
+        The labels; their codes are their places.
+    indptr : int64 array of shape (n + 1,)
+        Where the rows begin and end.
+    above : int32 array
+        Codes of the relevant labels, ascending in every row; or of the preferred label of every preference.
+    below : int32 array
+        Code of the other label of every preference; empty where relevant labels were given.
+    names_all : bool
+        Whether the labels as given, and not only their rows, say which labels there are: an indicator matrix does.
+    """
+
+    order: ClassOrder
+    indptr: NDArray[np.int64]
+    above: Codes
+    below: Codes
+    names_all: bool = False
+
+    def __len__(self) -> int:
+        return int(self.indptr.size - 1)
+
+    @property
+    def has_preferences(self) -> bool:
+        """Whether the rows hold preferences and not relevant labels."""
+        return self.below.size > 0
+
+    def indicator(self) -> Any:
+        """CSR matrix (n, k) of 0 and 1: which labels are relevant."""
+        if self.has_preferences:
+            raise ValueError(
+                "preferences do not say which labels are relevant: of the metrics only ranking_loss takes them."
+            )
+        ones = np.ones(self.above.size, dtype=np.int8)
+        return sparse.csr_matrix((ones, self.above, self.indptr), shape=(len(self), len(self.order)))
+
+
+def encode_rankings(
+    y: Any,
+    classes: Any = None,
+    *,
+    n_rows: int | None = None,
+    growing: bool = False,
+) -> RankingLabels:
+    """Turn relevant labels or preferences of any accepted form into :class:`RankingLabels`.
+
+    Parameters
+    ----------
+    y : array-like
+        - indicator matrix (n, k) of 0 and 1: array, sparse matrix, or frame, whose columns are then the labels;
+        - list of label lists (or sets, tuples): the relevant labels of each row; an empty one, or None, says nothing;
+        - 1-D: the one relevant label of each row; NaN, None: missing;
+        - :class:`Preferences`: pairs of labels, the first to be ranked above the second.
+
+        Nested lists are always label lists: an indicator matrix must be an array.
+    classes : sequence or ClassOrder, optional
+        All labels. Without it they are the columns of an indicator matrix, or the labels that occur, sorted if they can
+        be.
+    n_rows : int, optional
+        Number of rows that ``y`` must have.
+    growing : bool, default False
+        For streams: ``classes`` are the labels so far, and new ones follow them in the order of their appearance.
+
+    Examples
+    --------
+    >>> labels = encode_rankings([["work", "news"], None, ["spam"]])
+    >>> labels.order.values
+    array(['news', 'spam', 'work'], dtype='<U4')
+    >>> labels.indptr, labels.above
+    (array([0, 2, 2, 3]), array([0, 2, 1], dtype=int32))
+    """
+    rows = _read(y)
+    if n_rows is not None and len(rows) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(rows)}."
+        )
+    if classes is not None:
+        order = classes if isinstance(classes, ClassOrder) else declared_order(classes)
+        return rows.encoded(_with_new(order, rows.labels_present()) if growing else order)
+    return rows.encoded(rows.labels_by_appearance() if growing else rows.labels_order())
+
+
+class _Rows:
+    """Rows before their labels have codes."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def labels_present(self) -> list[Any]:
+        """Labels in the order of their appearance, each at least once."""
+        raise NotImplementedError
+
+    def labels_by_appearance(self) -> ClassOrder:
+        """All labels, as they come."""
+        present = list(dict.fromkeys(self.labels_present()))
+        if not present:
+            raise ValueError("no row names a label, so the labels are unknown: declare them with classes=[...].")
+        return ClassOrder(present)
+
+    def labels_order(self) -> ClassOrder:
+        """All labels, sorted if they can be."""
+        return ClassOrder(_sorted_if_possible(self.labels_by_appearance().values.tolist()))
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        raise NotImplementedError
+
+
+class _Lists(_Rows):
+    """The relevant labels of each row."""
+
+    def __init__(self, rows: list[list[Any]]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def labels_present(self) -> list[Any]:
+        return [label for row in self.rows for label in row]
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in self.rows], out=indptr[1:])
+        above = _codes(self.labels_present(), indptr, order)
+        row_of = np.repeat(np.arange(len(self.rows)), np.diff(indptr))
+        above = above[np.lexsort((above, row_of))]
+        again = np.flatnonzero((np.diff(above) == 0) & (np.diff(row_of) == 0))
+        if again.size:
+            label = order.values[above[again[0]]]
+            raise ValueError(
+                f"row {row_of[again[0]]}: label {one_line(label)} is listed twice. (An indicator matrix must be an "
+                f"array, not a list.)"
+            )
+        return RankingLabels(order, indptr, above, NO_CODES)
+
+
+class _Singles(_Rows):
+    """One relevant label a row, or none."""
+
+    def __init__(self, raw: Exact | Coded) -> None:
+        self.raw = raw
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def labels_present(self) -> list[Any]:
+        return [value for value in self.raw.values_present().tolist() if not is_missing(value)]
+
+    def labels_order(self) -> ClassOrder:
+        return super().labels_order() if self.raw.order is None else ClassOrder(self.raw.order)
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        values = self.raw.as_exact().values if isinstance(self.raw, Coded) else self.raw.values
+        codes = order.codes(values)
+        unknown = np.flatnonzero(codes < -1)
+        if unknown.size:
+            _refuse_unknown(int(unknown[0]), values[unknown[0]], order)
+        indptr = np.concatenate([[0], np.cumsum(codes >= 0, dtype=np.int64)])
+        return RankingLabels(order, indptr, codes[codes >= 0], NO_CODES)
+
+
+class _Indicator(_Rows):
+    """A matrix of 0 and 1 with a column for every label, or for every label that has a name here."""
+
+    def __init__(self, matrix: Any, names: list[Any] | None = None) -> None:
+        matrix = sparse.csr_matrix(matrix)
+        matrix.sum_duplicates()
+        wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))  # NaN is neither
+        if wrong.size:
+            row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
+            column, found = int(matrix.indices[wrong[0]]), matrix.data[wrong[0]]
+            raise ValueError(f"row {row}: an indicator must be 0 or 1. Got {found} for label {column}.")
+        if matrix.data.size and not np.all(matrix.data):
+            matrix.eliminate_zeros()
+        self.matrix, self.names = matrix, names
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def labels_present(self) -> list[Any]:
+        return list(range(self.matrix.shape[1])) if self.names is None else self.names
+
+    def labels_order(self) -> ClassOrder:
+        return ClassOrder(self.labels_present())
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        indptr, columns = self.matrix.indptr.astype(np.int64), self.matrix.indices.astype(np.int32)
+        if self.names is not None and self.names != order.values.tolist():
+            strangers = [name for name in self.names if name not in order.index]
+            if strangers:
+                raise ValueError(
+                    f"column {one_line(strangers[0])} of the indicator matrix is not one of the labels "
+                    f"{show(order.values)}."
+                )
+            columns = order.codes(as_object_array(self.names))[columns]
+            columns = columns[np.lexsort((columns, np.repeat(np.arange(len(self)), np.diff(indptr))))]
+        elif self.matrix.shape[1] != len(order):
+            raise ValueError(
+                f"an indicator matrix must have one column per label: {len(order)} for {show(order.values)}. "
+                f"Got shape {self.matrix.shape} instead."
+            )
+        return RankingLabels(order, indptr, columns, NO_CODES, names_all=True)
+
+
+class _Pairs(_Rows):
+    """Preferences."""
+
+    def __init__(self, preferences: Preferences) -> None:
+        self.rows = preferences.rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def labels_present(self) -> list[Any]:
+        return [label for row in self.rows for pair in row for label in pair]
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in self.rows], out=indptr[1:])
+        both = _codes(self.labels_present(), 2 * indptr, order)
+        return RankingLabels(order, indptr, both[0::2].copy(), both[1::2].copy())
+
+
+def _read(y: Any) -> _Rows:
+    if isinstance(y, Preferences):
+        return _Pairs(y)
+    if sparse.issparse(y):
+        return _Indicator(y)
+    if y is None or isinstance(y, (str, bytes, set, frozenset, dict)) or not hasattr(y, "__len__"):
+        raise ValueError(
+            f"requires y to be passed: an indicator matrix, label lists, labels or Preferences. Got {one_line(y)}."
+        )
+    if hasattr(y, "columns") and len(getattr(y, "shape", ())) == 2:
+        return _read_frame(y)
+    if isinstance(y, (list, tuple)) or _holds_lists(y):
+        return _read_lists(y if isinstance(y, (list, tuple)) else y.tolist() if hasattr(y, "tolist") else y.to_list())
+    if np.ndim(y) == 2:
+        return _read_matrix(np.asarray(y))
+    raw = read(y)
+    if not isinstance(raw, (Exact, Coded)):
+        raise ValueError(f"y must be an indicator matrix, label lists, labels or Preferences. Got {one_line(y)}.")
+    return _Singles(raw)
+
+
+def _holds_lists(y: Any) -> bool:
+    """Whether a column or array has cells that may hold lists."""
+    if np.ndim(y) != 1:
+        return False
+    kind = str(getattr(y, "dtype", getattr(y, "type", "")))
+    return kind == "object" or kind.lower().startswith(("list", "large_list", "array"))
+
+
+def _read_frame(y: Any) -> _Rows:
+    names = [
+        getattr(column, "item", lambda column=column: column)() for column in getattr(y, "column_names", y.columns)
+    ]
+    if len(names) == 1:
+        return _read(y.column(0) if hasattr(y, "column_names") else y[names[0]])
+    matrix = np.column_stack([np.asarray(y[name]) for name in names]) if names else np.asarray(y)
+    return _Indicator(_numbers(matrix), None if names == list(range(len(names))) else names)
+
+
+def _read_matrix(y: NDArray[Any]) -> _Rows:
+    if y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples, ), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+        return _read(y.ravel())
+    return _Indicator(_numbers(y))
+
+
+def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
+    if matrix.dtype.kind in "iufb":
+        return matrix
+    try:
+        return matrix.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"an indicator matrix must hold 0 and 1. Got an array of type {matrix.dtype}.") from None
+
+
+def _read_lists(y: Any) -> _Rows:
+    rows = list(y)
+    if rows and all(isinstance(row, Preferences) for row in rows):
+        return _Pairs(Preferences(pairs for row in rows for pairs in row.rows))
+    if not any(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
+        raw = read(rows)
+        assert isinstance(raw, Exact)
+        return _Singles(raw)
+    return _Lists([_one_row(said, row) for row, said in enumerate(rows)])
+
+
+def _one_row(said: Any, row: int) -> list[Any]:
+    if isinstance(said, (set, frozenset)):
+        labels = _sorted_if_possible(list(said))
+    elif isinstance(said, np.ndarray):
+        labels = said.tolist() if said.ndim else [said.item()]
+    elif isinstance(said, (list, tuple)):
+        labels = [label.item() if isinstance(label, np.generic) else label for label in said]
+    else:
+        return [] if is_missing(said) else [said]
+    if any(is_missing(label) for label in labels):
+        raise ValueError(f"row {row}: a list of labels must not hold missing values. Got {one_line(labels)} instead.")
+    return labels
+
+
+def _sorted_if_possible(labels: list[Any]) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:  # of several types: they have no order, and a set has none of its own
+        return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
+
+
+def _with_new(known: ClassOrder, labels: Iterable[Any]) -> ClassOrder:
+    new = [label for label in dict.fromkeys(labels) if label not in known.index]
+    return ClassOrder([*known.values.tolist(), *new]) if new else known
+
+
+def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> Codes:
+    try:
+        codes = np.fromiter((order.index.get(label, -1) for label in labels), dtype=np.int32, count=len(labels))
+    except TypeError as error:
+        raise ValueError(f"a label must be a number, a string or the like: {error}.") from None
+    unknown = np.flatnonzero(codes < 0)
+    if unknown.size:
+        row = int(np.searchsorted(indptr, unknown[0], side="right")) - 1
+        _refuse_unknown(row, labels[unknown[0]], order)
+    return codes
+
+
+def _refuse_unknown(row: int, label: Any, order: ClassOrder) -> None:
+    raise ValueError(f"row {row}: {one_line(label)} is not one of the labels {show(order.values)}.")
