@@ -25,7 +25,7 @@ def compare(
 
     Returns labels, predicted codes and weights. ``needs_exact`` is the name of a metric that refuses partial labels.
     """
-    labels = encode(y_true, _common_order(y_true, y_pred) if classes is None else classes)
+    labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
     predicted = encode(y_pred, labels.order)
     n = len(labels)
     if len(predicted) != n:
@@ -46,9 +46,7 @@ def compare(
     weight = checked_weights(sample_weight, labelled)
     if labelled.all():
         return labels, predicted.lower, weight
-    mask = None if labels.mask is None else labels.mask[labelled]
-    kept = Labels(labels.order, labels.lower[labelled], labels.upper[labelled], mask)
-    return kept, predicted.lower[labelled], weight
+    return labels.take(labelled), predicted.lower[labelled], weight
 
 
 def checked_weights(sample_weight: Any, counted: NDArray[np.bool_]) -> Floats:
@@ -67,7 +65,7 @@ def mean(loss: NDArray[Any], weight: Floats) -> float:
     return float(np.average(loss, weights=weight))
 
 
-def _common_order(y_true: Any, y_pred: Any) -> ClassOrder:
+def common_order(y_true: Any, y_pred: Any) -> ClassOrder:
     """Order of the classes of both sides: the one that a container carries, else all labels that occur, sorted."""
     said = [read(y_true), read(y_pred)]
     for raw in said:
