@@ -19,9 +19,14 @@ _FOR_ANY_LABEL = (
 
 
 def compare(
-    y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, needs_exact: str | None = None
+    y_true: Any,
+    y_pred: Any,
+    classes: Any,
+    sample_weight: Any,
+    needs_exact: str | None = None,
+    keep_missing: bool = False,
 ) -> tuple[Labels, NDArray[np.int32], Floats]:
-    """Encode both sides in one order and drop the rows without a label.
+    """Encode both sides in one order and drop the rows without a label, unless they are to be kept.
 
     Returns labels, predicted codes and weights. ``needs_exact`` is the name of a metric that refuses partial labels.
     """
@@ -43,10 +48,9 @@ def compare(
             f"row {row}: {needs_exact} needs exact labels. Got {_describe(labels, row)}. "
             f"These take it: {_FOR_ANY_LABEL}."
         )
-    weight = checked_weights(sample_weight, labelled)
-    if labelled.all():
-        return labels, predicted.lower, weight
-    return labels.take(labelled), predicted.lower[labelled], weight
+    if keep_missing or labelled.all():
+        return labels, predicted.lower, checked_weights(sample_weight, np.ones(n, dtype=bool))
+    return labels.take(labelled), predicted.lower[labelled], checked_weights(sample_weight, labelled)
 
 
 def checked_weights(sample_weight: Any, counted: NDArray[np.bool_]) -> Floats:
