@@ -144,7 +144,7 @@ def test_intervals_hold_the_label_and_have_the_width(rows, data, alpha, seed):
 
 
 def test_the_share_of_exact_labels_is_alpha_whatever_the_class():
-    n, k, alpha = 8000, 4, 0.3
+    n, k, alpha = 80_000, 4, 0.3
     y = np.arange(n) % k
     ends = alpha_beta_intervals(y, alpha, 1, random_state=0)
     exact = np.bincount(y[ends[:, 0] == ends[:, 1]], minlength=k) / (n / k)

@@ -133,12 +133,15 @@ def test_bootstrap_repeats_with_its_random_state():
 
 def test_theorem_3_narrows_the_range_when_alpha_is_better_than_its_luck():
     # Predictions far above every interval: the farthest class is the width away from the nearest.
-    y, predicted = np.array([[1, 3], [2, 4], [1, 1]] * 5), np.full(15, 9)
+    y, predicted = np.array([[1, 3], [2, 4], [1, 1]] * 500), np.full(1500, 9)
     plain = error_range(y, predicted, classes=range(1, 10))
     assert plain.upper - plain.lower == pytest.approx(4 / 3)
     known = error_range(y, predicted, classes=range(1, 10), alpha=0.5, beta=2)
     assert known.lower == plain.lower
     assert known.upper == pytest.approx(plain.lower + 1.0)
+    slack = 8 * math.sqrt(math.log(4 / 0.05) / (2 * 1500))  # half of a half of 0.05 for each of two upper limits
+    assert known.upper_limit == pytest.approx(plain.lower + slack + 1.0)
+    assert known.lower_limit == plain.lower_limit
     useless = error_range(y, predicted, classes=range(1, 10), alpha=1 / 3, beta=2)
     assert useless.upper == pytest.approx(plain.upper)
 

@@ -68,6 +68,12 @@ def test_without_shuffling_a_fold_gets_a_block_of_every_label():
     assert folds[y == 1].tolist() == folds[y == 2].tolist() == [0, 0, 1, 1, 2, 2]
 
 
+def test_candidate_sets_with_the_same_ends_are_told_apart():
+    y = [{1, 4}] * 3 + [{1, 2, 4}] * 3
+    folds = folds_of(StratifiedIntervalKFold(3, classes=[1, 2, 3, 4]), y)
+    assert_even(folds, [True] * 3 + [False] * 3, 3)
+
+
 def test_shuffling_repeats_with_its_random_state():
     y = np.arange(60) % 3
     first, again, other = (folds_of(StratifiedIntervalKFold(3, shuffle=True, random_state=s), y) for s in (0, 0, 1))
