@@ -64,7 +64,7 @@ def said(codes: list[int], kind: str, classes: list[int]) -> Any:
     return {
         "exact": classes[codes[0]],
         "interval": (classes[codes[0]], classes[codes[-1]]),
-        "candidates": [classes[code] for code in codes],
+        "candidates": {classes[code] for code in codes},  # a list of two beside pairs would read as a table of ends
         "missing": None,
     }[kind]
 

@@ -7,11 +7,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rankwise.labels import encode
-from rankwise.losses import check_v_shaped, explicit_surrogate, implicit_surrogate, interval_insensitive, loss_matrix
+from rankwise.losses import (
+    check_v_shaped,
+    explicit_surrogate,
+    implicit_surrogate,
+    interval_insensitive,
+    interval_pessimistic,
+    loss_matrix,
+)
 from rankwise.models import ranks
 from tests.strategies import annotated
 
 NAMED = {"mae": lambda y, p: abs(y - p), "zero_one": lambda y, p: float(y != p), "squared": lambda y, p: (y - p) ** 2}
+
+#: What a partial label leaves open: the loss against the best and against the worst admissible class.
+ENDS = pytest.mark.parametrize(("cost", "end"), [(interval_insensitive, min), (interval_pessimistic, max)])
 
 
 @st.composite
@@ -78,36 +88,38 @@ def test_bad_number_of_classes():
         loss_matrix("mae", 0)
 
 
+@ENDS
 @given(annotated(), st.sampled_from(sorted(NAMED)))
-def test_interval_insensitive_is_the_least_loss_over_the_admissible(rows, name):
+def test_interval_losses_are_the_least_and_the_largest_over_the_admissible(cost, end, rows, name):
     expected = [
-        min(NAMED[name](y, p) for y in admitted) for admitted, p in zip(rows.codes, rows.predicted, strict=True)
+        end(NAMED[name](y, p) for y in admitted) for admitted, p in zip(rows.codes, rows.predicted, strict=True)
     ]
     labels, codes = rows.encoded(), rows.predicted_codes
-    result = interval_insensitive(labels, codes, name)
+    result = cost(labels, codes, name)
     assert result.dtype == np.float64
     assert result.tolist() == expected
-    as_matrix = interval_insensitive(labels, codes, loss_matrix(name, len(rows.classes)))
+    as_matrix = cost(labels, codes, loss_matrix(name, len(rows.classes)))
     assert as_matrix.tolist() == expected
 
 
+@ENDS
 @given(st.data(), annotated())
-def test_interval_insensitive_of_a_matrix(data, rows):
+def test_interval_losses_of_a_matrix(cost, end, data, rows):
     matrix = data.draw(v_shaped(len(rows.classes)))
-    expected = [min(matrix[y, p] for y in admitted) for admitted, p in zip(rows.codes, rows.predicted, strict=True)]
-    assert interval_insensitive(rows.encoded(), rows.predicted_codes, matrix).tolist() == expected
+    expected = [end(matrix[y, p] for y in admitted) for admitted, p in zip(rows.codes, rows.predicted, strict=True)]
+    assert cost(rows.encoded(), rows.predicted_codes, matrix).tolist() == expected
 
 
 @given(st.data(), annotated(kinds=("exact", "interval")))
-def test_wider_intervals_never_cost_more(data, rows):
+def test_wider_intervals_never_cost_more_at_best_nor_less_at_worst(data, rows):
     n_classes = len(rows.classes)
     loss = data.draw(st.one_of(st.sampled_from(sorted(NAMED)), v_shaped(n_classes)))
     ends = np.array([[admitted[0], admitted[-1]] for admitted in rows.codes])
     wider = [(data.draw(st.integers(0, low)), data.draw(st.integers(high, n_classes - 1))) for low, high in ends]
-    cost = [
-        interval_insensitive(encode(np.array(y), range(n_classes)), rows.predicted_codes, loss) for y in (ends, wider)
-    ]
-    assert (cost[1] <= cost[0]).all()
+    narrow, wide = (encode(np.array(y), range(n_classes)) for y in (ends, wider))
+    codes = rows.predicted_codes
+    assert (interval_insensitive(wide, codes, loss) <= interval_insensitive(narrow, codes, loss)).all()
+    assert (interval_pessimistic(wide, codes, loss) >= interval_pessimistic(narrow, codes, loss)).all()
 
 
 @pytest.mark.parametrize(
@@ -120,8 +132,9 @@ def test_wider_intervals_never_cost_more(data, rows):
     ],
 )
 def test_bad_codes(codes, message):
-    with pytest.raises(ValueError, match=message):
-        interval_insensitive(encode([1, 2], [1, 2, 3]), np.array(codes), "mae")
+    for cost in (interval_insensitive, interval_pessimistic):
+        with pytest.raises(ValueError, match=message):
+            cost(encode([1, 2], [1, 2, 3]), np.array(codes), "mae")
 
 
 @st.composite

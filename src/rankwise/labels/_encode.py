@@ -75,6 +75,10 @@ class Labels:
         codes = np.arange(len(self.order))
         return np.asarray((self.lower[:, None] <= codes) & (codes <= self.upper[:, None]))
 
+    def take(self, rows: NDArray[Any]) -> Labels:
+        """The labels of some rows, given by their numbers or by a boolean for every row."""
+        return Labels(self.order, self.lower[rows], self.upper[rows], None if self.mask is None else self.mask[rows])
+
     def distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
         codes = np.asarray(codes, dtype=np.int64)

@@ -1,6 +1,6 @@
 """What a wrong answer costs: target losses, their interval-insensitive forms, and convex surrogates of them."""
 
-from rankwise.losses._interval import interval_insensitive
+from rankwise.losses._interval import interval_insensitive, interval_pessimistic
 from rankwise.losses._surrogates import explicit_surrogate, implicit_surrogate
 from rankwise.losses._v_shaped import Loss, check_v_shaped, loss_matrix
 
@@ -10,5 +10,6 @@ __all__ = [
     "explicit_surrogate",
     "implicit_surrogate",
     "interval_insensitive",
+    "interval_pessimistic",
     "loss_matrix",
 ]

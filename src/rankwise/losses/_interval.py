@@ -1,4 +1,4 @@
-"""Interval-insensitive losses: what a prediction costs when the label admits several classes."""
+"""What a prediction costs when the label admits several classes: at least, and at most."""
 
 from __future__ import annotations
 
@@ -42,9 +42,43 @@ def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     matrix = loss_matrix(loss, n_classes)
     cheapest = np.full(codes.size, np.inf)
     for y in range(n_classes):  # by class: memory stays at O(n)
-        admissible = (labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y]
-        np.minimum(cheapest, matrix[y, codes], out=cheapest, where=admissible)
+        np.minimum(cheapest, matrix[y, codes], out=cheapest, where=_admits(labels, y))
     return cheapest
+
+
+def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
+    """Loss of each row's prediction against the admissible class that it fits worst: ``max{ l(y, p) : y admissible }``.
+
+    The loss against the true class, whichever of the admissible ones it is, lies between
+    :func:`interval_insensitive` and this. Exact labels give the plain loss in both.
+
+    Parameters
+    ----------
+    labels, codes, loss
+        As in :func:`interval_insensitive`.
+
+    Examples
+    --------
+    >>> from rankwise.labels import encode
+    >>> labels = encode([(1, 2), {1, 4}, 3, None], classes=[1, 2, 3, 4])
+    >>> interval_pessimistic(labels, np.array([3, 2, 0, 0]))
+    array([3., 2., 2., 3.])
+    """
+    n_classes = len(labels.order)
+    codes = _check_codes(codes, len(labels), n_classes)
+    if isinstance(loss, str):
+        # The named losses grow with the distance, and the farthest admissible class is one of the ends.
+        return by_distance(loss)(np.maximum(codes - labels.lower, labels.upper - codes)).astype(np.float64)
+    matrix = loss_matrix(loss, n_classes)
+    dearest = np.zeros(codes.size)
+    for y in range(n_classes):
+        np.maximum(dearest, matrix[y, codes], out=dearest, where=_admits(labels, y))
+    return dearest
+
+
+def _admits(labels: Labels, y: int) -> NDArray[np.bool_]:
+    """Rows whose label admits class y."""
+    return np.asarray((labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y])
 
 
 def _check_codes(codes: NDArray[np.integer[Any]], n: int, n_classes: int) -> NDArray[np.integer[Any]]:

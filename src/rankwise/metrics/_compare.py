@@ -19,13 +19,18 @@ _FOR_ANY_LABEL = (
 
 
 def compare(
-    y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, needs_exact: str | None = None
+    y_true: Any,
+    y_pred: Any,
+    classes: Any,
+    sample_weight: Any,
+    needs_exact: str | None = None,
+    keep_missing: bool = False,
 ) -> tuple[Labels, NDArray[np.int32], Floats]:
-    """Encode both sides in one order and drop the rows without a label.
+    """Encode both sides in one order and drop the rows without a label, unless they are to be kept.
 
     Returns labels, predicted codes and weights. ``needs_exact`` is the name of a metric that refuses partial labels.
     """
-    labels = encode(y_true, _common_order(y_true, y_pred) if classes is None else classes)
+    labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
     predicted = encode(y_pred, labels.order)
     n = len(labels)
     if len(predicted) != n:
@@ -43,12 +48,9 @@ def compare(
             f"row {row}: {needs_exact} needs exact labels. Got {_describe(labels, row)}. "
             f"These take it: {_FOR_ANY_LABEL}."
         )
-    weight = checked_weights(sample_weight, labelled)
-    if labelled.all():
-        return labels, predicted.lower, weight
-    mask = None if labels.mask is None else labels.mask[labelled]
-    kept = Labels(labels.order, labels.lower[labelled], labels.upper[labelled], mask)
-    return kept, predicted.lower[labelled], weight
+    if keep_missing or labelled.all():
+        return labels, predicted.lower, checked_weights(sample_weight, np.ones(n, dtype=bool))
+    return labels.take(labelled), predicted.lower[labelled], checked_weights(sample_weight, labelled)
 
 
 def checked_weights(sample_weight: Any, counted: NDArray[np.bool_]) -> Floats:
@@ -67,7 +69,7 @@ def mean(loss: NDArray[Any], weight: Floats) -> float:
     return float(np.average(loss, weights=weight))
 
 
-def _common_order(y_true: Any, y_pred: Any) -> ClassOrder:
+def common_order(y_true: Any, y_pred: Any) -> ClassOrder:
     """Order of the classes of both sides: the one that a container carries, else all labels that occur, sorted."""
     said = [read(y_true), read(y_pred)]
     for raw in said:

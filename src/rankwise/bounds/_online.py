@@ -1,4 +1,4 @@
-"""Guarantees of the papers as functions: how many mistakes, how much regret, at most.
+"""Guarantees for online learners: how many mistakes, how much regret, at most.
 
 The ``pril`` functions bound the sum over rounds of ``m``, the number of violated constraints ``z_i (f - t_i) <= 0``,
 which is at least the interval-insensitive MAE of the predictions. Notation: K classes; z_i = +1 for thresholds below
@@ -15,7 +15,7 @@ importance-weighted one for unit weights.
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -23,24 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.sparse.linalg import norm as sparse_norm
 
+from rankwise.bounds._checks import integer, non_negative, positive
 from rankwise.labels import Labels, check_weights
-
-__all__ = [
-    "cusum_loss",
-    "cusum_passive_aggressive_loss",
-    "data_radius",
-    "deviation",
-    "importance_weighted_cost",
-    "importance_weighted_hinge",
-    "margins",
-    "multiplicative_pril_mistakes",
-    "multiplicative_pril_rate",
-    "pril_mistakes",
-    "pril_mistakes_noisy",
-    "pril_regret",
-    "smallest_width",
-    "structured_loss",
-]
 
 Floats = NDArray[np.float64]
 
@@ -65,8 +49,8 @@ def pril_mistakes(radius: float, margin: float, n_classes: int, min_width: int =
     >>> pril_mistakes(radius=1.0, margin=0.5, n_classes=5)
     32.0
     """
-    _non_negative(radius=radius)
-    _positive(margin=margin)
+    non_negative(radius=radius)
+    positive(margin=margin)
     most = _most_violations(n_classes, min_width)
     return (radius * radius + 1) * most / margin / margin  # not margin**2, which may underflow to 0
 
@@ -88,8 +72,8 @@ def pril_mistakes_noisy(radius: float, margin: float, n_classes: int, deviation:
     >>> pril_mistakes_noisy(radius=0.0, margin=0.5, n_classes=5, deviation=1.0)
     64.0
     """
-    _non_negative(radius=radius, deviation=deviation)
-    _positive(margin=margin)
+    non_negative(radius=radius, deviation=deviation)
+    positive(margin=margin)
     most = _most_violations(n_classes, min_width)
     reach = deviation + math.hypot(radius, 1.0)
     return reach * reach * most / margin / margin
@@ -116,8 +100,8 @@ def pril_regret(radius: float, norm: float, n_rounds: int, n_classes: int, min_w
     >>> pril_regret(radius=1.0, norm=2.0, n_rounds=10, n_classes=3)
     32.0
     """
-    _non_negative(radius=radius, norm=norm)
-    _integer(0, n_rounds=n_rounds)
+    non_negative(radius=radius, norm=norm)
+    integer(0, n_rounds=n_rounds)
     most = _most_violations(n_classes, min_width)
     return (norm * norm + n_rounds * (most * radius * most * radius + most)) / 2
 
@@ -145,7 +129,7 @@ def multiplicative_pril_mistakes(margin: float, n_classes: int, n_coordinates: i
     3.0
     """
     _unit_margin(margin)
-    _integer(1, n_coordinates=n_coordinates)
+    integer(1, n_coordinates=n_coordinates)
     most = _most_violations(n_classes, min_width)
     if most == 0:
         return 0.0
@@ -193,7 +177,7 @@ def structured_loss(size: float) -> float:
     >>> structured_loss(3.0)
     9.0
     """
-    _non_negative(size=size)
+    non_negative(size=size)
     return size * size
 
 
@@ -212,8 +196,8 @@ def cusum_loss(radius: float, margin: float) -> float:
     >>> cusum_loss(radius=2.0, margin=0.5)
     16.0
     """
-    _non_negative(radius=radius)
-    _positive(margin=margin)
+    non_negative(radius=radius)
+    positive(margin=margin)
     return radius / margin * radius / margin
 
 
@@ -261,7 +245,7 @@ def importance_weighted_cost(
     >>> importance_weighted_cost(radius=1.0, norm=2.0, loss=8.0)
     24.0
     """
-    _non_negative(radius=radius, norm=norm, loss=loss, max_weight=max_weight)
+    non_negative(radius=radius, norm=norm, loss=loss, max_weight=max_weight)
     reach = max_weight * (radius * norm) ** 2 * (2 if multiclass else 1)
     return loss + reach + math.sqrt(loss * reach)
 
@@ -371,7 +355,7 @@ def deviation(X: Any, labels: Labels, coef: ArrayLike, thresholds: ArrayLike, ma
     >>> deviation(np.array([[2.0], [4.0]]), encode([2, 1]), coef=[1.0], thresholds=[0.0], margin=1.0)
     5.0
     """
-    _positive(margin=margin)
+    positive(margin=margin)
     lacking = np.maximum(0.0, margin - margins(X, labels, coef, thresholds, norm=2))
     return math.sqrt(float(np.nansum(lacking**2)))
 
@@ -402,29 +386,11 @@ def _gain(u: float) -> float:
 
 
 def _most_violations(n_classes: int, min_width: int) -> int:
-    _integer(2, n_classes=n_classes)
-    _integer(0, min_width=min_width)
+    integer(2, n_classes=n_classes)
+    integer(0, min_width=min_width)
     if min_width > n_classes - 1:
         raise ValueError(f"min_width must be at most n_classes - 1 = {n_classes - 1}. Got {min_width!r} instead.")
     return int(n_classes) - int(min_width) - 1
-
-
-def _integer(least: int, **parameter: Any) -> None:
-    for name, value in parameter.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-            raise ValueError(f"{name} must be an integer >= {least}. Got {value!r} instead.")
-
-
-def _non_negative(**parameter: Any) -> None:
-    for name, value in parameter.items():
-        if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
-            raise ValueError(f"{name} must be a finite number >= 0. Got {value!r} instead.")
-
-
-def _positive(**parameter: Any) -> None:
-    for name, value in parameter.items():
-        if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-            raise ValueError(f"{name} must be a finite number > 0. Got {value!r} instead.")
 
 
 def _unit_margin(margin: Any) -> None:

@@ -1,12 +1,16 @@
-from dataclasses import FrozenInstanceError
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.annotation import Summary, partial_labels, summary, type1_intervals, type2_intervals
+from rankwise.annotation import (
+    alpha_beta_intervals,
+    partial_labels,
+    partition_intervals,
+    type1_intervals,
+    type2_intervals,
+)
 from rankwise.labels import encode
 from tests.strategies import annotated
 
@@ -114,40 +118,99 @@ def test_bad_kind():
         partial_labels([1, 2], 0.5, kind=3)
 
 
+@given(annotated(kinds=("exact",), min_classes=1), st.integers(1, 8))
+def test_parts_divide_the_scale(rows, size):
+    k = len(rows.classes)
+    ends = codes_of(partition_intervals(rows.y, size, rows.classes), rows.classes)
+    parts = [range(start, min(start + size, k)) for start in range(0, k, size)]
+    for (code,), (low, high) in zip(rows.codes, ends, strict=True):
+        (part,) = [part for part in parts if code in part]
+        assert (low, high) == (part[0], part[-1])
+
+
+def test_parts_are_those_of_the_thesis():
+    ages = partition_intervals([1, 5, 6, 10, 11, 12], size=5, classes=range(1, 13))
+    assert ages.tolist() == [[1, 5], [1, 5], [6, 10], [6, 10], [11, 12], [11, 12]]
+
+
+@given(annotated(kinds=("exact",), min_classes=1), st.data(), st.floats(0, 1), st.integers(0, 99))
+def test_intervals_hold_the_label_and_have_the_width(rows, data, alpha, seed):
+    k = len(rows.classes)
+    beta = data.draw(st.integers(0, k - 1))
+    ends = codes_of(alpha_beta_intervals(rows.y, alpha, beta, rows.classes, random_state=seed), rows.classes)
+    for (code,), (low, high) in zip(rows.codes, ends, strict=True):
+        assert 0 <= low <= code <= high < k
+        assert high - low == beta or low == high == code
+
+
+def test_the_share_of_exact_labels_is_alpha_whatever_the_class():
+    n, k, alpha = 80_000, 4, 0.3
+    y = np.arange(n) % k
+    ends = alpha_beta_intervals(y, alpha, 1, random_state=0)
+    exact = np.bincount(y[ends[:, 0] == ends[:, 1]], minlength=k) / (n / k)
+    np.testing.assert_allclose(exact, alpha, atol=5 * np.sqrt(alpha * (1 - alpha) * k / n))
+
+
+def test_every_place_of_a_random_interval_is_equally_likely():
+    n = 9000
+    lower = alpha_beta_intervals(np.full(n, 5), 0.0, 2, classes=range(9), random_state=0)[:, 0]
+    counts = np.bincount(lower, minlength=9)
+    assert set(np.flatnonzero(counts)) == {3, 4, 5}
+    assert np.all(np.abs(counts[3:6] - n / 3) < 5 * np.sqrt(n * 2 / 9))
+
+
+@pytest.mark.parametrize("placement", ["random", "partition"])
+def test_a_larger_alpha_only_adds_exact_labels(placement):
+    y = np.arange(60) % 6
+    few, many = (alpha_beta_intervals(y, alpha, 2, random_state=0, placement=placement) for alpha in (0.3, 0.7))
+    partial = many[:, 0] < many[:, 1]
+    assert partial.any()
+    np.testing.assert_array_equal(few[partial], many[partial])
+    assert np.sum(few[:, 0] < few[:, 1]) > partial.sum()
+
+
+def test_partitions_with_alpha_are_the_thesis_experiment():
+    y = np.arange(1000) % 10
+    ends = alpha_beta_intervals(y, 0.25, 4, random_state=0, placement="partition")
+    exact = ends[:, 0] == ends[:, 1]
+    assert 150 < exact.sum() < 350
+    np.testing.assert_array_equal(ends[exact], np.column_stack([y, y])[exact])
+    np.testing.assert_array_equal(ends[~exact], partition_intervals(y, 5)[~exact])
+
+
+def test_ends_of_the_process():
+    y = np.array([1, 2, 3])
+    np.testing.assert_array_equal(alpha_beta_intervals(y, 1.0, 2, random_state=0), np.column_stack([y, y]))
+    np.testing.assert_array_equal(alpha_beta_intervals(y, 0.0, 2, random_state=0), [[1, 3]] * 3)
+    np.testing.assert_array_equal(alpha_beta_intervals(y, 0.0, 0, random_state=0), np.column_stack([y, y]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: alpha_beta_intervals([1, 2], 1.5, 1), r"alpha must lie in \[0, 1\]\. Got 1\.5"),
+        (lambda: alpha_beta_intervals([1, 2], 0.5, 2), r"beta must be an integer in 0\.\.1, .* Got 2"),
+        (lambda: alpha_beta_intervals([1, 2], 0.5, 0.5), r"beta must be an integer in 0\.\.1, .* Got 0\.5"),
+        (lambda: alpha_beta_intervals([1, 2], 0.5, 1, placement="left"), r"placement must be .* Got 'left'"),
+        (lambda: partition_intervals([1, 2], 0), r"size must be an integer >= 1\. Got 0"),
+    ],
+)
+def test_bad_processes(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
 @pytest.mark.parametrize("bad", [None, (1, 2)])
-@pytest.mark.parametrize("make", [type1_intervals, type2_intervals, lambda y: partial_labels(y, 0.5)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        type1_intervals,
+        type2_intervals,
+        lambda y: partial_labels(y, 0.5),
+        lambda y: partition_intervals(y, 2),
+        lambda y: alpha_beta_intervals(y, 0.5, 1),
+    ],
+)
 def test_partial_labels_cannot_become_intervals(make, bad):
     with pytest.raises(ValueError, match=r"row 1: intervals are made from exact labels"):
         make([1, bad, 3])
-
-
-@given(annotated())
-def test_summary_counts_kinds_and_widths(rows):
-    n_classes = len(rows.classes)
-    kinds = {"n_exact": 0, "n_interval": 0, "n_candidates": 0, "n_missing": 0}
-    widths = [0] * n_classes
-    for admitted in rows.codes:
-        width = admitted[-1] - admitted[0]
-        widths[width] += 1
-        if width == 0:
-            kinds["n_exact"] += 1
-        elif len(admitted) <= width:
-            kinds["n_candidates"] += 1
-        elif len(admitted) == n_classes:
-            kinds["n_missing"] += 1
-        else:
-            kinds["n_interval"] += 1
-    expected = Summary(**kinds, widths=tuple(widths))
-    assert summary(rows.y, rows.classes) == expected
-    assert summary(rows.encoded()) == expected
-    assert expected.n_rows == len(rows.y) == sum(kinds.values())
-    assert expected.mean_width == pytest.approx(np.mean([a[-1] - a[0] for a in rows.codes]))
-
-
-def test_summary_of_the_ends():
-    assert summary([5, 5]) == Summary(n_exact=2, n_interval=0, n_candidates=0, n_missing=0, widths=(2,))
-    empty = summary([], classes=[1, 2])
-    assert empty.n_rows == 0
-    assert np.isnan(empty.mean_width)
-    with pytest.raises(FrozenInstanceError):
-        empty.n_exact = 3

@@ -1,0 +1,32 @@
+"""Annotations: made from exact labels, counted, judged for precision, and paid for.
+
+Generators return the labels themselves, not codes; strings keep no order in an array, so hand the same ``classes`` to
+whatever reads the intervals.
+"""
+
+from rankwise.annotation._budget import Purchase, plan_budget
+from rankwise.annotation._intervals import (
+    alpha_beta_intervals,
+    partial_labels,
+    partition_intervals,
+    type1_intervals,
+    type2_intervals,
+)
+from rankwise.annotation._precision import Overlap, Precision, overlap, precision
+from rankwise.annotation._summary import Summary, summary
+
+__all__ = [
+    "Overlap",
+    "Precision",
+    "Purchase",
+    "Summary",
+    "alpha_beta_intervals",
+    "overlap",
+    "partial_labels",
+    "partition_intervals",
+    "plan_budget",
+    "precision",
+    "summary",
+    "type1_intervals",
+    "type2_intervals",
+]

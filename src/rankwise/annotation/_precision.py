@@ -1,0 +1,177 @@
+"""How precise annotations are, in the terms of the risk bounds: alpha, beta, and what goes with which true class.
+
+Estimated from annotations alone (:func:`precision`), or from rows that carry both an annotation and the true class
+(:func:`overlap`): rows annotated twice, once exactly, or rows whose truth came to light later. Rows without a label,
+and those whose label admits every class, are left out, as they are in :mod:`rankwise.metrics`: bounds and partial
+risks then speak of the same rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from rankwise.labels import Labels, encode
+from rankwise.losses import interval_pessimistic
+from rankwise.metrics._compare import common_order
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How precise a set of annotations is.
+
+    Attributes
+    ----------
+    n_rows : int
+        Labelled rows.
+    n_exact : int
+        Rows whose label is a single class.
+    beta : int
+        Largest ``upper - lower``.
+    mean_width : float
+        Mean of ``upper - lower``, at most ``(1 - alpha) * beta``.
+    """
+
+    n_rows: int
+    n_exact: int
+    beta: int
+    mean_width: float
+
+    @property
+    def alpha(self) -> float:
+        """Share of the exact labels.
+
+        Definition 6 asks for a probability that holds for every row and class; the bound itself only needs the share.
+        """
+        return self.n_exact / self.n_rows
+
+    def alpha_limit(self, confidence: float = 0.95) -> float:
+        """Lower limit of the probability of an exact label (Clopper and Pearson), for independent rows.
+
+        >>> round(precision([1, (1, 2), (2, 3), 3], classes=[1, 2, 3, 4]).alpha_limit(), 3)
+        0.098
+        """
+        _check_confidence(confidence)
+        if self.n_exact == 0:
+            return 0.0
+        return float(betaincinv(self.n_exact, self.n_rows - self.n_exact + 1, 1 - confidence))
+
+    def wider_limit(self, confidence: float = 0.95) -> float:
+        """Largest probability of a label wider than ``beta`` that fits having seen none, for independent rows.
+
+        >>> round(precision([(1, 2)] * 100, classes=[1, 2, 3]).wider_limit(), 3)  # about 3 in 100
+        0.03
+        """
+        _check_confidence(confidence)
+        return float(1 - (1 - confidence) ** (1 / self.n_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Annotations beside the truth.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+        The classes, lowest first.
+    counts : int ndarray of shape (K, K)
+        ``counts[y, z]`` rows of the true class y have an annotation that admits z.
+    n_rows : int ndarray of shape (K,)
+        Rows of each true class.
+    mean_reach : float
+        Mean distance in ranks from the truth to the farthest class that its annotation admits. The mean absolute error
+        exceeds the partial one by at most this, whether or not the annotations hold the truth; for those that do it
+        is at most :attr:`Precision.mean_width`.
+    """
+
+    classes: NDArray[Any]
+    counts: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+    mean_reach: float
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Share of the rows of class y whose annotation admits z, (K, K); NaN for classes without rows."""
+        rows = np.where(self.n_rows > 0, self.n_rows, np.nan)[:, None]
+        return np.asarray(self.counts / rows)
+
+    @property
+    def consistency(self) -> float:
+        """Share of the annotations that admit the truth; 1 for a consistent process (Definition 5)."""
+        return float(np.trace(self.counts) / self.n_rows.sum())
+
+
+def precision(labels: Any, classes: Any = None) -> Precision:
+    """Estimate alpha and beta of a set of annotations.
+
+    Parameters
+    ----------
+    labels : Labels or labels of any form
+        See :func:`rankwise.labels.encode`. A candidate set counts as the interval from its lowest to its highest class.
+    classes : sequence, optional
+        The classes, lowest first, unless ``labels`` are encoded.
+
+    Examples
+    --------
+    >>> found = precision([1, (1, 2), (2, 4), None], classes=[1, 2, 3, 4])
+    >>> found
+    Precision(n_rows=3, n_exact=1, beta=2, mean_width=1.0)
+    >>> from rankwise.bounds import interval_mae_risk
+    >>> round(interval_mae_risk(0.5, found.alpha, found.beta), 3)
+    1.833
+    """
+    said = labels if isinstance(labels, Labels) else encode(labels, classes)
+    labelled = said.is_exact | ~said.is_missing
+    width = (said.upper - said.lower)[labelled]
+    if not width.size:
+        raise ValueError(f"labels must hold at least one label. Got {len(said)} rows, none of them labelled.")
+    return Precision(width.size, int((width == 0).sum()), int(width.max()), float(width.mean()))
+
+
+def overlap(annotations: Any, truth: Any, classes: Any = None) -> Overlap:
+    """Compare annotations with the true classes of the same rows.
+
+    The rows must be typical, and the truth must come from elsewhere: exact labels given by another annotator, say, not
+    those of the rows that the same annotator found easy.
+
+    Parameters
+    ----------
+    annotations : labels of any form
+        What annotators said, see :func:`rankwise.labels.encode`.
+    truth : labels of any form
+        Exact labels of the same rows. Rows where it is missing, or no single class, are left out.
+    classes : sequence, optional
+        The classes, lowest first; by default those that occur in either.
+
+    Examples
+    --------
+    >>> found = overlap([(1, 2), (1, 2), 2, (2, 3)], [1, 2, 2, None])
+    >>> found.rates
+    array([[1. , 1. , 0. ],
+           [0.5, 1. , 0. ],
+           [nan, nan, nan]])
+    >>> from rankwise.bounds import ambiguity_degree
+    >>> ambiguity_degree(found)
+    1.0
+    """
+    said = encode(annotations, common_order(annotations, truth) if classes is None else classes)
+    true = encode(truth, said.order)
+    if len(true) != len(said):
+        raise ValueError(f"annotations and truth must have the same number of rows. Got {len(said)} and {len(true)}.")
+    rows = true.is_exact & (said.is_exact | ~said.is_missing)
+    if not rows.any():
+        raise ValueError(f"at least one row must carry both an annotation and an exact truth. Got none of {len(said)}.")
+    said, y = said.take(rows), true.lower[rows]
+    admissible = said.admissible()
+    counts = np.array([admissible[y == code].sum(axis=0) for code in range(len(said.order))], dtype=np.int64)
+    n_rows = np.bincount(y, minlength=len(said.order))
+    return Overlap(said.classes, counts, n_rows, float(interval_pessimistic(said, y, "mae").mean()))
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")

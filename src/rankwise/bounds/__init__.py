@@ -1,0 +1,39 @@
+"""Guarantees of the papers as functions: mistakes and regret of online learners, risk behind partial labels."""
+
+from rankwise.bounds._online import (
+    cusum_loss,
+    cusum_passive_aggressive_loss,
+    data_radius,
+    deviation,
+    importance_weighted_cost,
+    importance_weighted_hinge,
+    margins,
+    multiplicative_pril_mistakes,
+    multiplicative_pril_rate,
+    pril_mistakes,
+    pril_mistakes_noisy,
+    pril_regret,
+    smallest_width,
+    structured_loss,
+)
+from rankwise.bounds._risk import ambiguity_degree, interval_mae_risk, interval_zero_one_risk
+
+__all__ = [
+    "ambiguity_degree",
+    "cusum_loss",
+    "cusum_passive_aggressive_loss",
+    "data_radius",
+    "deviation",
+    "importance_weighted_cost",
+    "importance_weighted_hinge",
+    "interval_mae_risk",
+    "interval_zero_one_risk",
+    "margins",
+    "multiplicative_pril_mistakes",
+    "multiplicative_pril_rate",
+    "pril_mistakes",
+    "pril_mistakes_noisy",
+    "pril_regret",
+    "smallest_width",
+    "structured_loss",
+]

@@ -1,0 +1,245 @@
+"""What test rows with partial labels allow one to claim about the error of a model.
+
+The true class of a row is one of those that its label admits, so its loss lies between the loss against the nearest
+and the loss against the farthest of them. The means over the rows bound the error on these rows, whatever the truth
+is; no data with these labels can narrow the range further without knowledge of how they were annotated. Two theorems
+of :mod:`rankwise.bounds` bring such knowledge in.
+
+Limits for the population behind the rows come on top: the lower limit of the lower end and the upper limit of the upper
+end, each at half the error probability, so that the range between them holds the risk with the confidence asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
+from rankwise.bounds._checks import integer
+from rankwise.labels import Labels
+from rankwise.labels._order import show
+from rankwise.losses import Loss, interval_insensitive, interval_pessimistic, loss_matrix
+from rankwise.metrics._compare import compare, mean
+
+Floats = NDArray[np.float64]
+
+#: (end, p) -> limit of the expected lower (0) or upper (1) end, which lies below it with probability p if p > 1/2,
+#: above it with probability 1 - p otherwise; at least.
+Limit = Callable[[int, float], float]
+
+#: (generator, size) -> both mean losses of that many resamples of the rows, shape (size, 2).
+Draw = Callable[[np.random.RandomState, int], Floats]
+
+_BLOCK = 1_000_000  # row numbers that resampling holds at a time
+
+
+@dataclass(frozen=True)
+class ErrorRange:
+    """Range of a mean loss.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Least and largest mean loss on the rows at hand that their labels allow. With knowledge of the annotation
+        process, ``upper`` estimates what it allows on the population.
+    lower_limit, upper_limit : float
+        Range that holds the expected loss on new rows with the given confidence.
+    confidence : float
+        Its probability.
+    n_rows : int
+        Rows that count.
+    """
+
+    lower: float
+    upper: float
+    lower_limit: float
+    upper_limit: float
+    confidence: float
+    n_rows: int
+
+
+def error_range(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    loss: Loss = "mae",
+    classes: Any = None,
+    sample_weight: Any = None,
+    missing: Literal["left_out", "counted"] = "left_out",
+    alpha: float | None = None,
+    beta: float | None = None,
+    ambiguity: float | None = None,
+    confidence: float = 0.95,
+    limits: Literal["hoeffding", "bootstrap"] = "hoeffding",
+    n_resamples: int = 1000,
+    random_state: Any = None,
+) -> ErrorRange:
+    """Range of the error that test rows with partial labels allow, on these rows and on new ones.
+
+    The labels must be consistent, i.e. admit the true class. The limits ask for independent rows that the model was
+    not fitted to.
+
+    Parameters
+    ----------
+    y_true : labels of any form
+        What the annotator said, see :func:`rankwise.labels.encode`.
+    y_pred : array-like of shape (n,)
+        Predicted classes.
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default="mae"
+        Target loss, see :func:`rankwise.losses.loss_matrix`.
+    classes : sequence, optional
+        The classes, lowest first. Without it an ordered ``Categorical`` gives them, or the labels that occur are
+        sorted.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; not random, for the limits.
+    missing : {"left_out", "counted"}, default="left_out"
+        Rows without a label, or with one that admits every class: left out, which is right if which rows these are has
+        nothing to do with their class; or counted, with the largest loss that they may have.
+    alpha, beta : float, optional
+        The annotation process of these rows names the true class alone with a probability of at least ``alpha``, and
+        no label is wider than ``beta`` ranks: Theorem 3 then keeps the upper end within ``(1 - alpha) * beta`` of the
+        lower one. Worth giving where both are known from elsewhere, by instruction to the annotators say: the shares
+        seen in the same rows can only give a wider range. For the MAE.
+    ambiguity : float, optional
+        epsilon of the annotation process: Theorem 2 then keeps the upper end below ``lower / (1 - epsilon)``. For the
+        0/1 loss.
+    confidence : float, default=0.95
+        Probability with which the limits hold.
+    limits : {"hoeffding", "bootstrap"}, default="hoeffding"
+        ``"hoeffding"`` holds for every distribution and number of rows, and is wide: it reckons with the largest loss
+        on the scale. ``"bootstrap"`` takes quantiles of resampled means; narrower, and right for many rows only.
+    n_resamples : int, default=1000
+        Bootstrap samples.
+    random_state : int, RandomState or None
+        Makes the bootstrap repeatable.
+
+    Returns
+    -------
+    ErrorRange
+
+    Examples
+    --------
+    >>> found = error_range([(1, 2), (2, 3), 4, None], [1, 4, 4, 1], classes=[1, 2, 3, 4])
+    >>> round(found.lower, 3), round(found.upper, 3), found.n_rows
+    (0.333, 1.0, 3)
+    """
+    _check_options(confidence, limits, missing, n_resamples)
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, keep_missing=missing == "counted")
+    theorem = _theorem(loss, alpha, beta, ambiguity, labels)
+    losses = np.array([interval_insensitive(labels, codes, loss), interval_pessimistic(labels, codes, loss)])
+    lower, upper = mean(losses[0], weight), mean(losses[1], weight)
+    largest = float(loss_matrix(loss, len(labels.order)).max())
+    if limits == "hoeffding":
+        limit = _hoeffding((lower, upper), weight, largest)
+    else:
+        limit = _bootstrap(losses, weight, n_resamples, random_state)
+    tail = (1 - confidence) / 2
+    lower_limit = limit(0, tail)
+    if theorem is None:
+        upper_limit = limit(1, 1 - tail)
+    else:
+        # Two upper limits, of which the smaller is taken: each may err half as often.
+        upper_limit = min(limit(1, 1 - tail / 2), theorem(limit(0, 1 - tail / 2)))
+        upper = min(upper, theorem(lower))
+    return ErrorRange(
+        lower=lower,
+        upper=upper,
+        lower_limit=max(0.0, lower_limit),
+        upper_limit=min(largest, upper_limit),
+        confidence=confidence,
+        n_rows=int(np.count_nonzero(weight)),
+    )
+
+
+def _hoeffding(means: tuple[float, float], weight: Floats, largest: float) -> Limit:
+    """Limits from Hoeffding's inequality for a weighted mean of independent losses in [0, largest]."""
+    spread = largest * math.sqrt(float(weight @ weight) / 2) / float(weight.sum())
+
+    def limit(end: int, probability: float) -> float:
+        slack = spread * math.sqrt(-math.log(min(probability, 1 - probability)))
+        return means[end] - slack if probability < 0.5 else means[end] + slack
+
+    return limit
+
+
+def _bootstrap(losses: Floats, weight: Floats, n_resamples: int, random_state: Any) -> Limit:
+    """Limits as quantiles of the weighted means of resampled rows."""
+    losses, weight = losses[:, weight > 0], weight[weight > 0]
+    generator = check_random_state(random_state)
+    draw = _draw_groups(losses) if (weight == weight[0]).all() else _draw_rows(losses, weight)
+    means = np.concatenate([draw(generator, size) for size in _blocks(n_resamples, losses.shape[1])])
+
+    def limit(end: int, probability: float) -> float:
+        return float(np.quantile(means[:, end], probability))
+
+    return limit
+
+
+def _draw_rows(losses: Floats, weight: Floats) -> Draw:
+    columns = np.vstack([losses * weight, weight]).T.copy()
+
+    def draw(generator: np.random.RandomState, size: int) -> Floats:
+        rows = generator.randint(weight.size, size=(size, weight.size))
+        sums = np.array([np.bincount(chosen, minlength=weight.size) @ columns for chosen in rows])
+        return np.asarray(sums[:, :2] / sums[:, 2:])
+
+    return draw
+
+
+def _draw_groups(losses: Floats) -> Draw:
+    """Rows of equal weight and equal losses are drawn together: how many of each group, not which."""
+    n = losses.shape[1]
+    (least, of_least), (most, of_most) = (np.unique(row, return_inverse=True) for row in losses)
+    counts = np.bincount(of_least.ravel() * most.size + of_most.ravel(), minlength=least.size * most.size)
+    values = np.column_stack([np.repeat(least, most.size), np.tile(most, least.size)])
+
+    def draw(generator: np.random.RandomState, size: int) -> Floats:
+        return np.asarray(generator.multinomial(n, counts / n, size=size) @ values / n)
+
+    return draw
+
+
+def _blocks(n_resamples: int, n_rows: int) -> list[int]:
+    """Numbers of samples to draw at a time, so that memory stays bounded."""
+    step = max(1, _BLOCK // n_rows)
+    return [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
+
+
+def _theorem(
+    loss: Loss, alpha: float | None, beta: float | None, ambiguity: float | None, labels: Labels
+) -> Callable[[float], float] | None:
+    """Upper end of the risk as a function of the partial risk, from what is known of the annotation process."""
+    named = loss if isinstance(loss, str) else None
+    if (alpha is None) != (beta is None):
+        raise ValueError(f"alpha and beta must be given together. Got alpha={alpha!r} and beta={beta!r}.")
+    for name, value, wanted in (("alpha and beta", alpha, "mae"), ("ambiguity", ambiguity, "zero_one")):
+        if value is not None and named != wanted:
+            raise ValueError(f"{name} can only be used with loss={wanted!r}. Got loss={loss!r}.")
+    if alpha is not None and beta is not None:
+        interval_mae_risk(0.0, alpha, beta)  # refuses numbers that make no sense
+        width = labels.upper - labels.lower
+        if width.max() > beta:
+            row = int(np.argmax(width))
+            found = show(labels.classes[[labels.lower[row], labels.upper[row]]])
+            raise ValueError(f"beta must be the width of the widest label at least. Got beta={beta!r} and {found}.")
+        return lambda partial_risk: interval_mae_risk(partial_risk, alpha, beta)
+    if ambiguity is not None:
+        interval_zero_one_risk(0.0, ambiguity)
+        return lambda partial_risk: interval_zero_one_risk(min(1.0, partial_risk), ambiguity)
+    return None
+
+
+def _check_options(confidence: float, limits: str, missing: str, n_resamples: int) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")
+    if limits not in ("hoeffding", "bootstrap"):
+        raise ValueError(f"limits must be 'hoeffding' or 'bootstrap'. Got {limits!r} instead.")
+    if missing not in ("left_out", "counted"):
+        raise ValueError(f"missing must be 'left_out' or 'counted'. Got {missing!r} instead.")
+    integer(1, n_resamples=n_resamples)

@@ -1,0 +1,65 @@
+"""Scorers for ``scoring=`` of scikit-learn's cross-validation that take labels of every form."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
+from rankwise.metrics._compare import compare, mean
+
+_COSTS = {"nearest": interval_insensitive, "farthest": interval_pessimistic}
+
+
+class IntervalScorer:
+    """Minus the mean loss of an estimator's predictions, in ranks of the estimator's own classes; higher is better.
+
+    Unlike ``make_scorer(rankwise.metrics.mean_absolute_error, greater_is_better=False)`` it knows the classes that the
+    estimator was fitted to, so that distances are right in folds where one of them does not occur. Rows without a
+    label are left out.
+
+    Parameters
+    ----------
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default="mae"
+        Target loss, see :func:`rankwise.losses.loss_matrix`.
+    against : {"nearest", "farthest"}, default="nearest"
+        Which admissible class to compare with, where there are several: the one that fits best (the
+        interval-insensitive loss, what one can be sure of) or worst (what the loss may be).
+    classes : sequence, optional
+        The classes, lowest first; by default ``classes_`` of the estimator, or the labels that occur if it has none.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_validate
+    >>> from rankwise import PRIL
+    >>> from rankwise.annotation import type1_intervals
+    >>> from rankwise.datasets import make_ordinal
+    >>> from rankwise.evaluation import StratifiedIntervalKFold
+    >>> X, y = make_ordinal(300, 3, 4, noise=0.1, random_state=0)
+    >>> scores = cross_validate(
+    ...     PRIL(random_state=0),
+    ...     X,
+    ...     type1_intervals(y, random_state=0),
+    ...     cv=StratifiedIntervalKFold(3),
+    ...     scoring={"at best": IntervalScorer(), "at worst": IntervalScorer(against="farthest")},
+    ... )
+    >>> bool((scores["test_at worst"] <= scores["test_at best"]).all())
+    True
+    """
+
+    def __init__(
+        self, loss: Loss = "mae", *, against: Literal["nearest", "farthest"] = "nearest", classes: Any = None
+    ) -> None:
+        if against not in _COSTS:
+            raise ValueError(f"against must be 'nearest' or 'farthest'. Got {against!r} instead.")
+        self.loss = loss
+        self.against = against
+        self.classes = classes
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Minus the weighted mean loss of ``estimator.predict(X)``."""
+        classes = getattr(estimator, "classes_", None) if self.classes is None else self.classes
+        labels, codes, weight = compare(y, estimator.predict(X), classes, sample_weight)
+        return -mean(_COSTS[self.against](labels, codes, self.loss), weight)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(loss={self.loss!r}, against={self.against!r}, classes={self.classes!r})"

@@ -1,0 +1,146 @@
+"""Cross-validation for labels of every form.
+
+scikit-learn's stratified splitter refuses missing labels and tables of interval ends, and knows nothing of how labels
+that admit several classes are related. Here rows are sorted by what their label says, exact ones by class first, then
+partial ones by lower and upper end, then the rows without a label, and dealt out to the folds in turn. Any stretch of
+the sorted rows is thereby spread evenly, to within one row: every class among the exact labels, every interval, all
+partial labels with the same lower end, each of the three kinds, and the folds themselves.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+
+from rankwise.bounds._checks import integer
+from rankwise.labels import Labels, encode
+
+
+class StratifiedIntervalKFold(BaseCrossValidator):
+    """K folds with the same mixture of labels in each, for ``cv=`` of scikit-learn's cross-validation.
+
+    Takes every form of label that :func:`rankwise.labels.encode` reads: exact, intervals, candidate sets, missing. For
+    exact labels the folds are as balanced as those of scikit-learn's ``StratifiedKFold``; there is no warning for
+    classes with fewer rows than folds, which are spread as far as they go.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    n_repeats : int, default=1
+        How often to split again, with other folds; more than once only with ``shuffle``.
+    shuffle : bool, default=False
+        Deal out rows with the same label in random order. Without it they stay in blocks, in the order of the rows:
+        the first fold gets the first of them.
+    random_state : int, RandomState or None, default=None
+        Makes the shuffling repeatable. Only with ``shuffle``.
+    classes : sequence, optional
+        The classes, lowest first; needed where labels are intervals of strings without an order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rankwise import PRIL
+    >>> from rankwise.annotation import partial_labels
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(300, 3, 4, noise=0.1, random_state=0)
+    >>> intervals = partial_labels(y, 0.5, random_state=0).astype(float)
+    >>> intervals[::7] = np.nan
+    >>> model = PRIL(classes=np.unique(y), random_state=0)
+    >>> cross_val_score(model, X, intervals, cv=StratifiedIntervalKFold(3)).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        integer(2, n_splits=n_splits)
+        integer(1, n_repeats=n_repeats)
+        if not isinstance(shuffle, bool):
+            raise ValueError(f"shuffle must be True or False. Got {shuffle!r} instead.")
+        if not shuffle and random_state is not None:
+            raise ValueError(f"random_state needs shuffle=True: nothing is random without it. Got {random_state!r}.")
+        if not shuffle and n_repeats > 1:
+            raise ValueError(f"n_repeats needs shuffle=True: all repeats would be the same. Got {n_repeats!r}.")
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.classes = classes
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits, folds times repeats. The arguments are there for scikit-learn and not looked at."""
+        return int(self.n_splits) * int(self.n_repeats)
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Row numbers to learn from and to test on, for each split in turn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; only their number matters.
+        y : labels of any form
+            What the annotator said, see :func:`rankwise.labels.encode`.
+        groups : object, optional
+            There for scikit-learn; a warning says that groups are not kept together.
+
+        Yields
+        ------
+        train, test : int arrays
+        """
+        if groups is not None:
+            warnings.warn(
+                f"The groups parameter is ignored by {type(self).__name__}: rows of a group are not kept together.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if y is None:
+            raise ValueError("y must be given: folds are balanced by the labels. Got None.")
+        yield from super().split(X, y)
+
+    def _iter_test_indices(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[NDArray[np.intp]]:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        strata = _strata(encode(y, self.classes, n_rows=n, ordered=False))
+        if self.n_splits > n:
+            raise ValueError(f"n_splits must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
+        generator = check_random_state(self.random_state)
+        for _ in range(self.n_repeats):
+            folds = self._deal(strata, generator)
+            for fold in range(self.n_splits):
+                yield np.flatnonzero(folds == fold)
+
+    def _deal(self, strata: NDArray[np.intp], generator: np.random.RandomState) -> NDArray[np.intp]:
+        """Fold of every row: in turn over the rows sorted by stratum."""
+        turns = np.arange(strata.size) % self.n_splits
+        folds = np.empty(strata.size, dtype=np.intp)
+        if self.shuffle:
+            folds[np.lexsort((generator.permutation(strata.size), strata))] = turns
+        else:
+            sorted_rows = np.argsort(strata, kind="stable")
+            # Within a stratum the turns are put in order, so that a fold gets a block of its rows.
+            folds[sorted_rows] = turns[np.lexsort((turns, strata[sorted_rows]))]
+        return folds
+
+
+def _strata(labels: Labels) -> NDArray[np.intp]:
+    """Number of the group of rows with the same label, in the order of dealing."""
+    k = len(labels.order)
+    kind = np.where(labels.is_exact, 0, np.where(labels.is_missing, 2, 1)).astype(np.int64)
+    key = (kind * k + labels.lower) * k + labels.upper
+    if labels.mask is not None:  # sets with the same ends are told apart
+        sets, which = np.unique(labels.mask, axis=0, return_inverse=True)
+        key = key * len(sets) + which.ravel()
+    return np.asarray(np.unique(key, return_inverse=True)[1].ravel())
