@@ -34,6 +34,14 @@ class Progress:
     losses: Floats
     weights: Floats
 
+    def __repr__(self) -> str:
+        if not self.losses.size:
+            return "Progress(no rounds)"
+        return (
+            f"Progress({int((self.weights > 0).sum())} rounds, average loss {self.final:.4g}, "
+            f"mistakes {self.mistake_rate:.2%}, weighted cost {self.weighted_cost:.2%})"
+        )
+
     @property
     def average(self) -> Floats:
         """Weighted average loss after each round, shape (n,)."""
@@ -96,6 +104,8 @@ def progressive(
     >>> from rankwise.datasets import make_pril_synthetic
     >>> X, y = make_pril_synthetic(1000, random_state=0)
     >>> result = progressive(PRIL(), X, y)
+    >>> result
+    Progress(1000 rounds, average loss 1.087, mistakes 77.60%, weighted cost 77.60%)
     >>> result.average.shape
     (1000,)
     """
