@@ -35,7 +35,7 @@ def lead_of_scores(rising, sinking, lift, drop, margin, most):
 
 @register_jitable
 def _logistic(height):
-    return 1.0 / (1.0 + np.exp(-height))
+    return 1.0 / (1.0 + np.exp(min(-height, 700.0)))  # which does not overflow
 
 
 @register_jitable
