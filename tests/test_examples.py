@@ -21,3 +21,19 @@ def test_readme_picture_can_be_drawn_again(tmp_path):
     picture = example["main"](tmp_path / "thresholds.png")
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert (ROOT / "docs" / "images" / "thresholds.png").exists()
+
+
+def test_mail_is_filed_better_and_better(monkeypatch, capsys):
+    monkeypatch.delenv("RANKWISE_DATA", raising=False)
+    monkeypatch.setattr("rankwise.datasets._find._beside_checkout", lambda: None)
+    example = runpy.run_path(str(ROOT / "examples" / "mail_folders.py"))
+    lines = example["main"]()
+    printed = capsys.readouterr().out
+    assert "the messages are made up" in printed
+    assert f"{lines[-1][2]:.0%}" in printed.splitlines()[-1]
+    messages, folders, right, among_three = zip(*lines, strict=True)
+    assert messages == (100, 200, 300, 400, 500, 600)
+    assert folders == (4, 4, 4, 5, 5, 5)
+    assert right[0] < 0.8
+    assert min(right[-1], among_three[-1]) > 0.95
+    assert all(once <= three for once, three in zip(right, among_three, strict=True))
