@@ -24,7 +24,7 @@ TOPICS = {
     "people": "interview resume candidate offer position hire team salary",
     "family": "dinner kids weekend school birthday photos mom home",
 }
-CHAT = "please thanks see attached call today tomorrow meeting let know time week new send questions all".split()
+CHAT = "please thanks see attached call today tomorrow meeting let know time week new send questions all"
 
 
 def made_up_mail(n: int, seed: int = 0) -> Iterator[Message]:
@@ -33,7 +33,7 @@ def made_up_mail(n: int, seed: int = 0) -> Iterator[Message]:
     for i in range(n):
         known = list(TOPICS) if i >= n // 2 else list(TOPICS)[:-1]
         folders = rng.choice(known, size=1 + (rng.random() < 0.2), replace=False).tolist()
-        words = rng.choice(CHAT, size=6).tolist()
+        words = rng.choice(CHAT.split(), size=6).tolist()
         for folder in folders:
             words += rng.choice(TOPICS[folder].split(), size=2).tolist()
         yield " ".join(rng.permutation(words)), folders
@@ -46,11 +46,11 @@ def mail_of(user: str) -> Iterator[Message]:
 
 
 def words_of(text: str) -> dict[str, float]:
-    return {word: 1.0 for word in re.findall(r"\w\w+", text.lower())}
+    return dict.fromkeys(re.findall(r"\w\w+", text.lower()), 1.0)
 
 
 def file_mail(messages: Iterable[Message], every: int) -> list[tuple[int, int, float, float]]:
-    """Print and return, every so many messages: how many, folders known, share filed right, and among the first three."""
+    """Print and return, every so many messages: how many, known folders, share right at once, in the first three."""
     model = LabelRanker(update="joint", C=0.02)
     lines, right, among_three = [], [], []
     print("messages  folders  right at once  in the first three   (of the last messages)")
