@@ -104,6 +104,8 @@ class TestReproduce:
             (["pril-fraction", "--rounds", "many"], "--rounds"),
             (["pril-fraction", "--data-dir", "no/such/place"], "--data-dir"),
             (["pril-fraction", "--nonsense"], "--nonsense"),
+            (["enron", "--seed", "1"], "enron has no --seed"),
+            (["enron", "--sequences", "1"], "enron has no --sequences"),
         ],
     )
     def test_wrong_usage(self, arguments, part):

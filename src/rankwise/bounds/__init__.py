@@ -1,5 +1,6 @@
 """Guarantees of the papers as functions: mistakes and regret of online learners, risk behind partial labels."""
 
+from rankwise.bounds._label_ranking import label_ranking_curvature, label_ranking_mistakes, label_ranking_objective
 from rankwise.bounds._online import (
     cusum_loss,
     cusum_passive_aggressive_loss,
@@ -28,6 +29,9 @@ __all__ = [
     "importance_weighted_hinge",
     "interval_mae_risk",
     "interval_zero_one_risk",
+    "label_ranking_curvature",
+    "label_ranking_mistakes",
+    "label_ranking_objective",
     "margins",
     "multiplicative_pril_mistakes",
     "multiplicative_pril_rate",

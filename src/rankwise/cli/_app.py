@@ -80,14 +80,14 @@ def reproduce(
     ] = None,
     sequences: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Sequences, or permutations of a real set; the paper's number by default.", show_default=False
-        ),
+        typer.Option(min=1, help="Sequences, permutations or partitions; the paper's by default.", show_default=False),
     ] = None,
     rounds: Annotated[
         int | None, typer.Option(min=1, help="Length of the sequences; the paper's by default.", show_default=False)
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of everything random; 0 by default.", show_default=False)
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
 ) -> None:
     """Run an experiment of a paper again, and say which of its conclusions hold."""
@@ -101,11 +101,14 @@ def reproduce(
     if name not in experiments.names():
         what = "which experiment?" if name is None else f"there is no experiment {name!r}."
         raise typer.BadParameter(f"{what} Known: {', '.join(experiments.names())}.")
+    experiment = experiments.get(name)
+    options = {"sequences": sequences, "rounds": rounds, "seed": seed}
+    options = {option: value for option, value in options.items() if value is not None}
+    for option in options:
+        if option not in experiment.options:
+            raise typer.BadParameter(f"{name} has no --{option}.")
     with _plain_errors(), _progress_bars() as progress:
-        given = {} if sequences is None else {"sequences": sequences}
-        report = experiments.get(name).run(
-            output, data_dir=data_dir, rounds=rounds, seed=seed, progress=progress, **given
-        )
+        report = experiment.run(output, data_dir=data_dir, progress=progress, **options)
     typer.echo(f"{report}\n\nwritten: {', '.join(map(str, report.files))}")
     if not report.ran:
         _complain("no data set could be used.")

@@ -2,7 +2,7 @@
 
 >>> from rankwise import experiments
 >>> experiments.names()
-('pril-fraction', 'pril-comparison', 'importance-table')
+('pril-fraction', 'pril-comparison', 'importance-table', 'enron')
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import importance, pril
+from rankwise.experiments import enron, importance, pril
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -28,12 +28,15 @@ class Experiment:
     summary : str
         What it shows, in one line.
     run : callable
-        ``run(output, *, data_dir=None, sequences=..., rounds=None, seed=0, progress=...) -> Report``.
+        ``run(output, *, data_dir=None, progress=..., **options) -> Report``.
+    options : tuple of str
+        What else it takes: ``sequences``, how many to run over, ``rounds``, how long they are, and ``seed``.
     """
 
     name: str
     summary: str
     run: Callable[..., Report]
+    options: tuple[str, ...] = ("sequences", "rounds", "seed")
 
 
 _ALL = (
@@ -49,6 +52,12 @@ _ALL = (
         "importance-table",
         "Importance-weighted perceptrons, Table 1: mistakes and cost on LETTER, ISOLET, CAR and ABALONE",
         importance.run_table,
+    ),
+    Experiment(
+        "enron",
+        "Label ranking, Table 1: mail of seven Enron users, three updates of two complexity functions",
+        enron.run_table,
+        options=("rounds",),
     ),
 )
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise.label_ranking import _state
 from rankwise.label_ranking._complexity import COMPLEXITIES
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, declared_order, decode, encode_rankings, is_missing
+from rankwise.models.label_scores import first_unusable_row
 from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows, length
 from rankwise.perceptrons._state import GIVEN_ORDER, State
@@ -144,6 +145,11 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         check_is_fitted(self)
         return int(self._state["counts"][_state.MOST_ITERATIONS])
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     @property
     def _kind(self) -> Any:
         return COMPLEXITIES[self.complexity]
@@ -211,6 +217,28 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
 
     # -- learning -------------------------------------------------------------------------------------------------
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: ``n_epochs`` passes over the rows, each in a new random order if ``shuffle``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Features.
+        y : indicator matrix, label lists, labels or Preferences
+            What should be ranked high for each row, see :func:`rankwise.labels.encode_rankings`. A row where no or
+            every label is relevant says nothing and is passed over.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0; it multiplies C. A zero makes its row a no-op.
+        """
+        with self._all_or_nothing():
+            super().fit(X, y, sample_weight)
+            if len(self._order) > 1 and not self._state["counts"][_state.ROUNDS]:
+                raise ValueError(
+                    "no row says which label should be ranked above another: every row names no label, or all of them. "
+                    "(An indicator matrix must be an array, not a list.)"
+                )
+        return self
+
     def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one example, a dict of features; names and, if none were declared, labels may be new.
 
@@ -235,11 +263,11 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def _learn_example(self, x: Mapping[Hashable, Any], y: Any, w: float) -> None:
         if not 0.0 <= w < np.inf:
             raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
-        labels = self._labels(_one_example(y), self._order, None)
+        labels = self._labels(_one_example(y), self._order, None, growing=self._growing)
         row = self._features.row(x, learn_names=True)
+        self._one_weight[0] = w
         if labels.order is not self._order or len(self._features.column) > self.n_features_in_:
             self._welcome(row, labels.order)
-        self._one_weight[0] = w
         bad = self._pass_over(row, labels, self._one_weight, GIVEN_ORDER, NO_RANKINGS)
         if bad >= 0:
             self._refuse_row(row, 0)
@@ -252,11 +280,12 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
             if first:
                 self._validate_params()
             rows = self._rows(X, reset=first)
-            labels = self._labels(y, self._declared_order(classes, y, first), rows)
+            order = self._declared_order(classes, y, first)
+            growing = order is None if first else self._growing
+            labels = self._labels(y, order, rows, growing=growing)
             weight = self._weights(sample_weight, rows)
             if first:
-                growing = classes is None and self.classes is None and not labels.names_all
-                self._begin(self.n_features_in_, labels.order, growing=growing)
+                self._begin(self.n_features_in_, labels.order, growing=growing and not labels.names_all)
             elif labels.order is not self._order:
                 self._state = self._with_labels(self._state, len(labels.order))
                 self._set_order(labels.order)
@@ -300,18 +329,21 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         }
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
-        # One type of numbers and of indices: every other would compile all kernels once more.
+        # One form of rows and one type of numbers: every other would compile all kernels once more. A dense array is a
+        # CSR matrix with all entries stored.
         rows = super()._rows(X, reset=reset)
         if not isinstance(rows, tuple):
-            return rows.astype(np.float64, copy=False)
+            n, d = rows.shape
+            rows = rows.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(n + 1) * d
         data, indices, indptr = rows
         index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
         indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
         return data.astype(np.float64, copy=False), indices, indptr
 
-    def _labels(self, y: Any, classes: Any, rows: Rows | None) -> RankingLabels:  # type: ignore[override]
+    def _labels(  # type: ignore[override]
+        self, y: Any, classes: Any, rows: Rows | None, *, growing: bool = False
+    ) -> RankingLabels:
         n_rows = None if rows is None else length(rows)
-        growing = classes is None if not self.__sklearn_is_fitted__() else self._growing
         labels = encode_rankings(y, classes, n_rows=n_rows, growing=growing)
         if self.update == "joint" and labels.has_preferences:
             raise ValueError(
@@ -348,7 +380,9 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         return {**super().to_plain(), "state": {name: array.copy() for name, array in self._known_part().items()}}
 
     def _welcome(self, row: Rows, order: ClassOrder) -> None:
-        if not np.isfinite(row[0]).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            bad = first_unusable_row(row, self._one_weight, self.C, self._state["sums"][_state.REACH])
+        if bad >= 0:
             try:
                 self._refuse_row(row, 0)
             finally:
@@ -375,6 +409,8 @@ def _count(name: str, value: Any) -> int:
 
 
 def _one_example(y: Any) -> Any:
+    if isinstance(y, Preferences) and len(y) != 1:
+        raise ValueError(f"y must be the preferences of one example. Got {len(y)} instead.")
     return y if isinstance(y, Preferences) else [y]
 
 

@@ -217,7 +217,7 @@ def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
     if present.size == 0:
         raise ValueError("every label is missing, so the classes are unknown: declare them with classes=[...].")
     if present.dtype.kind == "f":
-        _refuse_continuous(present, values.size)
+        refuse_continuous(present, values.size)
     if warn and not all(isinstance(v, Real) for v in present.tolist()):
         warnings.warn(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
@@ -265,7 +265,7 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _refuse_continuous(present: NDArray[Any], n: int) -> None:
+def refuse_continuous(present: NDArray[Any], n: int) -> None:
     """Measurements are not grades: non-integer numbers that hardly ever repeat are refused."""
     if np.any(present != np.floor(present)) and 2 * present.size > n:
         raise ValueError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from rankwise.labels._encode import declared_order
-from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, show
+from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._preferences import Preferences
 from rankwise.labels._read import Coded, Exact, read
 
@@ -125,7 +125,7 @@ class _Rows:
 
     def labels_by_appearance(self) -> ClassOrder:
         """All labels, as they come."""
-        present = list(dict.fromkeys(self.labels_present()))
+        present = _distinct(self.labels_present())
         if not present:
             raise ValueError("no row names a label, so the labels are unknown: declare them with classes=[...].")
         return ClassOrder(present)
@@ -179,7 +179,12 @@ class _Singles(_Rows):
         return [value for value in self.raw.values_present().tolist() if not is_missing(value)]
 
     def labels_order(self) -> ClassOrder:
-        return super().labels_order() if self.raw.order is None else ClassOrder(self.raw.order)
+        if self.raw.order is not None:
+            return ClassOrder(self.raw.order)
+        order = super().labels_order()
+        if order.values.dtype.kind == "f":
+            refuse_continuous(order.values, len(self))
+        return order
 
     def encoded(self, order: ClassOrder) -> RankingLabels:
         values = self.raw.as_exact().values if isinstance(self.raw, Coded) else self.raw.values
@@ -254,41 +259,43 @@ class _Pairs(_Rows):
 
 
 def _read(y: Any) -> _Rows:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
     if isinstance(y, Preferences):
         return _Pairs(y)
     if sparse.issparse(y):
         return _Indicator(y)
-    if y is None or isinstance(y, (str, bytes, set, frozenset, dict)) or not hasattr(y, "__len__"):
-        raise ValueError(
-            f"requires y to be passed: an indicator matrix, label lists, labels or Preferences. Got {one_line(y)}."
-        )
-    if hasattr(y, "columns") and len(getattr(y, "shape", ())) == 2:
+    if isinstance(y, (list, tuple)):
+        return _read_lists(list(y))
+    if hasattr(y, "columns"):
         return _read_frame(y)
-    if isinstance(y, (list, tuple)) or _holds_lists(y):
-        return _read_lists(y if isinstance(y, (list, tuple)) else y.tolist() if hasattr(y, "tolist") else y.to_list())
-    if np.ndim(y) == 2:
-        return _read_matrix(np.asarray(y))
+    kind = str(getattr(y, "dtype", getattr(y, "type", ""))).lower()
+    if kind.startswith(("list", "large_list", "array(")):  # columns of lists: polars, pyarrow
+        return _read_lists(y.to_pylist() if hasattr(y, "to_pylist") else y.to_list())
+    if isinstance(y, np.ndarray) or kind == "object" or not hasattr(y, "__len__"):
+        array = np.asarray(y)
+        if array.ndim == 2:
+            return _read_matrix(array)
+        if array.ndim != 1:
+            _refuse(y)
+        if array.dtype.kind == "O":
+            return _read_lists(array.tolist())
+    if isinstance(y, (str, bytes, set, frozenset, dict)):
+        _refuse(y)
     raw = read(y)
-    if not isinstance(raw, (Exact, Coded)):
-        raise ValueError(f"y must be an indicator matrix, label lists, labels or Preferences. Got {one_line(y)}.")
-    return _Singles(raw)
+    return _Singles(raw) if isinstance(raw, (Exact, Coded)) else _refuse(y)
 
 
-def _holds_lists(y: Any) -> bool:
-    """Whether a column or array has cells that may hold lists."""
-    if np.ndim(y) != 1:
-        return False
-    kind = str(getattr(y, "dtype", getattr(y, "type", "")))
-    return kind == "object" or kind.lower().startswith(("list", "large_list", "array"))
+def _refuse(y: Any) -> NoReturn:
+    raise ValueError(f"y must be an indicator matrix, label lists, labels or Preferences. Got {one_line(y)} instead.")
 
 
 def _read_frame(y: Any) -> _Rows:
-    names = [
-        getattr(column, "item", lambda column=column: column)() for column in getattr(y, "column_names", y.columns)
-    ]
+    names = [name.item() if isinstance(name, np.generic) else name for name in getattr(y, "column_names", y.columns)]
+    is_arrow = hasattr(y, "column_names")
     if len(names) == 1:
-        return _read(y.column(0) if hasattr(y, "column_names") else y[names[0]])
-    matrix = np.column_stack([np.asarray(y[name]) for name in names]) if names else np.asarray(y)
+        return _read(y.column(0) if is_arrow else y[names[0]])
+    matrix = np.column_stack([np.asarray(column) for column in y.columns]) if is_arrow else y.to_numpy()
     return _Indicator(_numbers(matrix), None if names == list(range(len(names))) else names)
 
 
@@ -313,8 +320,7 @@ def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
         raise ValueError(f"an indicator matrix must hold 0 and 1. Got an array of type {matrix.dtype}.") from None
 
 
-def _read_lists(y: Any) -> _Rows:
-    rows = list(y)
+def _read_lists(rows: list[Any]) -> _Rows:
     if rows and all(isinstance(row, Preferences) for row in rows):
         return _Pairs(Preferences(pairs for row in rows for pairs in row.rows))
     if not any(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
@@ -345,8 +351,15 @@ def _sorted_if_possible(labels: list[Any]) -> list[Any]:
         return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
 
 
+def _distinct(labels: Iterable[Any]) -> list[Any]:
+    try:
+        return list(dict.fromkeys(labels))
+    except TypeError as error:
+        raise ValueError(f"a label must be a number, a string or the like: {error}.") from None
+
+
 def _with_new(known: ClassOrder, labels: Iterable[Any]) -> ClassOrder:
-    new = [label for label in dict.fromkeys(labels) if label not in known.index]
+    new = [label for label in _distinct(labels) if label not in known.index]
     return ClassOrder([*known.values.tolist(), *new]) if new else known
 
 

@@ -15,7 +15,8 @@ iterates stay strictly inside the bounds and on the equalities, and approach
 and ``A da = 0`` leaves two linear equations for dnu, so an iteration costs O(d). (The paper, Shalev-Shwartz and Singer
 eqs. 17-20, loses the factors p_r in u and z.) The paper takes a tenth of the mean product for all t_r; here they are
 Mehrotra's: a first solution with t = 0 shows how far the products can fall, which sets their mean, and how much they
-bend on the way, which is corrected, the less the shorter that way is. Both solutions share z and the matrix.
+bend on the way, which is corrected, the less the shorter that way is. The products do not run ahead of what is left of
+the first condition, and a step after which the gap has not fallen is halved.
 
 **The end.** For convex f and any solution a*, with ``e_r`` what is left of the first condition,
 
@@ -30,22 +31,45 @@ from numba.extending import register_jitable
 
 _NOT_QUITE = 0.99  # of the way to the nearest bound
 #: Rows of the array that the solver works in.
-WORK_ROWS = 8
+WORK_ROWS = 9
+
+_MOST_HALVINGS = 6
 
 
 @register_jitable
-def _solve(A, nu, p, first, z, slack, target, lam, da, dlam, dnu, M):
-    """One linear system: fill da, dlam, dnu for the products ``target``; M is the inverse of sum_r A_r A_r' / z_r."""
-    rhs0, rhs1 = 0.0, 0.0
+def _orthogonal(A, z, B):
+    """Fill B with the second row of A minus its part along the first, in the inner product with weights 1 / z_r.
+
+    Returns the squared lengths of the first row and of B, and that part. Solving for both separately keeps the digits
+    that a determinant loses when few variables are free.
+    """
+    length, along = 0.0, 0.0
+    for r in range(z.size):
+        length += A[0, r] * A[0, r] / z[r]
+        along += A[0, r] * A[1, r] / z[r]
+    part, rest = along / length, 0.0
+    for r in range(z.size):
+        B[r] = A[1, r] - part * A[0, r]
+        rest += B[r] * B[r] / z[r]
+    return length, rest, part
+
+
+@register_jitable
+def _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu):
+    """One linear system: fill da, dlam and dnu for the products ``target``; B and its lengths as of _orthogonal.
+
+    ``missing`` is b - A a, which only rounding makes different from zero.
+    """
+    length, rest, part = lengths
+    along_first, along_rest = -missing[0], -(missing[1] - part * missing[0])
     for r in range(p.size):
-        u = -first[r] - p[r] * target[r] / slack[r] - nu[0] * A[0, r] - nu[1] * A[1, r]
-        da[r] = u
-        rhs0 += A[0, r] * u / z[r]
-        rhs1 += A[1, r] * u / z[r]
-    dnu[0] = M[0] * rhs0 + M[1] * rhs1
-    dnu[1] = M[1] * rhs0 + M[2] * rhs1
+        da[r] = -first[r] - p[r] * target[r] / slack[r] - nu[0] * A[0, r] - nu[1] * A[1, r]
+        along_first += A[0, r] * da[r] / z[r]
+        along_rest += B[r] * da[r] / z[r]
+    along_first, along_rest = along_first / length, along_rest / rest
+    dnu[0], dnu[1] = along_first - part * along_rest, along_rest
     for r in range(p.size):
-        da[r] = (da[r] - dnu[0] * A[0, r] - dnu[1] * A[1, r]) / z[r]
+        da[r] = (da[r] - along_first * A[0, r] - along_rest * B[r]) / z[r]
         dlam[r] = (lam[r] * p[r] * da[r] + target[r]) / slack[r] - lam[r]
 
 
@@ -63,15 +87,24 @@ def _longest_step(p, slack, lam, da, dlam):
 
 
 @register_jitable
-def _inverse(A, z, M):
-    """Fill M with the upper triangle of the inverse of sum_r A_r A_r' / z_r."""
-    a, b, c = 0.0, 0.0, 0.0
-    for r in range(z.size):
-        a += A[0, r] * A[0, r] / z[r]
-        b += A[0, r] * A[1, r] / z[r]
-        c += A[1, r] * A[1, r] / z[r]
-    determinant = a * c - b * b
-    M[0], M[1], M[2] = c / determinant, -b / determinant, a / determinant
+def _move(step, p, q, a, lam, nu, slack, da, dlam, dnu):
+    """Take a step, or a negative one to go back."""
+    for r in range(a.size):
+        a[r] += step * da[r]
+        lam[r] += step * dlam[r]
+        slack[r] = q[r] - p[r] * a[r]
+    nu[0] += step * dnu[0]
+    nu[1] += step * dnu[1]
+
+
+@register_jitable
+def _gap(A, p, first, lam, slack, nu, width):
+    """Sum of the products, and the duality gap."""
+    products, left = 0.0, 0.0
+    for r in range(p.size):
+        products += lam[r] * slack[r]
+        left = max(left, abs(first[r] + lam[r] * p[r] + nu[0] * A[0, r] + nu[1] * A[1, r]))
+    return products, products + width * left
 
 
 def make_interior_point(derivatives):
@@ -93,47 +126,51 @@ def make_interior_point(derivatives):
     @register_jitable
     def minimise(problem, A, p, q, a, nu, width, tolerance, max_iter, work):
         lam, slack, first, second = work[0], work[1], work[2], work[3]
-        z, da, dlam, target = work[4], work[5], work[6], work[7]
-        dnu, M = np.empty(2), np.empty(3)
+        z, da, dlam, target, B = work[4], work[5], work[6], work[7], work[8]
+        dnu, missing = np.empty(2), np.empty(2)
         d = a.size
         derivatives(problem, a, first, second)
-        least = 0.0
+        least, b0, b1 = 0.0, 0.0, 0.0
         for r in range(d):
+            b0 += A[0, r] * a[r]
+            b1 += A[1, r] * a[r]
             slack[r] = q[r] - p[r] * a[r]
             lam[r] = -(first[r] + nu[0] * A[0, r] + nu[1] * A[1, r]) / p[r]
             least = max(least, 1e-3 * abs(lam[r]))
         for r in range(d):  # where nu makes a multiplier negative, start with a residual instead
             lam[r] = max(lam[r], least)
+        products, gap = _gap(A, p, first, lam, slack, nu, width)
         iterations = 0
-        while True:
-            products, left = 0.0, 0.0
+        while gap > tolerance and iterations < max_iter:
+            missing[0], missing[1] = b0, b1
             for r in range(d):
-                products += lam[r] * slack[r]
-                left = max(left, abs(first[r] + lam[r] * p[r] + nu[0] * A[0, r] + nu[1] * A[1, r]))
-            gap = products + width * left
-            if gap <= tolerance or iterations == max_iter:
-                return iterations, gap
-            for r in range(d):
+                missing[0] -= A[0, r] * a[r]
+                missing[1] -= A[1, r] * a[r]
                 z[r] = second[r] + lam[r] * p[r] * p[r] / slack[r]
                 target[r] = 0.0
-            _inverse(A, z, M)
-            _solve(A, nu, p, first, z, slack, target, lam, da, dlam, dnu, M)
+            lengths = _orthogonal(A, z, B)
+            _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu)
             step = min(1.0, _longest_step(p, slack, lam, da, dlam))
             fallen = 0.0
             for r in range(d):
                 fallen += (lam[r] + step * dlam[r]) * (slack[r] - step * p[r] * da[r])
-            mean = (fallen / products) ** 3 * products / d
+            mean = max((fallen / products) ** 3 * products, 0.01 * (gap - products)) / d
             for r in range(d):
                 target[r] = mean + step * dlam[r] * p[r] * da[r]
-            _solve(A, nu, p, first, z, slack, target, lam, da, dlam, dnu, M)
+            _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu)
             step = min(1.0, _NOT_QUITE * _longest_step(p, slack, lam, da, dlam))
-            for r in range(d):
-                a[r] += step * da[r]
-                lam[r] += step * dlam[r]
-                slack[r] = q[r] - p[r] * a[r]
-            nu[0] += step * dnu[0]
-            nu[1] += step * dnu[1]
+            _move(step, p, q, a, lam, nu, slack, da, dlam, dnu)
             derivatives(problem, a, first, second)
+            products, following = _gap(A, p, first, lam, slack, nu, width)
+            for _ in range(_MOST_HALVINGS):  # where f bends too much for its first two derivatives
+                if following <= (1.0 - 0.1 * step) * gap:
+                    break
+                step *= 0.5
+                _move(-step, p, q, a, lam, nu, slack, da, dlam, dnu)
+                derivatives(problem, a, first, second)
+                products, following = _gap(A, p, first, lam, slack, nu, width)
+            gap = following
             iterations += 1
+        return iterations, gap
 
     return minimise

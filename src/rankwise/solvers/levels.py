@@ -35,7 +35,7 @@ def lead_of_scores(rising, sinking, lift, drop, margin, most):
 
 @register_jitable
 def _logistic(height):
-    return 1.0 / (1.0 + np.exp(-height))
+    return 1.0 / (1.0 + np.exp(min(-height, 700.0)))  # which does not overflow
 
 
 @register_jitable
@@ -89,12 +89,13 @@ def make_levels(mass_to_margin):
             lift, drop = rate / (inside.size - left_in), rate / (outside.size - left_out)
             next_in = (heights[inside[0]] - rising) / lift if left_in else np.inf
             next_out = (sinking - heights[outside[0]]) / drop if left_out else np.inf
-            most = min(cap - mass, next_in, next_out)
+            room = cap - mass
+            most = min(room, next_in, next_out)
             step = min(most, mass_to_margin(rising, sinking, lift, drop, margin, most))
             mass += step
             rising += step * lift
             sinking -= step * drop
-            if step < most or most == cap - (mass - step):
+            if step < most or most == room:
                 break
             if step == next_in:
                 rising = heights[take_top(inside, heights, 1.0, left_in)]
