@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         plots,
         structured,
     )
+    from rankwise.features import HiddenFeatures
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
+    "HiddenFeatures": "rankwise.features",
     "KernelCuSumRank": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
     "MulticlassPerceptron": "rankwise.perceptrons",
