@@ -78,7 +78,10 @@ def reproduce(
         Path | None,
         typer.Option(help="Directory of the real data sets.", exists=True, file_okay=False, show_default=False),
     ] = None,
-    sequences: Annotated[int, typer.Option(min=1, help="Sequences, or permutations of a real set.")] = 100,
+    sequences: Annotated[
+        int | None,
+        typer.Option(min=1, help="Sequences, permutations or partitions; the paper's by default.", show_default=False),
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(min=1, help="Length of the sequences; the paper's by default.", show_default=False)
     ] = None,
@@ -96,10 +99,13 @@ def reproduce(
     if name not in experiments.names():
         what = "which experiment?" if name is None else f"there is no experiment {name!r}."
         raise typer.BadParameter(f"{what} Known: {', '.join(experiments.names())}.")
+    experiment = experiments.get(name)
+    options = {key: value for key, value in (("sequences", sequences), ("rounds", rounds)) if value is not None}
+    for option in options:
+        if option not in experiment.options:
+            raise typer.BadParameter(f"{name} has no --{option}.")
     with _plain_errors(), _progress_bars() as progress:
-        report = experiments.get(name).run(
-            output, data_dir=data_dir, sequences=sequences, rounds=rounds, seed=seed, progress=progress
-        )
+        report = experiment.run(output, data_dir=data_dir, seed=seed, progress=progress, **options)
     typer.echo(f"{report}\n\nwritten: {', '.join(map(str, report.files))}")
     if not report.ran:
         _complain("no data set could be used.")

@@ -2,7 +2,7 @@
 
 >>> from rankwise import experiments
 >>> experiments.names()
-('pril-fraction', 'pril-comparison')
+('pril-fraction', 'pril-comparison', 'cusum-tables')
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import pril
+from rankwise.experiments import cusum, pril
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -28,12 +28,15 @@ class Experiment:
     summary : str
         What it shows, in one line.
     run : callable
-        ``run(output, *, data_dir=None, sequences=..., rounds=None, seed=0, progress=...) -> Report``.
+        ``run(output, *, data_dir=None, seed=0, progress=..., **options) -> Report``.
+    options : tuple of str
+        What else it takes: ``sequences``, how many to run over, and ``rounds``, how long they are.
     """
 
     name: str
     summary: str
     run: Callable[..., Report]
+    options: tuple[str, ...] = ("sequences", "rounds")
 
 
 _ALL = (
@@ -44,6 +47,12 @@ _ALL = (
         "pril-comparison",
         "PRIL, Figure 3: PRIL on intervals against PRank, Widrow-Hoff and the multi-class perceptron",
         pril.run_comparison,
+    ),
+    Experiment(
+        "cusum-tables",
+        "CuSum Rank, Tables 1 and 2: nine sets, 20 partitions, beside the paper, mord and skordinal",
+        cusum.run_tables,
+        options=("sequences",),
     ),
 )
 
