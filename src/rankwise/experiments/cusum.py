@@ -22,6 +22,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -167,11 +168,12 @@ def _peers(settings: Settings) -> tuple[list[Method], dict[str, str]]:
     peers, absent = [], {}
     for (name, module, classifier), grid in backs.items():
         package = module.partition(".")[0]
+        if find_spec(package) is None:
+            absent[name] = "not installed"
+            continue
         try:
             make = getattr(import_module(module), classifier)
             version = metadata.version(package)
-        except ModuleNotFoundError as error:
-            absent[name] = "not installed" if error.name == package else f"failed: {error}"
         except Exception as error:  # whatever a package of somebody else's does when it is imported
             absent[name] = f"failed: {_reason(error)}"
         else:
