@@ -377,7 +377,7 @@ class TestJudgement:
         text = (tmp_path / "cusum-tables.md").read_text(encoding="utf-8")
         assert "| machine | 0.1915 | 0.1872 | 0.1500 ± 0.0500 | absent | parameters |" in text
         assert str(report.conclusions[0]) in text
-        assert "ours: 1.0 minutes for all choices and partitions" in text
+        assert "ours: 1.0 minutes of one core for all choices and partitions" in text
 
 
 class TestCommand:

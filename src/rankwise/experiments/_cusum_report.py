@@ -51,7 +51,7 @@ class Outcome:
     errors : tuple of float
         Mean absolute error on the test part of every partition.
     seconds : float
-        Time of choosing and of all partitions.
+        Processor time of choosing and of all partitions.
     unconverged : int
         Networks that stopped at the last epoch allowed.
     failed : str
@@ -193,7 +193,10 @@ def _notes(results: Results, absent: Mapping[str, str]) -> tuple[str, ...]:
             lines.append(f"{method} on {name}, {bins} bins: failed: {outcome.failed}")
         if outcome.unconverged:
             lines.append(f"{method} on {name}, {bins} bins: {outcome.unconverged} networks had not converged")
-    lines += [f"{method}: {time / 60:.1f} minutes for all choices and partitions" for method, time in seconds.items()]
+    lines += [
+        f"{method}: {time / 60:.1f} minutes of one core for all choices and partitions"
+        for method, time in seconds.items()
+    ]
     return ("\n".join(lines),)
 
 

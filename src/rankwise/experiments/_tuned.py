@@ -142,16 +142,16 @@ class Consecutive(BaseEstimator):
 
 @contextmanager
 def _watched() -> Iterator[dict[str, Any]]:
-    """Dict that tells, afterwards, the seconds that passed and how many networks had not converged.
+    """Dict that tells, afterwards, the processor's seconds and how many networks had not converged.
 
     One thread: the matrices are small, and threads would only wait for each other.
     """
     facts: dict[str, Any] = {}
-    start = time.perf_counter()
+    start = time.process_time()
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield facts
-    facts["seconds"] = round(time.perf_counter() - start, 3)
+    facts["seconds"] = round(time.process_time() - start, 3)
     facts["unconverged"] = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
