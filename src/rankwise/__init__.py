@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         plots,
         structured,
     )
+    from rankwise.features import HiddenFeatures
     from rankwise.label_ranking import LabelRanker
     from rankwise.perceptrons import (
         PRIL,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
+    "HiddenFeatures": "rankwise.features",
     "KernelCuSumRank": "rankwise.perceptrons",
     "ImportanceWeightedPerceptron": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",

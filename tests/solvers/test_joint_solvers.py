@@ -10,6 +10,7 @@ from numba.extending import register_jitable
 from scipy import sparse
 from scipy.special import expit, logit
 
+from rankwise import LabelRanker
 from rankwise.solvers.interior_point import WORK_ROWS, make_interior_point
 from rankwise.solvers.joint import make_joint_solver, room_for_joint
 from rankwise.solvers.levels import lead_of_log_odds, lead_of_scores, make_levels
@@ -224,3 +225,11 @@ def test_mass_at_which_log_odds_are_apart_by_the_margin(seed):
         assert 0 <= mass <= most
         assert lead(mass) == pytest.approx(margin, abs=1e-12)
     assert logit(expit(rising)) == pytest.approx(rising)
+
+
+def test_mass_that_reaches_its_cap_but_for_rounding_ends_the_walk():
+    """Found on mail: past the cap there is no label left to take from the heap."""
+    X = [[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]]
+    ranker = LabelRanker(update="joint", C=0.01, classes=[0, 1, 2]).partial_fit(X, [2, 0, 1])
+    np.testing.assert_allclose(ranker.coef_.sum(axis=0), 0.0, atol=1e-15)
+    assert np.abs(ranker.coef_).max() == pytest.approx(0.01)

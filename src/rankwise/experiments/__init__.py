@@ -2,7 +2,7 @@
 
 >>> from rankwise import experiments
 >>> experiments.names()
-('pril-fraction', 'pril-comparison', 'importance-table', 'enron')
+('pril-fraction', 'pril-comparison', 'importance-table', 'enron', 'cusum-tables')
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import enron, importance, pril
+from rankwise.experiments import cusum, enron, importance, pril
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -58,6 +58,12 @@ _ALL = (
         "Label ranking, Table 1: mail of seven Enron users, three updates of two complexity functions",
         enron.run_table,
         options=("rounds",),
+    ),
+    Experiment(
+        "cusum-tables",
+        "CuSum Rank, Tables 1 and 2: nine sets, 20 partitions, beside the paper, mord and skordinal",
+        cusum.run_tables,
+        options=("sequences", "seed"),
     ),
 )
 
