@@ -34,13 +34,14 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
-    from rankwise.structured import StructuredPerceptron
+    from rankwise.structured import MissingLabelClassifier, StructuredPerceptron
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
     "KernelCuSumRank": "rankwise.perceptrons",
     "ImportanceWeightedPerceptron": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
+    "MissingLabelClassifier": "rankwise.structured",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",
     "PRIL": "rankwise.perceptrons",

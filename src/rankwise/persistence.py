@@ -23,7 +23,7 @@ from safetensors.numpy import save as to_safetensors
 
 from rankwise import perceptrons
 from rankwise._version import __version__
-from rankwise.perceptrons._online import OnlineEstimator
+from rankwise.structured import MissingLabelClassifier
 
 FORMAT = 1
 _SUFFIX_HINT = "rankwise.save(model, path)"
@@ -107,8 +107,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _known_estimators() -> dict[str, type[OnlineEstimator]]:
-    return {name: getattr(perceptrons, name) for name in perceptrons.__all__}
+def _known_estimators() -> dict[str, type[Any]]:
+    online = {name: getattr(perceptrons, name) for name in perceptrons.__all__}
+    return {**online, "MissingLabelClassifier": MissingLabelClassifier}
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

@@ -6,6 +6,7 @@ width 0, a missing one the full interval; algorithms never ask which it was.
 """
 
 from rankwise.labels._encode import Labels, declared_order, decode, encode
+from rankwise.labels._multilabel import MultiLabels, encode_multilabel
 from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing
 from rankwise.labels._support import KINDS, declare_support, estimators_for, require_support
 from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
@@ -15,12 +16,14 @@ __all__ = [
     "UNIT_WEIGHTS",
     "ClassOrder",
     "Labels",
+    "MultiLabels",
     "OrderWarning",
     "check_weights",
     "declare_support",
     "declared_order",
     "decode",
     "encode",
+    "encode_multilabel",
     "estimators_for",
     "infer_order",
     "is_missing",
