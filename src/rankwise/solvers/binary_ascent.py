@@ -306,37 +306,53 @@ def solve_binary(
     Solution
     """
     part = LOSSES[loss]
+    problem = _Problem(X, rows, sign, cost, float(alpha), fit_intercept, part)
     mean_square = float(squares[rows].mean())
     kappa = 0.1 * (mean_square if mean_square > 0.0 else 1.0) / alpha if fit_intercept else 0.0
     state, order = np.full(rows.size, part.start), np.arange(rows.size)
     random = np.array([2 * seed + 1], dtype=np.uint64)  # never zero
-    halves, score = np.empty((2, n_features)), np.empty(rows.size)
-    w, b = np.empty(n_features), 0.0
-    best, n_iter = Solution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0
+    best, b, n_iter = Solution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
     while True:
-        # The certificate. First w(u) in two halves, afresh, so that rounding errors do not pile up.
-        share = part.share(state)
-        shrink = np.ones(2)
-        sums = np.array([cost @ (share * (sign > 0)), cost @ (share * (sign < 0))])
-        if fit_intercept and sums.min() > 0.0:
-            shrink = sums.min() / sums
-        halves[:] = 0.0
-        for half, side in enumerate((sign > 0, sign < 0)):
-            _ADD_ROWS(X, rows, np.where(side, cost * share * sign, 0.0) / alpha, halves[half])
-        np.add(halves[0], halves[1], out=w)
-        feasible = shrink @ halves
-        _SCORES(X, rows, feasible, score)
-        penalty = 0.5 * alpha * float(feasible @ feasible)
-        dual = float(cost @ part.dual_value(share * np.where(sign > 0, shrink[0], shrink[1]))) - penalty
-        intercept = part.intercept(score, sign, cost, b) if fit_intercept else 0.0
-        primal = penalty + float(cost @ part.value(sign * (score + intercept)))
-        if not np.isfinite(primal):
-            raise FloatingPointError
-        if primal < best.objective:
-            best = replace(best, coef=feasible, intercept=intercept, objective=primal)
-        best = replace(best, lower_bound=max(best.lower_bound, dual), n_iter=n_iter)
-        if n_iter == max_iter or best.objective - best.lower_bound <= tol * best.objective:
+        w, found = problem.certificate(part.share(state), b, n_features)
+        if not np.isfinite(found.objective + mean_square):
+            raise FloatingPointError("the features are too large")
+        bound = max(found.lower_bound, best.lower_bound)
+        best = replace(min(found, best, key=lambda seen: seen.objective), lower_bound=bound, n_iter=n_iter)
+        if n_iter == max_iter or best.objective - bound <= tol * best.objective:
             return best
         passes = min(1 + int(_PATIENCE * n_iter), max_iter - n_iter)
-        b = part.ascend(X, rows, sign, cost, squares, alpha, kappa, passes, state, w, b, order, random)
+        b = part.ascend(X, rows, sign, cost, squares, problem.alpha, kappa, passes, state, w, b, order, random)
         n_iter += passes
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The problem of the module's docstring."""
+
+    X: Any
+    rows: NDArray[np.int32]
+    sign: Floats
+    cost: Floats
+    alpha: float
+    fit_intercept: bool
+    loss: _Loss
+
+    def certificate(self, share: Floats, b: float, n_features: int) -> tuple[Floats, Solution]:
+        """w(u) afresh, so that rounding errors do not pile up, and both bounds; ``share`` is u_i / c_i."""
+        u, sides = self.cost * share, (self.sign > 0, self.sign < 0)
+        halves, score = np.zeros((2, n_features)), np.empty(u.size)
+        for half, side in zip(halves, sides, strict=True):
+            _ADD_ROWS(self.X, self.rows, np.where(side, u * self.sign, 0.0) / self.alpha, half)
+        shrink = np.ones(2)
+        if self.fit_intercept:
+            sums = np.array([u[side].sum() for side in sides])
+            shrink = sums.min() / np.where(sums > 0.0, sums, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = shrink @ halves
+            _SCORES(self.X, self.rows, w, score)
+            penalty = 0.5 * self.alpha * float(w @ w)
+            intercept = self.loss.intercept(score, self.sign, self.cost, b) if self.fit_intercept else 0.0
+            primal = penalty + float(self.cost @ self.loss.value(self.sign * (score + intercept)))
+            feasible = share * np.where(sides[0], shrink[0], shrink[1])
+            dual = float(self.cost @ self.loss.dual_value(feasible)) - penalty
+        return halves.sum(axis=0), Solution(w, intercept, primal, dual, 0)

@@ -69,7 +69,7 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
         Whether labels have intercepts. They are not penalised.
     tol : float, default 0.001
         A label is solved when its objective is proven to be within this share of the optimum.
-    max_iter : int, default 1000
+    max_iter : int, default 10000
         Most passes over the annotated rows of a label; a label that needs more warns.
     n_jobs : int, default -1
         Threads that share out the labels; -1 takes all cores. They share X, and the result does not depend on them.
@@ -100,7 +100,8 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
     ``tol`` (hinge: ±1, loss zero), and a warning.
 
     ``score`` is one minus the Hamming loss over the annotated entries, not scikit-learn's share of wholly right rows:
-    with missing entries no row need be complete.
+    with missing entries no row need be complete. For cross-validation give ``cv=KFold(...)``: with a number,
+    scikit-learn itself looks into y and refuses NaN.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
         alpha: float = 0.001,
         fit_intercept: bool = True,
         tol: float = 0.001,
-        max_iter: int = 1000,
+        max_iter: int = 10_000,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
