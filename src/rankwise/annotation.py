@@ -13,9 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rankwise._annotation_plan import Condition, PlanReport, check_plan
 from rankwise.labels import Labels, decode, encode
 
-__all__ = ["Summary", "partial_labels", "summary", "type1_intervals", "type2_intervals"]
+__all__ = [
+    "Condition",
+    "PlanReport",
+    "Summary",
+    "check_plan",
+    "partial_labels",
+    "summary",
+    "type1_intervals",
+    "type2_intervals",
+]
 
 Codes = NDArray[np.int32]
 

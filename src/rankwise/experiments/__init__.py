@@ -2,7 +2,7 @@
 
 >>> from rankwise import experiments
 >>> experiments.names()
-('pril-fraction', 'pril-comparison', 'importance-table')
+('pril-fraction', 'pril-comparison', 'importance-table', 'calibration')
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import importance, pril
+from rankwise.experiments import calibration, importance, pril
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -49,6 +49,11 @@ _ALL = (
         "importance-table",
         "Importance-weighted perceptrons, Table 1: mistakes and cost on LETTER, ISOLET, CAR and ABALONE",
         importance.run_table,
+    ),
+    Experiment(
+        "calibration",
+        "Missing labels, Table 4.1: which surrogates of the partial loss approach the Bayes risk",
+        calibration.run,
     ),
 )
 
