@@ -189,8 +189,8 @@ def _independence(
         exceeded += ((a[shuffled].T @ b) ** 2).sum() >= statistic * (1 - 1e-12)
     p = (1 + exceeded) / (1 + n_permutations)
     part, indicator = np.unravel_index(int(np.argmax(seen)), seen.shape)
-    strongest = f"permutation test p = {p:.2g}, strongest between annotating part {part} and the label of part {shown[indicator][0]}"
-    return Condition(name, bool(p > level), strongest)
+    reason = f"permutation test p = {p:.2g}; strongest: annotating part {part}, label of part {shown[indicator][0]}"
+    return Condition(name, bool(p > level), reason)
 
 
 def _every_labelling(label_probabilities: Any, rho: float) -> Condition:

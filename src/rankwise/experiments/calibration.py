@@ -8,8 +8,10 @@ surrogate's empirical risk is minimised over all functions of the input, scores 
 learnt decision is the best-scored labelling. Its Hamming risk is exact, and so is the Bayes risk.
 
 Minima are exact, not the outcome of a descent (see :mod:`rankwise.experiments._tabular`). If several score functions
-attain one, or several labellings the best score, each is taken equally often. The additive surrogate has multinomial
-logistic parts, which are calibrated; their minimiser is the logarithm of the annotated frequencies.
+attain one, or several labellings the best score, each is taken equally often. Under the Hamming loss max is the same
+function as ramp, and bridge as hinge: Theorem 10 asks for a loss of zero on what agrees with the annotation, and that
+is what makes them so. The additive surrogate has multinomial logistic parts, which are calibrated; their minimiser is
+the logarithm of the annotated frequencies.
 
 The *calibration gap* of Definition 9 is how much larger the expected surrogate of a score function is, at least, if it
 may decide worse than Bayes: above zero at every input for a calibrated one.
@@ -122,7 +124,7 @@ class Outcome:
 
     def excess(self, surrogate: str) -> Floats:
         """Mean risk beyond Bayes for every number of examples."""
-        return np.asarray(self.risk[surrogate].mean(axis=1) - self.bayes)
+        return np.asarray(np.maximum(self.risk[surrogate].mean(axis=1) - self.bayes, 0.0))  # negative by rounding only
 
 
 def run(
@@ -196,45 +198,45 @@ def measure(
         Told the world's name, the sizes done and all sizes.
     """
     tables = {name: world.outputs.surrogate(name) for name in SURROGATES}
-    risks = [world.outputs.decision_risk(p) for p in world.p_labelling]
     expected = world.annotation_probabilities()
+    joint = expected.ravel() / expected.sum()
     learnt = {name: np.empty((len(sizes), repetitions)) for name in ALL}
     progress(world.name, 0, len(sizes))
     for k, size in enumerate(sizes):
         generator = np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=(seed[1], size)))
-        joint = (expected / len(expected)).ravel()
-        counts = generator.multinomial(size, joint / joint.sum(), size=repetitions).reshape(
-            repetitions, *expected.shape
-        )
+        drawn = generator.multinomial(size, joint, size=repetitions).astype(np.float64)
+        counts = drawn.reshape(repetitions, *expected.shape)
         for name in ALL:
-            of_inputs = [
-                _additive_risk(world, x, counts[:, x])
-                if name == ADDITIVE
-                # Counts and surrogates are whole numbers: equal minima are equal to the bit.
-                else _mean_at_minima(tables[name] @ counts[:, x].T.astype(np.float64), risks[x], 0.0)
-                for x in range(len(expected))
-            ]
-            learnt[name][k] = np.mean(of_inputs, axis=0)
+            learnt[name][k] = _learnt_risk(world, tables.get(name), counts)
         progress(world.name, k + 1, len(sizes))
-    limit, gap = {}, {}
-    for name in ALL:
-        if name == ADDITIVE:
-            limit[name] = float(np.mean([_additive_risk(world, x, p[None])[0] for x, p in enumerate(expected)]))
-            gap[name] = min(_additive_gap(world, x, p) for x, p in enumerate(expected))
-            continue
-        values = [tables[name] @ p for p in expected]
-        limit[name] = float(
-            np.mean([_mean_at_minima(v[:, None], r, 1e-12) for v, r in zip(values, risks, strict=True)])
-        )
-        errs = [world.outputs.may_err(p) for p in world.p_labelling]
-        gap[name] = float(min(v[e].min() - v.min() for v, e in zip(values, errs, strict=True)))
+    limit = {name: float(_learnt_risk(world, tables.get(name), expected[None])[0]) for name in ALL}
+    gap = {name: _calibration_gap(world, tables.get(name), expected) for name in ALL}
     return Outcome(tuple(sizes), learnt, limit, gap, world.bayes_risk())
 
 
-def _mean_at_minima(values: Floats, risk: Floats, tolerance: float) -> Floats:
-    """Mean risk of the rows that attain the minimum of each column."""
-    best = values <= values.min(axis=0) + tolerance
-    return np.asarray(risk @ best / best.sum(axis=0))
+def _learnt_risk(world: World, table: Floats | None, weights: Floats) -> Floats:
+    """Risk of what is learnt from annotations with weights of shape (samples, inputs, A); no table: additive."""
+    found = np.zeros(len(weights))
+    for x, p in enumerate(world.p_labelling):
+        if table is None:
+            found += _additive_risk(world, x, weights[:, x])
+            continue
+        values = table @ weights[:, x].T
+        best = values <= values.min(axis=0) + 1e-12  # sums of counts are whole and exact
+        found += world.outputs.decision_risk(p) @ best / best.sum(axis=0)
+    return found / len(world.p_labelling)
+
+
+def _calibration_gap(world: World, table: Floats | None, expected: Floats) -> float:
+    """Smallest gap of Definition 9 over the inputs."""
+    gaps = []
+    for x, p in enumerate(world.p_labelling):
+        if table is None:
+            gaps.append(_additive_gap(world, x, expected[x]))
+            continue
+        values = table @ expected[x]
+        gaps.append(float(values[world.outputs.may_err(p)].min() - values.min()))
+    return min(gaps)
 
 
 def _part_frequencies(world: World, weights: Floats) -> Floats:
@@ -259,8 +261,8 @@ def _additive_risk(world: World, x: int, weights: Floats) -> Floats:
 def _additive_gap(world: World, x: int, p: Floats) -> float:
     """Smallest expected log loss lost by scores that may decide a part wrongly.
 
-    The best such scores make a wrong label tie with the right one: their frequencies p, q become (p + q) / 2 each, which
-    costs their Jensen-Shannon difference; the other labels keep theirs.
+    The best such scores make a wrong label tie with the right one: their frequencies p, q become (p + q) / 2 each,
+    which costs their Jensen-Shannon difference; the other labels keep theirs.
     """
     lost = []
     for frequencies, errors in zip(_part_frequencies(world, p[None])[0], _part_errors(world, x), strict=True):
