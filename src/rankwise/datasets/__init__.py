@@ -11,19 +11,23 @@ from rankwise.datasets._cuts import cut_equal_frequency, cut_equal_width
 from rankwise.datasets._find import DatasetDamagedError, DatasetNotFoundError
 from rankwise.datasets._generators import make_ordinal, make_pril_synthetic, make_sparse_ordinal
 from rankwise.datasets._load import Dataset, load, load_abalone, load_diabetes_grades, load_parkinsons, names
+from rankwise.datasets._multilabel import MULTILABEL_NAMES, MultilabelDataset, load_multilabel
 from rankwise.datasets._partitions import CHU_NAMES, load_chu_partitions
 
 __all__ = [
     "CHU_NAMES",
+    "MULTILABEL_NAMES",
     "Dataset",
     "DatasetDamagedError",
     "DatasetNotFoundError",
+    "MultilabelDataset",
     "cut_equal_frequency",
     "cut_equal_width",
     "load",
     "load_abalone",
     "load_chu_partitions",
     "load_diabetes_grades",
+    "load_multilabel",
     "load_parkinsons",
     "make_ordinal",
     "make_pril_synthetic",

@@ -63,7 +63,7 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
     loss : {"logistic", "hinge"}, default "logistic"
         Loss of a label's margin. "logistic" gives probabilities and converges in fewer passes; "hinge" is the linear
         support vector machine.
-    alpha : float, default 0.001
+    alpha : float, default 0.01
         Weight of the penalty alpha/2 |w|^2 beside the mean loss of a label's annotated entries.
     fit_intercept : bool, default True
         Whether labels have intercepts. They are not penalised.
@@ -132,7 +132,7 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         loss: str = "logistic",
-        alpha: float = 0.001,
+        alpha: float = 0.01,
         fit_intercept: bool = True,
         tol: float = 0.001,
         max_iter: int = 10_000,
