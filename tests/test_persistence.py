@@ -157,13 +157,13 @@ def test_unfitted_and_foreign_models_are_refused(tmp_path):
 
     with pytest.raises(ValueError, match="this PRIL is not fitted yet"):
         rw.save(rw.PRIL(), tmp_path / "m")
-    with pytest.raises(TypeError, match="only rankwise estimators"):
+    with pytest.raises(TypeError, match="nothing but numbers"):
         rw.save(Perceptron(), tmp_path / "m")
 
     class PRIL(rw.PRIL):
         pass
 
-    with pytest.raises(TypeError, match="only rankwise estimators"):
+    with pytest.raises(TypeError, match="nothing but numbers"):
         rw.save(PRIL().fit([[0.0], [1.0]], [1, 2]), tmp_path / "m")
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
-    from rankwise.structured import StructuredPerceptron
+    from rankwise.structured import MissingLabelClassifier, StructuredPerceptron
 
 _HOME = {
     "CuSumRank": "rankwise.perceptrons",
@@ -45,6 +45,7 @@ _HOME = {
     "ImportanceWeightedPerceptron": "rankwise.perceptrons",
     "KernelPRIL": "rankwise.perceptrons",
     "LabelRanker": "rankwise.label_ranking",
+    "MissingLabelClassifier": "rankwise.structured",
     "MulticlassPerceptron": "rankwise.perceptrons",
     "MultiplicativePRIL": "rankwise.perceptrons",
     "PRIL": "rankwise.perceptrons",

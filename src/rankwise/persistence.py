@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import label_ranking, perceptrons
+from rankwise import label_ranking, perceptrons, structured
 from rankwise._version import __version__
-from rankwise.perceptrons._online import OnlineEstimator
 
 FORMAT = 1
 _SUFFIX_HINT = "rankwise.save(model, path)"
@@ -56,7 +55,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     name = type(model).__name__
     if _known_estimators().get(name) is not type(model):
-        raise TypeError(f"cannot save a {type(model).__module__}.{name}: only rankwise estimators go into model files.")
+        raise TypeError(
+            f"cannot save a {type(model).__module__}.{name}: model files hold estimators that are nothing but numbers, "
+            f"{', '.join(sorted(_known_estimators()))}. Pickle others, where the file can be trusted."
+        )
     if not model.__sklearn_is_fitted__():
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
     arrays: dict[str, NDArray[Any]] = {}
@@ -107,8 +109,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _known_estimators() -> dict[str, type[OnlineEstimator]]:
-    return {name: getattr(room, name) for room in (perceptrons, label_ranking) for name in room.__all__}
+def _known_estimators() -> dict[str, type[Any]]:
+    """Estimators that say what they have learnt as arrays and plain values, by name."""
+    rooms = (perceptrons, label_ranking, structured)
+    named = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    return {name: found for name, found in named.items() if hasattr(found, "from_plain")}
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

@@ -12,15 +12,19 @@ from rankwise.annotation._intervals import (
     type1_intervals,
     type2_intervals,
 )
+from rankwise.annotation._plan import Condition, PlanReport, check_plan
 from rankwise.annotation._precision import Overlap, Precision, overlap, precision
 from rankwise.annotation._summary import Summary, summary
 
 __all__ = [
+    "Condition",
     "Overlap",
+    "PlanReport",
     "Precision",
     "Purchase",
     "Summary",
     "alpha_beta_intervals",
+    "check_plan",
     "overlap",
     "partial_labels",
     "partition_intervals",

@@ -150,8 +150,11 @@ def _describe(model: Any) -> dict[str, str]:
         "classes": f"{len(model.classes_)}: {_some(model.classes_.tolist())}",
         "features": str(features) if isinstance(features, int) else f"{len(features)}: {_some(features)}",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in model.get_params(deep=False).items()),
-        "updates": f"{model.n_updates_:,}",
     }
+    if hasattr(model, "n_updates_"):
+        facts["updates"] = f"{model.n_updates_:,}"
+    if hasattr(model, "gap_"):
+        facts["objective"] = f"{model.objective_:.6g}, proven to be within {model.gap_:.2g} of the optimum"
     if hasattr(model, "thresholds_"):
         facts["thresholds"] = _some([f"{t:.4g}" for t in model.thresholds_])
     facts["arrays"] = ", ".join(f"{name} {array.shape}" for name, array in learnt["state"].items())

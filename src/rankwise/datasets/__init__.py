@@ -12,15 +12,18 @@ from rankwise.datasets._find import DatasetDamagedError, DatasetNotFoundError
 from rankwise.datasets._generators import make_ordinal, make_pril_synthetic, make_sparse_ordinal
 from rankwise.datasets._load import Dataset, load, load_abalone, load_diabetes_grades, load_parkinsons, names
 from rankwise.datasets._mail import ENRON_USERS, MailFolders, load_enron_folders
+from rankwise.datasets._multilabel import MULTILABEL_NAMES, MultilabelDataset, load_multilabel
 from rankwise.datasets._partitions import CHU_NAMES, load_chu_partitions
 
 __all__ = [
     "CHU_NAMES",
     "ENRON_USERS",
+    "MULTILABEL_NAMES",
     "Dataset",
     "DatasetDamagedError",
     "DatasetNotFoundError",
     "MailFolders",
+    "MultilabelDataset",
     "cut_equal_frequency",
     "cut_equal_width",
     "load",
@@ -28,6 +31,7 @@ __all__ = [
     "load_chu_partitions",
     "load_diabetes_grades",
     "load_enron_folders",
+    "load_multilabel",
     "load_parkinsons",
     "make_ordinal",
     "make_pril_synthetic",

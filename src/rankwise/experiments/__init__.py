@@ -2,7 +2,7 @@
 
 >>> from rankwise import experiments
 >>> experiments.names()
-('pril-fraction', 'pril-comparison', 'importance-table', 'enron', 'cusum-tables')
+('pril-fraction', 'pril-comparison', 'importance-table', 'enron', 'cusum-tables', 'calibration', 'missing-labels')
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import cusum, enron, importance, pril
+from rankwise.experiments import calibration, cusum, enron, importance, missing_labels, pril
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -64,6 +64,16 @@ _ALL = (
         "CuSum Rank, Tables 1 and 2: nine sets, 20 partitions, beside the paper, mord and skordinal",
         cusum.run_tables,
         options=("sequences", "seed"),
+    ),
+    Experiment(
+        "calibration",
+        "Missing labels, Table 4.1: which surrogates of the partial loss approach the Bayes risk",
+        calibration.run,
+    ),
+    Experiment(
+        "missing-labels",
+        "Multi-label sets with 0 to 90 percent of the entries missing, against dropping rows and guessing",
+        missing_labels.run,
     ),
 )
 

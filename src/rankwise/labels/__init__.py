@@ -6,6 +6,7 @@ width 0, a missing one the full interval; algorithms never ask which it was.
 """
 
 from rankwise.labels._encode import Labels, declared_order, decode, encode
+from rankwise.labels._multilabel import MultiLabels, encode_multilabel
 from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing
 from rankwise.labels._preferences import Preferences
 from rankwise.labels._rankings import RankingLabels, encode_rankings
@@ -17,6 +18,7 @@ __all__ = [
     "UNIT_WEIGHTS",
     "ClassOrder",
     "Labels",
+    "MultiLabels",
     "OrderWarning",
     "Preferences",
     "RankingLabels",
@@ -25,6 +27,7 @@ __all__ = [
     "declared_order",
     "decode",
     "encode",
+    "encode_multilabel",
     "encode_rankings",
     "estimators_for",
     "infer_order",

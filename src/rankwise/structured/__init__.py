@@ -1,6 +1,7 @@
 """Structured outputs: the frame in which a prediction is the solution of an optimisation problem, and models for it."""
 
 from rankwise.structured.classes import MixedClasses, SharedClasses
+from rankwise.structured.missing_labels import MissingLabelClassifier
 from rankwise.structured.model import Atom, Bonus, Score, StructuredModel
 from rankwise.structured.perceptron import StructuredPerceptron
 from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
@@ -9,6 +10,7 @@ __all__ = [
     "Atom",
     "Bonus",
     "CumulativeRanks",
+    "MissingLabelClassifier",
     "MixedClasses",
     "ProjectedRanks",
     "Score",
