@@ -312,8 +312,8 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         )
         if counts[_state.UNSOLVED] > unsolved:
             warnings.warn(
-                f"the joint problem was not solved in {counts[_state.UNSOLVED] - unsolved} rounds, which moved the "
-                f"most violating pair of labels alone. Scale the features, or choose a smaller C.",
+                f"the joint problem of {counts[_state.UNSOLVED] - unsolved} rounds was not solved: they moved the most "
+                f"violating pair of labels alone. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
