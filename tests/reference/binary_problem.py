@@ -3,7 +3,7 @@
 import clarabel
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 
 def objective(w, b, X, sign, cost, loss, alpha):
@@ -44,3 +44,28 @@ def optimum(X, sign, cost, loss, alpha, fit_intercept):
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     solver = clarabel.DefaultSolver(quadratic, linear, left, right, [clarabel.NonnegativeConeT(2 * n)], settings)
     return solver.solve().obj_val
+
+
+def ascend_once(X, sign, cost, alpha, kappa, u, b, order, loss):
+    """One pass of dual ascent, every coordinate by a search for the zero of the slope; return u and the intercept."""
+    w = (u * sign) @ X / alpha
+    for k in order:
+        curvature = X[k] @ X[k] / alpha + kappa
+        margin = sign[k] * (w @ X[k] + b)
+
+        def slope(new, k=k, margin=margin, curvature=curvature):
+            gain = 1.0 if loss == "hinge" else np.log((cost[k] - new) / new)
+            return gain - margin - curvature * (new - u[k])
+
+        edge = 0.0 if loss == "hinge" else 1e-300
+        ends = edge, cost[k] * (1 - (0.0 if loss == "hinge" else 1e-16))
+        if slope(ends[0]) <= 0:
+            new = ends[0]
+        elif slope(ends[1]) >= 0:
+            new = ends[1]
+        else:
+            new = brentq(slope, *ends, xtol=1e-16, rtol=1e-14)
+        w = w + (new - u[k]) * sign[k] * X[k] / alpha
+        b += kappa * (new - u[k]) * sign[k]
+        u[k] = new
+    return u, b + kappa * (u @ sign)

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -16,9 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from typer.testing import CliRunner
 
 import rankwise as rw
 from rankwise import MissingLabelClassifier
+from rankwise.cli._app import app
 from rankwise.structured import missing_labels
 from tests.reference.binary_problem import objective, optimum
 
@@ -351,3 +354,24 @@ def test_scikit_learn_checks(estimator, check):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message=".*all annotated entries are of one class")
         check(estimator)
+
+
+def test_no_label_copies_the_rows(rng):
+    X = rng.standard_normal((20_000, 60))
+    Y = np.where(rng.random((20_000, 6)) < 0.2, np.nan, X[:, :6] > 0)
+    model = MissingLabelClassifier(alpha=0.1, tol=0.1, n_jobs=2, random_state=0).fit(X[:100], Y[:100])  # compiled
+    tracemalloc.start()
+    try:
+        model.fit(X, Y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < X.nbytes
+
+
+def test_the_command_tells_what_a_file_holds(table, tmp_path):
+    rw.save(MissingLabelClassifier(random_state=0).fit(*table), tmp_path / "model.rankwise")
+    told = CliRunner().invoke(app, ["info", str(tmp_path / "model.rankwise")])
+    assert told.exit_code == 0
+    assert "MissingLabelClassifier" in told.output
+    assert "of the optimum" in told.output

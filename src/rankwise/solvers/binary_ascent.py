@@ -112,7 +112,8 @@ def _logistic_best(t, c, margin, curvature):
         r -= step
         if not low <= r <= high:
             r = 0.5 * (low + high)
-        if abs(step) <= 1e-12 * (1.0 + abs(r)) or high - low <= 1e-15 * (1.0 + abs(r)):
+        # Newton's next step would be about the square of this one.
+        if abs(step) <= 1e-6 * (1.0 + abs(r)) or high - low <= 1e-15 * (1.0 + abs(r)):
             break
     return r
 
@@ -133,11 +134,9 @@ def _logistic_intercept(score: Floats, sign: Floats, cost: Floats, guess: float)
         slope, curvature = -float(cost @ (sign * p)), float(cost @ (p * (1.0 - p)))
         low, high = (low, b) if slope > 0.0 else (b, high)
         step = min(max(slope / max(curvature, 1e-300), -5.0), 5.0)
-        if abs(step) <= 1e-13 * (1.0 + abs(b)):
+        b = b - step if low <= b - step <= high else 0.5 * (low + high)
+        if abs(step) <= 1e-6 * (1.0 + abs(b)):  # Newton's next step would be about the square of it
             break
-        b -= step
-        if not low <= b <= high:
-            b = 0.5 * (low + high)
     return b
 
 
