@@ -34,9 +34,10 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
-    from rankwise.structured import StructuredPerceptron
+    from rankwise.structured import ChainClassifier, StructuredPerceptron
 
 _HOME = {
+    "ChainClassifier": "rankwise.structured",
     "CuSumRank": "rankwise.perceptrons",
     "KernelCuSumRank": "rankwise.perceptrons",
     "ImportanceWeightedPerceptron": "rankwise.perceptrons",

@@ -1,5 +1,7 @@
 """Structured outputs: the frame in which a prediction is the solution of an optimisation problem, and models for it."""
 
+from rankwise.structured._sequences import Tree
+from rankwise.structured.chain import ChainClassifier
 from rankwise.structured.classes import MixedClasses, SharedClasses
 from rankwise.structured.model import Atom, Bonus, Score, StructuredModel
 from rankwise.structured.perceptron import StructuredPerceptron
@@ -8,6 +10,7 @@ from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
 __all__ = [
     "Atom",
     "Bonus",
+    "ChainClassifier",
     "CumulativeRanks",
     "MixedClasses",
     "ProjectedRanks",
@@ -15,4 +18,5 @@ __all__ = [
     "SharedClasses",
     "StructuredModel",
     "StructuredPerceptron",
+    "Tree",
 ]

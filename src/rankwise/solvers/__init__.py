@@ -1,0 +1,1 @@
+"""Solvers: they know an oracle, never an estimator."""
