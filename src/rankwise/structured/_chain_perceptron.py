@@ -33,6 +33,9 @@ State = dict[str, NDArray[Any]]
 ROUNDS, UPDATES = 0, 1
 """Places in ``state["counts"]``."""
 
+PREDICT, FIND, AIM = 0, 1, 2
+"""The problems of a round: with averaged parameters, with the loss, with constraints."""
+
 PARAMETERS = ("W", "b", "P")
 
 
@@ -72,38 +75,44 @@ def _make_pass():
             longest = max(longest, starts[s + 1] - starts[s])
         row, message = np.empty(W.shape[1]), np.empty(n_labels)
         unary, changed = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-        below = np.empty((longest, n_labels))
-        found, target = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
-        to_parent, averaged = P.T.copy(), np.empty((n_labels, n_labels))
+        below, labels = np.empty((longest, n_labels)), np.zeros((3, longest), dtype=np.int64)
+        found, target = labels[FIND], labels[AIM]
+        pairwise, to_parent = np.empty((n_labels, n_labels)), np.empty((n_labels, n_labels))
         rounds = float(counts[ROUNDS])
         for r in range(starts.size - 1):
             s = order[r] if order.size else r
             first, n = starts[s], starts[s + 1] - starts[s]
             above = parents[first : first + n]
-            if predictions.size:
-                rate = 1.0 / rounds if average and rounds else 0.0
-                averaged[:] = P - P_lag * rate
-                _score(X, first, n, weights, rate, row, unary)
-                collect(unary, averaged.T.copy(), above, 0, n, below, message)
-                read_labels(below, averaged, above, 0, n, predictions[first : first + n])
             c = weight[s] if weight.size else 1.0
-            if c == 0.0 or not informative[s]:
-                continue
-            _score(X, first, n, weights, 0.0, row, unary)
-            for v in range(n):
-                for y in range(n_labels):
-                    changed[v, y] = unary[v, y] + margin * losses[first + v, y]
-            collect(changed, to_parent, above, 0, n, below, message)
-            read_labels(below, P, above, 0, n, found)
-            agrees = True
-            for v in range(n):
-                agrees &= allowed[first + v, found[v]]
-            if not agrees:
+            learns, agrees = c != 0.0 and informative[s], True
+            for task in (PREDICT, FIND, AIM):  # three problems, one piece of code: it is compiled once
+                if (task == PREDICT and predictions.size == 0) or (task == FIND and not learns):
+                    continue
+                if task == AIM and agrees:
+                    continue
+                if task != AIM:
+                    rate = 1.0 / rounds if task == PREDICT and average and rounds else 0.0
+                    _score(X, first, n, weights, rate, row, unary)
+                    for q in range(n_labels):
+                        for y in range(n_labels):
+                            pairwise[q, y] = to_parent[y, q] = P[q, y] - P_lag[q, y] * rate
                 for v in range(n):
                     for y in range(n_labels):
-                        changed[v, y] = unary[v, y] if allowed[first + v, y] else -np.inf
+                        changed[v, y] = unary[v, y]
+                        if task == FIND:
+                            changed[v, y] += margin * losses[first + v, y]
+                        if task == AIM and not allowed[first + v, y]:
+                            changed[v, y] = -np.inf
                 collect(changed, to_parent, above, 0, n, below, message)
-                read_labels(below, P, above, 0, n, target)
+                read_labels(below, pairwise, above, 0, n, labels[task])
+                if task == PREDICT:
+                    predictions[first : first + n] = labels[task, :n]
+                elif task == FIND:
+                    for v in range(n):
+                        agrees &= allowed[first + v, found[v]]
+            if not learns:
+                continue
+            if not agrees:
                 late = c * rounds
                 for v in range(n):
                     if target[v] != found[v]:
@@ -117,7 +126,6 @@ def _make_pass():
                         P[found[above[v]], found[v]] -= c
                         P_lag[target[above[v]], target[v]] += late
                         P_lag[found[above[v]], found[v]] -= late
-                to_parent[:] = P.T
                 counts[UPDATES] += 1
             rounds += 1.0
             counts[ROUNDS] += 1

@@ -60,7 +60,8 @@ class ChainClassifier(BaseEstimator):
         Concave-convex procedure with a bundle of cutting planes, or the averaged loss-augmented perceptron, which
         takes steps along subgradients of the hinge (and the bridge) and can learn from a stream.
     reject_cost : float, optional
-        Loss of the decision "don't know" at an annotated part. With it, predictions may be None.
+        Loss of the decision "don't know" at an annotated part. With it, predictions may be None. It needs a calibrated
+        surrogate: hinge and bridge reward labels only, and would never say it.
     tol : float, default 0.01
         Relative gap of every convex problem, and relative progress at which the concave-convex procedure ends.
     max_iter : int, default 2000
@@ -271,7 +272,15 @@ class ChainClassifier(BaseEstimator):
         del self._state
         counted = np.where(annotation.informative, weight if weight.size else 1.0, 0.0)
         risk = Risk(sequences, annotation, counted / counted.sum(), self.surrogate)
-        found = minimise(risk, start, self.alpha, tol=self.tol, max_iter=self.max_iter, max_steps=self.max_steps)
+        found = minimise(
+            risk,
+            start,
+            self.alpha,
+            rejecting=self.reject_cost is not None,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_steps=self.max_steps,
+        )
         if not found.converged:
             warnings.warn(
                 f"ChainClassifier did not converge: the gap of the last convex problem is {found.last.gap:.2g} after "
@@ -353,6 +362,11 @@ class ChainClassifier(BaseEstimator):
             raise ValueError(
                 f"solver='perceptron' of ChainClassifier takes subgradient steps of surrogate='hinge' (or 'bridge'). "
                 f"Got surrogate={self.surrogate!r} instead."
+            )
+        if self.reject_cost is not None and self.surrogate in ("hinge", "bridge"):
+            raise ValueError(
+                f"surrogate={self.surrogate!r} of ChainClassifier rewards labels only and never learns to say \"don't "
+                f"know\": a reject_cost needs 'ramp', 'max' or 'additive'. Got reject_cost={self.reject_cost!r}."
             )
 
     def _decision_losses(self, *, rejecting: bool) -> Floats:
