@@ -12,18 +12,21 @@ from rankwise.datasets._find import DatasetDamagedError, DatasetNotFoundError
 from rankwise.datasets._generators import make_ordinal, make_pril_synthetic, make_sparse_ordinal
 from rankwise.datasets._load import Dataset, load, load_abalone, load_diabetes_grades, load_parkinsons, names
 from rankwise.datasets._partitions import CHU_NAMES, load_chu_partitions
+from rankwise.datasets._words import Words, load_ocr
 
 __all__ = [
     "CHU_NAMES",
     "Dataset",
     "DatasetDamagedError",
     "DatasetNotFoundError",
+    "Words",
     "cut_equal_frequency",
     "cut_equal_width",
     "load",
     "load_abalone",
     "load_chu_partitions",
     "load_diabetes_grades",
+    "load_ocr",
     "load_parkinsons",
     "make_ordinal",
     "make_pril_synthetic",

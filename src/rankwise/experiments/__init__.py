@@ -2,7 +2,7 @@
 
 >>> from rankwise import experiments
 >>> experiments.names()
-('pril-fraction', 'pril-comparison', 'importance-table')
+('pril-fraction', 'pril-comparison', 'importance-table', 'ocr')
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import importance, pril
+from rankwise.experiments import importance, ocr, pril
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -49,6 +49,11 @@ _ALL = (
         "importance-table",
         "Importance-weighted perceptrons, Table 1: mistakes and cost on LETTER, ISOLET, CAR and ABALONE",
         importance.run_table,
+    ),
+    Experiment(
+        "ocr",
+        "Handwritten words with missing letters: every surrogate for chains, test error per letter",
+        ocr.run_table,
     ),
 )
 
