@@ -369,6 +369,20 @@ def test_bad_parameters(parameters, message):
         ChainClassifier(**parameters, classes=range(3)).fit(X, Y)
 
 
+def test_solvers_leave_nothing_of_each_other_behind():
+    X, Y, _ = words(m=5)
+    model = ChainClassifier(solver="perceptron", random_state=0).fit(X, Y).set_params(solver="bundle").fit(X, Y)
+    assert not hasattr(model, "n_updates_")
+    with pytest.raises(ValueError, match="was fitted with solver='bundle'"):
+        model.set_params(solver="perceptron").partial_fit(X, Y)
+    assert not hasattr(model.fit(X, Y), "gap_")
+
+
+def test_nothing_but_empty_sequences():
+    with pytest.raises(ValueError, match="no sequence has a label"):
+        ChainClassifier(classes=[0, 1]).fit([np.empty((0, 2))], [[]])
+
+
 def test_streams_need_classes_and_the_perceptron():
     X, Y, _ = words(m=5)
     with pytest.raises(ValueError, match="needs all labels"):

@@ -126,6 +126,21 @@ def read_order(classes: Any) -> ClassOrder | None:
     return None if classes is None else declared_order(classes)
 
 
+def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
+    """Classes of a stream: those it has met (``known``), or those declared; declarations must not contradict."""
+    declared = [declared_order(classes) for classes in given if classes is not None]
+    if known is None and not declared:
+        raise ValueError(
+            "the first call of ChainClassifier on a stream needs all labels: partial_fit(X, Y, classes=[...]) or "
+            "ChainClassifier(classes=[...])."
+        )
+    order = declared[0] if known is None else known
+    for other in declared:
+        if other != order:
+            raise ValueError(f"classes={other.values.tolist()} is not the same as before: {order.values.tolist()}.")
+    return order
+
+
 def _features(features: Any, s: int) -> Any:
     if sparse.issparse(features):
         matrix = features.tocsr().astype(np.float64)

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
 
 from rankwise.models.max_sum import best_disagreeing, best_labellings, max_marginals
 from rankwise.models.max_sum_gradient import max_marginal_gradient
@@ -117,9 +116,13 @@ class Risk:
         graph = self.sequences.starts, self.sequences.parents
         marginals = max_marginals(unary, pairwise, *graph)
         counts = np.where(self.annotation.known, self._of_parts(), 0.0)
-        value = float(counts @ logsumexp(marginals + admitted, axis=1))
-        weights = counts[:, None] * softmax(marginals + admitted, axis=1)
-        return value, self._gradient(*max_marginal_gradient(unary, pairwise, *graph, marginals, weights))
+        admissible = marginals + admitted
+        top = admissible.max(axis=1)
+        shares = np.exp(admissible - top[:, None])
+        totals = shares.sum(axis=1)
+        weights = shares * (counts / totals)[:, None]
+        of_scores = max_marginal_gradient(unary, pairwise, *graph, marginals, weights)
+        return float(counts @ (top + np.log(totals))), self._gradient(*of_scores)
 
     def _of_parts(self) -> Floats:
         return np.repeat(self.weight, np.diff(self.sequences.starts))

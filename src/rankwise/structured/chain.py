@@ -32,7 +32,7 @@ from rankwise.models.max_sum import best_labellings, max_marginals
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._annotation import Annotation, annotate, decision_losses
 from rankwise.structured._chain_bundle import minimise
-from rankwise.structured._sequences import Sequences, read_order, read_positions, read_sequences
+from rankwise.structured._sequences import Sequences, read_order, read_positions, read_sequences, stream_order
 from rankwise.structured._surrogates import SPACES, Risk
 
 Floats = NDArray[np.float64]
@@ -40,6 +40,7 @@ Ints = NDArray[np.int64]
 
 _IN_ORDER: Ints = np.empty(0, dtype=np.int64)
 _NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
+_LEARNT = ("objective_", "objectives_", "lower_bound_", "gap_", "n_iter_", "n_updates_", "_state")  # by one solver only
 
 
 class ChainClassifier(BaseEstimator):
@@ -187,6 +188,8 @@ class ChainClassifier(BaseEstimator):
         """
         with self._all_or_nothing():
             self._check_params()
+            for name in _LEARNT:
+                self.__dict__.pop(name, None)
             sequences, annotation, weight = self._read(X, Y, sample_weight, read_order(self.classes), None)
             if not (annotation.informative & (weight > 0 if weight.size else True)).any():
                 raise ValueError("no sequence has a label and a positive weight: there is nothing to learn from.")
@@ -231,7 +234,11 @@ class ChainClassifier(BaseEstimator):
                     f"only solver='perceptron' learns from a stream. Got solver={self.solver!r}: use fit, or change it."
                 )
             first = not self.__sklearn_is_fitted__()
-            order = self._stream_order(classes, first)
+            if not first and "_state" not in self.__dict__:
+                raise ValueError(
+                    "this ChainClassifier was fitted with solver='bundle': a stream cannot go on from there."
+                )
+            order = stream_order([classes, self.classes], None if first else self._order)
             known = None if first else self.n_features_in_
             sequences, annotation, weight = self._read(X, Y, sample_weight, order, known)
             if first:
@@ -383,19 +390,6 @@ class ChainClassifier(BaseEstimator):
         self.n_features_in_ = sequences.X.shape[1]
         losses = self._decision_losses(rejecting=self.surrogate != "additive")
         return sequences, annotate(labels, losses, sequences.starts), weight
-
-    def _stream_order(self, classes: Any, first: bool) -> ClassOrder:
-        declared = [order for order in (read_order(classes), read_order(self.classes)) if order is not None]
-        if first and not declared:
-            raise ValueError(
-                "the first call of ChainClassifier on a stream needs all labels: "
-                "partial_fit(X, Y, classes=[...]) or ChainClassifier(classes=[...])."
-            )
-        known = declared[0] if first else self._order
-        for other in declared:
-            if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
-        return known
 
     def _set_parameters(self, W: Floats, b: Floats, P: Floats) -> None:
         self.unary_coef_, self.intercept_, self.pairwise_coef_ = np.ascontiguousarray(W.T), b, np.ascontiguousarray(P)
