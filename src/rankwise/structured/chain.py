@@ -27,7 +27,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.labels import ClassOrder, check_weights, declare_support
+from rankwise.labels import ClassOrder, check_weights
 from rankwise.models.max_sum import best_labellings, max_marginals
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._annotation import Annotation, annotate, decision_losses
@@ -404,6 +404,3 @@ class ChainClassifier(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-
-declare_support("ChainClassifier", ("exact", "interval", "candidates"))
