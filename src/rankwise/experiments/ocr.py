@@ -65,10 +65,10 @@ GOALS = {"0%": 20.0, "50%": 24.5, "90%": 40.0}
 
 LEGEND = f"""\
 Trained on the words of one split, tested on all others; letters lose their labels at random, or every second word keeps
-only its left half and the others their right half. "{PERCEPTRON}" is the averaged perceptron with margin {MARGIN:g}, the
-others minimise regularised surrogates to a relative gap of 0.01. Bridge is hinge and max is ramp, because right answers
-cost nothing. Regularisation and margin were chosen by test errors of another draw with fold 0: the best numbers are a
-little optimistic."""
+only its left half and the others their right half. "{PERCEPTRON}" is the averaged perceptron with margin {MARGIN:g};
+the others minimise regularised surrogates to a relative gap of 0.01. Bridge is hinge and max is ramp, because right
+answers cost nothing. Regularisation and margin were chosen by test errors of another draw with fold 0: the best
+numbers are a little optimistic."""
 
 Labels = list[list[Any]]
 
