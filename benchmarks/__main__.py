@@ -3,12 +3,12 @@
 import platform
 import sys
 
-from benchmarks import missing, online
+from benchmarks import missing, online, structured
 from rankwise.evaluation import format_table
 
 
 def main() -> int:
-    known = {function.__name__: function for function in (*online.ALL, *missing.ALL)}
+    known = {function.__name__: function for function in (*online.ALL, *missing.ALL, *structured.ALL)}
     wanted = sys.argv[1:] or list(known)
     unknown = set(wanted) - set(known)
     if unknown:

@@ -36,9 +36,10 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
-    from rankwise.structured import MissingLabelClassifier, StructuredPerceptron
+    from rankwise.structured import ChainClassifier, MissingLabelClassifier, StructuredPerceptron
 
 _HOME = {
+    "ChainClassifier": "rankwise.structured",
     "CuSumRank": "rankwise.perceptrons",
     "HiddenFeatures": "rankwise.features",
     "KernelCuSumRank": "rankwise.perceptrons",

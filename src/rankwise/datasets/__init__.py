@@ -14,6 +14,7 @@ from rankwise.datasets._load import Dataset, load, load_abalone, load_diabetes_g
 from rankwise.datasets._mail import ENRON_USERS, MailFolders, load_enron_folders
 from rankwise.datasets._multilabel import MULTILABEL_NAMES, MultilabelDataset, load_multilabel
 from rankwise.datasets._partitions import CHU_NAMES, load_chu_partitions
+from rankwise.datasets._words import Words, load_ocr
 
 __all__ = [
     "CHU_NAMES",
@@ -24,6 +25,7 @@ __all__ = [
     "DatasetNotFoundError",
     "MailFolders",
     "MultilabelDataset",
+    "Words",
     "cut_equal_frequency",
     "cut_equal_width",
     "load",
@@ -32,6 +34,7 @@ __all__ = [
     "load_diabetes_grades",
     "load_enron_folders",
     "load_multilabel",
+    "load_ocr",
     "load_parkinsons",
     "make_ordinal",
     "make_pril_synthetic",

@@ -1,5 +1,7 @@
 """Structured outputs: the frame in which a prediction is the solution of an optimisation problem, and models for it."""
 
+from rankwise.structured._sequences import Tree
+from rankwise.structured.chain import ChainClassifier
 from rankwise.structured.classes import MixedClasses, SharedClasses
 from rankwise.structured.missing_labels import MissingLabelClassifier
 from rankwise.structured.model import Atom, Bonus, Score, StructuredModel
@@ -9,6 +11,7 @@ from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
 __all__ = [
     "Atom",
     "Bonus",
+    "ChainClassifier",
     "CumulativeRanks",
     "MissingLabelClassifier",
     "MixedClasses",
@@ -17,4 +20,5 @@ __all__ = [
     "SharedClasses",
     "StructuredModel",
     "StructuredPerceptron",
+    "Tree",
 ]

@@ -1,0 +1,166 @@
+"""Averaged loss-augmented perceptron for chains and trees with partial labels.
+
+A round takes one structure with annotation a and weight c. With l(t) the partial loss of labelling t, s(t) its score:
+
+    that = argmax_t s(t) + margin * l(t)                                       (Viterbi on augmented scores)
+    no update if that agrees with a at every part; otherwise
+    t*   = argmax over the labellings that a admits of s(t)                    (Viterbi with constraints)
+    w   += c (Phi(t*) - Phi(that))
+
+This is a subgradient step of the hinge surrogate, ``max (l + s) - max over a of s``. Phi adds x_v to the unary vector
+of every part's label, 1 to its intercept and 1 to every pair of a part's label with its parent's. A structure without
+any annotation, or with weight zero, is no round and changes nothing, not even the average.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.rows import axpy_two, dots_lagged, padded
+from rankwise.models.max_sum import collect, read_labels
+from rankwise.structured._annotation import Annotation
+from rankwise.structured._sequences import Sequences
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+State = dict[str, NDArray[Any]]
+
+ROUNDS, UPDATES = 0, 1
+"""Places in ``state["counts"]``."""
+
+PREDICT, FIND, AIM = 0, 1, 2
+"""The problems of a round: with averaged parameters, with the loss, with constraints."""
+
+PARAMETERS = ("W", "b", "P")
+
+
+def new_state(n_features: int, n_decisions: int) -> State:
+    """Arrays of a learner before the first round; ``name_lag`` serves the average ``w - lag / rounds``."""
+    shapes = {"W": (n_features, padded(n_decisions)), "b": (n_decisions,), "P": (n_decisions, n_decisions)}
+    state = {name: np.zeros(shape) for name, shape in shapes.items()}
+    return {
+        **state,
+        **{f"{name}_lag": np.zeros(shape) for name, shape in shapes.items()},
+        "counts": np.zeros(2, dtype=np.int64),
+    }
+
+
+@register_jitable
+def _score(X, first, n, weights, rate, row, unary):
+    """Unary scores of the parts first .. first + n - 1, in the first n rows of ``unary``."""
+    W, W_lag, b, b_lag = weights
+    for v in range(n):
+        dots_lagged(X, first + v, W, W_lag, rate, row)
+        for y in range(b.size):
+            unary[v, y] = row[y] + (b[y] - b_lag[y] * rate)
+
+
+def _make_pass():
+    sources = SOURCES
+
+    @kernel
+    def learn(X, starts, parents, structures, order, weights, pairs, counts, settings, predictions):
+        _ = sources
+        losses, allowed, informative, weight = structures
+        W, W_lag, b, b_lag = weights
+        P, P_lag = pairs
+        margin, average = settings
+        n_labels, longest = b.size, 0
+        for s in range(starts.size - 1):
+            longest = max(longest, starts[s + 1] - starts[s])
+        row, message = np.empty(W.shape[1]), np.empty(n_labels)
+        unary, changed = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+        below, labels = np.empty((longest, n_labels)), np.zeros((3, longest), dtype=np.int64)
+        found, target = labels[FIND], labels[AIM]
+        pairwise, to_parent = np.empty((n_labels, n_labels)), np.empty((n_labels, n_labels))
+        rounds = float(counts[ROUNDS])
+        for r in range(starts.size - 1):
+            s = order[r] if order.size else r
+            first, n = starts[s], starts[s + 1] - starts[s]
+            above = parents[first : first + n]
+            c = weight[s] if weight.size else 1.0
+            learns, agrees = c != 0.0 and informative[s], True
+            for task in (PREDICT, FIND, AIM):  # three problems, one piece of code: it is compiled once
+                if (task == PREDICT and predictions.size == 0) or (task == FIND and not learns):
+                    continue
+                if task == AIM and agrees:
+                    continue
+                if task != AIM:
+                    rate = 1.0 / rounds if task == PREDICT and average and rounds else 0.0
+                    _score(X, first, n, weights, rate, row, unary)
+                    for q in range(n_labels):
+                        for y in range(n_labels):
+                            pairwise[q, y] = to_parent[y, q] = P[q, y] - P_lag[q, y] * rate
+                for v in range(n):
+                    for y in range(n_labels):
+                        changed[v, y] = unary[v, y]
+                        if task == FIND:
+                            changed[v, y] += margin * losses[first + v, y]
+                        if task == AIM and not allowed[first + v, y]:
+                            changed[v, y] = -np.inf
+                collect(changed, to_parent, above, 0, n, below, message)
+                read_labels(below, pairwise, above, 0, n, labels[task])
+                if task == PREDICT:
+                    predictions[first : first + n] = labels[task, :n]
+                elif task == FIND:
+                    for v in range(n):
+                        agrees &= allowed[first + v, found[v]]
+            if not learns:
+                continue
+            if not agrees:
+                late = c * rounds
+                for v in range(n):
+                    if target[v] != found[v]:
+                        axpy_two(X, first + v, c, rounds, W, W_lag, target[v], found[v])
+                        b[target[v]] += c
+                        b[found[v]] -= c
+                        b_lag[target[v]] += late
+                        b_lag[found[v]] -= late
+                    if above[v] >= 0:
+                        P[target[above[v]], target[v]] += c
+                        P[found[above[v]], found[v]] -= c
+                        P_lag[target[above[v]], target[v]] += late
+                        P_lag[found[above[v]], found[v]] -= late
+                counts[UPDATES] += 1
+            rounds += 1.0
+            counts[ROUNDS] += 1
+
+    return learn
+
+
+_LEARN = _make_pass()
+
+
+def learn(
+    state: State,
+    sequences: Sequences,
+    annotation: Annotation,
+    weight: Floats,
+    order: Ints,
+    margin: float,
+    average: bool,
+    predictions: Ints,
+) -> None:
+    """One pass over the structures in ``order`` (empty: as they come), in place.
+
+    ``predictions``, if it has an entry for each part, is filled with the labels predicted before each round.
+    """
+    weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
+    structures = annotation.losses, annotation.allowed, annotation.informative, weight
+    _LEARN(
+        sequences.rows, sequences.starts, sequences.local_parents, structures, order, weights,
+        (state["P"], state["P_lag"]), state["counts"], (margin, average), predictions,
+    )  # fmt: skip
+
+
+def averaged(state: State, average: bool) -> tuple[Floats, Floats, Floats]:
+    """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D) of the model, averaged over the rounds if so."""
+    rounds = int(state["counts"][ROUNDS])
+    rate = 1.0 / rounds if average and rounds else 0.0
+    W, b, P = (state[name] - state[f"{name}_lag"] * rate for name in PARAMETERS)
+    return np.ascontiguousarray(W[:, : b.size]), b, P

@@ -1,0 +1,254 @@
+"""Sequences and trees of parts on their way into a learner: one matrix with the rows of all parts, one label for each.
+
+Structure s has the rows ``starts[s] .. starts[s + 1] - 1``; ``parents[v]`` is the row of the part above part v, or -1
+at a root. In a chain it is the part before. Errors name the sequence and the position.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.labels import ClassOrder, Labels, declared_order, encode
+from rankwise.models.max_sum import chain_parents
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    """Parts that hang together as a tree, in place of a sequence.
+
+    Parameters
+    ----------
+    features : array-like or CSR matrix of shape (T, d)
+        One row for each part.
+    parents : array-like of shape (T,)
+        Place of the part above each part, which comes before it; -1 at a root. Several roots make a forest.
+
+    Examples
+    --------
+    A root with two children:
+
+    >>> from rankwise.structured import Tree
+    >>> tree = Tree(features=[[1.0], [0.0], [2.0]], parents=[-1, 0, 0])
+    """
+
+    features: Any
+    parents: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """All parts of all structures, one below the other; see the module's docstring."""
+
+    X: Any  # a C-contiguous float64 array, or a CSR matrix in canonical form
+    starts: Ints
+    parents: Ints
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    @property
+    def rows(self) -> Any:
+        """X as the row operations of kernels read it."""
+        return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else self.X
+
+    @property
+    def local_parents(self) -> Ints:
+        """Parents as places inside their structure."""
+        first = np.repeat(self.starts[:-1], np.diff(self.starts))
+        return np.where(self.parents < 0, -1, self.parents - first)
+
+    def place(self, row: int) -> str:
+        """Words for a row: its sequence and position."""
+        s = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return f"sequence {s}, position {row - self.starts[s]}"
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """One array for each structure."""
+        return np.split(values, self.starts[1:-1])
+
+
+def read_sequences(X: Any, n_features: int | None = None) -> Sequences:
+    """List of (T, d) arrays, CSR matrices or trees -> :class:`Sequences`; every row has ``n_features`` if given."""
+    if isinstance(X, (Tree, str, dict)) or sparse.issparse(X) or not hasattr(X, "__len__"):
+        raise TypeError(f"X must be a list of sequences, each a (T, d) array. Got one {type(X).__name__} instead.")
+    if len(X) == 0:
+        raise ValueError("X is empty: there is no sequence in it.")
+    parts, structures = [], []
+    for s in range(len(X)):
+        features, above = X[s] if isinstance(X[s], Tree) else (X[s], None)
+        parts.append(_features(features, s))
+        structures.append(None if above is None else _parents(above, parts[-1].shape[0], s))
+        wanted = parts[0].shape[1] if n_features is None else n_features
+        if parts[-1].shape[1] != wanted:
+            known = "sequence 0 has" if n_features is None else "the model was fitted with"
+            raise ValueError(f"sequence {s} has {parts[-1].shape[1]} features, {known} {wanted}.")
+    starts = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
+    parents = chain_parents(starts)
+    for s, above in enumerate(structures):
+        if above is not None:
+            parents[starts[s] : starts[s + 1]] = np.where(above < 0, -1, above + starts[s])
+    found = Sequences(_stacked(parts), starts, parents)
+    _require_finite(found)
+    return found
+
+
+def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, ordered: bool) -> Labels:
+    """Labels of every position of every sequence: exact, interval (tuple), candidates (set or list) or missing.
+
+    None, NaN and -1 mean missing, -1 unless it is one of the ``classes``; None in place of a sequence's labels makes
+    all of them missing. A sequence's labels may also be a boolean (T, K) mask or a (T, 2) table of intervals.
+    """
+    if not hasattr(Y, "__len__") or isinstance(Y, (str, dict)):
+        raise TypeError(f"Y must be a list with the labels of each sequence. Got {type(Y).__name__} instead.")
+    if len(Y) != len(sequences):
+        raise ValueError(f"X has {len(sequences)} sequences but Y has labels for {len(Y)}.")
+    lengths = np.diff(sequences.starts)
+    minus_one = classes is not None and _holds_minus_one(classes)
+    labels = [_labels_of(Y[s], int(lengths[s]), s, keep_minus_one=minus_one) for s in range(len(Y))]
+    try:
+        return encode(_flat(labels), classes, ordered=ordered)
+    except ValueError as error:
+        text = re.sub(r"\brow (\d+)\b", lambda found: sequences.place(int(found[1])), str(error))
+        raise ValueError(text) from None
+
+
+def read_order(classes: Any) -> ClassOrder | None:
+    """Declared classes, or None."""
+    return None if classes is None else declared_order(classes)
+
+
+def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
+    """Classes of a stream: those it has met (``known``), or those declared; declarations must not contradict."""
+    declared = [declared_order(classes) for classes in given if classes is not None]
+    if known is None and not declared:
+        raise ValueError(
+            "the first call of ChainClassifier on a stream needs all labels: partial_fit(X, Y, classes=[...]) or "
+            "ChainClassifier(classes=[...])."
+        )
+    order = declared[0] if known is None else known
+    for other in declared:
+        if other != order:
+            raise ValueError(f"classes={other.values.tolist()} is not the same as before: {order.values.tolist()}.")
+    return order
+
+
+def _features(features: Any, s: int) -> Any:
+    if sparse.issparse(features):
+        matrix = features.tocsr().astype(np.float64)
+        matrix.check_format(full_check=True)
+        return matrix
+    try:
+        array = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sequence {s}: features must be a (T, d) array of numbers: {error}.") from None
+    if array.ndim > 2:
+        raise ValueError(
+            f"sequence {s} has shape {array.shape}: grids of parts are not supported, because the best labelling of a "
+            f"grid cannot be found exactly. Give chains, (T, d) arrays, or trees, Tree(features, parents)."
+        )
+    if array.ndim != 2:
+        raise ValueError(f"sequence {s} must be a (T, d) array, one row for each position. Got shape {array.shape}.")
+    return array
+
+
+def _parents(above: Any, n: int, s: int) -> Ints:
+    parents = np.asarray(above)
+    if parents.shape != (n,) or parents.dtype.kind not in "iu":
+        raise ValueError(
+            f"sequence {s}: parents must be {n} whole numbers, one for each part. "
+            f"Got {parents.dtype} of shape {parents.shape}."
+        )
+    bad = (parents < -1) | (parents >= np.arange(n))
+    if bad.any():
+        v = int(np.argmax(bad))
+        raise ValueError(
+            f"sequence {s}, position {v}: the parent of a part must come before it, or be -1 at a root. "
+            f"Got {parents[v]}."
+        )
+    return parents.astype(np.int64)
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    if not any(sparse.issparse(part) for part in parts):
+        return np.ascontiguousarray(np.concatenate(parts))
+    stacked = sparse.csr_matrix(sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr"))
+    stacked.sum_duplicates()
+    return stacked
+
+
+def _require_finite(sequences: Sequences) -> None:
+    values = sequences.X.data if sparse.issparse(sequences.X) else sequences.X
+    finite = np.isfinite(values)
+    if not finite.all():
+        place = int(np.argmin(finite))
+        if sparse.issparse(sequences.X):
+            row = int(np.searchsorted(sequences.X.indptr, place, side="right")) - 1
+            column, value = int(sequences.X.indices[place]), values[place]
+        else:
+            row, column = divmod(place, values.shape[1])
+            value = values[row, column]
+        raise ValueError(f"{sequences.place(row)}, column {column}: features must be finite numbers. Got {value}.")
+
+
+def _holds_minus_one(order: ClassOrder) -> bool:
+    return any(not isinstance(value, (bool, str)) and value == -1 for value in order.values.tolist())
+
+
+def _labels_of(labels: Any, n: int, s: int, *, keep_minus_one: bool) -> Any:
+    """An array (1-D values, 2-D mask or intervals), or a list of single labels; -1 turned into a missing value."""
+    if labels is None:
+        return [None] * n
+    if hasattr(labels, "dtype") or hasattr(labels, "to_numpy"):
+        found: Any = np.asarray(labels)
+        if found.ndim not in (1, 2):
+            raise ValueError(f"sequence {s}: labels must have one entry for each position. Got shape {found.shape}.")
+        if found.dtype.kind in "if" and not keep_minus_one and (found == -1).any():
+            found = np.where(found == -1, np.nan, found)
+        elif found.dtype == object:
+            found = [_label(label, keep_minus_one) for label in found]
+    else:
+        try:
+            found = [_label(label, keep_minus_one) for label in labels]
+        except TypeError:
+            raise TypeError(
+                f"sequence {s}: labels must be a list, one entry for each position. Got {labels!r}."
+            ) from None
+    if len(found) != n:
+        raise ValueError(f"sequence {s} has {n} positions in X but {len(found)} labels in Y.")
+    return found
+
+
+def _label(label: Any, keep_minus_one: bool) -> Any:
+    if isinstance(label, (list, set, frozenset, np.ndarray)):
+        return frozenset(label)  # a list of two in a list of lists would be read as an interval
+    if isinstance(label, tuple):
+        return tuple(_label(end, keep_minus_one) for end in label)
+    number = isinstance(label, (int, float, np.number)) and not isinstance(label, (bool, np.bool_))
+    return None if number and label == -1 and not keep_minus_one else label
+
+
+def _flat(labels: Sequence[Any]) -> Any:
+    """All positions in one array, where the sequences' arrays are of one kind, or else in one list."""
+    arrays = [part for part in labels if isinstance(part, np.ndarray) and part.size]
+    if len(arrays) == sum(len(part) > 0 for part in labels) and arrays:
+        kinds = {(part.ndim, "n" if part.dtype.kind in "iuf" else part.dtype.kind) for part in arrays}
+        if len(kinds) == 1:
+            return np.concatenate(arrays)
+    flat: list[Any] = []
+    for s, part in enumerate(labels):
+        if isinstance(part, np.ndarray) and part.ndim == 2:
+            if part.dtype.kind == "b":
+                raise ValueError(f"sequence {s} has a candidate mask: then every sequence must have one.")
+            flat += [tuple(ends) for ends in part.tolist()]
+        else:
+            flat += part.tolist() if isinstance(part, np.ndarray) else part
+    return flat

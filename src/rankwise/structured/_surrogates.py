@@ -1,0 +1,132 @@
+"""Surrogates of the partial loss for chains and trees, as differences of convex functions of the parameters.
+
+With l(t) the partial loss of labelling t, s(t) its score, and t in a for "t agrees with the annotation everywhere"
+(Antoniuk, thesis, eq. 4.9 to 4.15):
+
+    ramp    max (l + s)                 - max s
+    hinge   max (l + s)                 - max over a of s
+    max     (max outside a of (l + s)   - max s)_+
+    bridge  (max outside a of (l + s)   - max over a of s)_+
+    additive  sum over annotated parts of psi_v
+
+The first term is the penalty, the second the reward. With (p - r)_+ = max(p, r) - r, all are a convex function minus
+another, since s(t) is linear in the parameters and a maximum of linear functions is convex. A surrogate is therefore
+two functions, each with value and subgradient: ``convex`` and ``reward``.
+
+**Two, not four.** Where the labellings in a cost nothing (Hamming, MAE, any matrix with a zero diagonal), max (l + s)
+is the larger of p' = max outside a of (l + s) and r = max over a of s. So hinge = max(p', r) - r = bridge. And ramp =
+max: either max s = r and the same holds, or max s is outside a, and then p' >= max s >= r, so both are p' - max s.
+They differ only for losses that charge for right answers.
+
+**Additive.** psi_v is the cross-entropy of softmax(m_v), m_v(t) being the max-marginal of decision t at part v (the
+best score of a labelling with t at v): log sum_t exp m_v(t) - log sum over t in a_v of exp m_v(t). The cross-entropy
+is convex in m_v and calibrated, so that Theorem 12 holds: it does not change when a constant is added to m_v, and up
+to such constants max-marginals can be any vectors (take pairwise scores of zero), so the infimum is that over free
+vectors. Decisions have the least expected part loss under softmax(m_v), the most probable label for the Hamming
+loss; "don't know" is Chow's rule and needs no scores of its own. For single parts this is multinomial logistic
+regression; max-marginals let the neighbours have their say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.models.max_sum import best_disagreeing, best_labellings, max_marginals
+from rankwise.models.max_sum_gradient import max_marginal_gradient
+from rankwise.structured._annotation import Annotation
+from rankwise.structured._sequences import Sequences
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Whether the penalty is over the labellings outside a only, and whether the reward is over those in a only.
+SPACES = {"ramp": (False, False), "hinge": (False, True), "max": (True, False), "bridge": (True, True)}
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """Weighted mean of a surrogate over structures, as a function of the parameters (W, b, P) in one vector.
+
+    ``weight`` has one entry for each structure.
+    """
+
+    sequences: Sequences
+    annotation: Annotation
+    weight: Floats
+    surrogate: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features and decisions."""
+        return self.sequences.X.shape[1], self.annotation.losses.shape[1]
+
+    def convex(self, theta: Floats) -> tuple[float, Floats]:
+        """Convex part and a subgradient of it."""
+        unary, pairwise = self._scores(theta)
+        if self.surrogate == "additive":
+            return self._partition(unary, pairwise, np.zeros_like(unary))
+        outside, inside = SPACES[self.surrogate]
+        graph = self.sequences.starts, self.sequences.parents
+        augmented = unary + self.annotation.losses
+        if not outside:
+            labels, values = best_labellings(augmented, pairwise, *graph)
+            return self._collected(labels, values)
+        labels, values = best_disagreeing(augmented, pairwise, *graph, self.annotation.allowed)
+        others, rewards = self._best(unary, pairwise, inside)
+        wins = values > rewards
+        chosen = np.where(np.repeat(wins, np.diff(graph[0])), labels, others)
+        return self._collected(chosen, np.where(wins, values, rewards))
+
+    def reward(self, theta: Floats) -> tuple[float, Floats]:
+        """What is taken off the convex part, and a subgradient of it."""
+        unary, pairwise = self._scores(theta)
+        if self.surrogate == "additive":
+            return self._partition(unary, pairwise, np.where(self.annotation.allowed, 0.0, -np.inf))
+        return self._collected(*self._best(unary, pairwise, SPACES[self.surrogate][1]))
+
+    def unpack(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D)."""
+        d, n_decisions = self.shape
+        W, b, P = np.split(theta, [d * n_decisions, (d + 1) * n_decisions])
+        return W.reshape(d, n_decisions), b, P.reshape(n_decisions, n_decisions)
+
+    def _scores(self, theta: Floats) -> tuple[Floats, Floats]:
+        W, b, P = self.unpack(theta)
+        return np.ascontiguousarray(self.sequences.X @ W + b), P
+
+    def _best(self, unary: Floats, pairwise: Floats, inside: bool) -> tuple[Ints, Floats]:
+        scores = np.where(self.annotation.allowed, unary, -np.inf) if inside else unary
+        return best_labellings(scores, pairwise, self.sequences.starts, self.sequences.parents)
+
+    def _collected(self, labels: Ints, values: Floats) -> tuple[float, Floats]:
+        """Mean of the labellings' values, and of their features."""
+        counts = self._of_parts()
+        of_unary = np.zeros((labels.size, self.shape[1]))
+        of_unary[np.arange(labels.size), labels] = counts
+        of_pairwise = np.zeros((self.shape[1], self.shape[1]))
+        below = np.flatnonzero(self.sequences.parents >= 0)
+        np.add.at(of_pairwise, (labels[self.sequences.parents[below]], labels[below]), counts[below])
+        return float(self.weight @ values), self._gradient(of_unary, of_pairwise)
+
+    def _partition(self, unary: Floats, pairwise: Floats, admitted: Floats) -> tuple[float, Floats]:
+        """Mean of ``log sum exp`` of the admitted max-marginals of annotated parts, and its gradient."""
+        graph = self.sequences.starts, self.sequences.parents
+        marginals = max_marginals(unary, pairwise, *graph)
+        counts = np.where(self.annotation.known, self._of_parts(), 0.0)
+        admissible = marginals + admitted
+        top = admissible.max(axis=1)
+        shares = np.exp(admissible - top[:, None])
+        totals = shares.sum(axis=1)
+        weights = shares * (counts / totals)[:, None]
+        of_scores = max_marginal_gradient(unary, pairwise, *graph, marginals, weights)
+        return float(counts @ (top + np.log(totals))), self._gradient(*of_scores)
+
+    def _of_parts(self) -> Floats:
+        return np.repeat(self.weight, np.diff(self.sequences.starts))
+
+    def _gradient(self, of_unary: Floats, of_pairwise: Floats) -> Floats:
+        of_features = np.asarray(self.sequences.X.T @ of_unary)
+        return np.concatenate([of_features.ravel(), of_unary.sum(axis=0), of_pairwise.ravel()])

@@ -1,0 +1,406 @@
+"""Chains and trees of labels from partial annotations: a linear model with unary and pairwise scores.
+
+The score of labelling t of the parts of x is
+
+    s(t) = sum_v <w_{t_v}, x_v> + b_{t_v} + sum over neighbours (u, v) of P[t_u, t_v]
+
+and the prediction its maximum, found exactly by passing messages (:mod:`rankwise.models.max_sum`). Learning minimises a
+surrogate of the partial loss (:mod:`rankwise.structured._surrogates`; Antoniuk, thesis, chapter 4), regularised by
+``alpha/2 |(w, b, P)|^2``, by the concave-convex procedure (:mod:`rankwise.structured._chain_bundle`), or runs a
+perceptron over a stream (:mod:`rankwise.structured._chain_perceptron`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.labels import ClassOrder, check_weights
+from rankwise.models.max_sum import best_labellings, max_marginals
+from rankwise.structured import _chain_perceptron as perceptron
+from rankwise.structured._annotation import Annotation, annotate, decision_losses
+from rankwise.structured._chain_bundle import minimise
+from rankwise.structured._sequences import Sequences, read_order, read_positions, read_sequences, stream_order
+from rankwise.structured._surrogates import SPACES, Risk
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_IN_ORDER: Ints = np.empty(0, dtype=np.int64)
+_NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
+_LEARNT = ("objective_", "objectives_", "lower_bound_", "gap_", "n_iter_", "n_updates_", "_state")  # by one solver only
+
+
+class ChainClassifier(BaseEstimator):
+    """Labels of the positions of sequences, or of the parts of trees, from partly labelled ones.
+
+    Parameters
+    ----------
+    surrogate : {"hinge", "ramp", "max", "bridge", "additive"}, default "hinge"
+        What is minimised in place of the partial loss. "bridge" is "hinge" and "max" is "ramp" unless the loss charges
+        for right answers. "ramp", "max" and "additive" are calibrated: with enough data and a rich enough model they
+        lead to the best decisions, whatever the distribution. "additive" is the cross-entropy of the max-marginals.
+    loss : {"hamming", "mae"} or array-like of shape (K, K), default "hamming"
+        Loss of a part, ``loss[y, t]`` for label y and decision t; "mae" is the distance in ordered labels. The loss of
+        a labelling is the sum over its annotated parts.
+    alpha : float, default 0.01
+        Strength of the regulariser beside the mean of the surrogate over the sequences.
+    solver : {"bundle", "perceptron"}, default "bundle"
+        Concave-convex procedure with a bundle of cutting planes, or the averaged loss-augmented perceptron, which
+        takes steps along subgradients of the hinge (and the bridge) and can learn from a stream.
+    reject_cost : float, optional
+        Loss of the decision "don't know" at an annotated part. With it, predictions may be None. It needs a calibrated
+        surrogate: hinge and bridge reward labels only, and would never say it.
+    tol : float, default 0.01
+        Relative gap of every convex problem, and relative progress at which the concave-convex procedure ends.
+    max_iter : int, default 2000
+        Most evaluations of the surrogate by the bundle solver.
+    max_steps : int, default 20
+        Most convex problems of the concave-convex procedure.
+    n_epochs : int, default 10
+        Passes of the perceptron over the sequences; with "bundle" these make the start.
+    margin : float, default 1.0
+        How much of the loss is added to the scores in a round of the perceptron; 0 is the plain perceptron.
+    shuffle, average : bool, default True
+        Whether every pass has a new random order, and whether the perceptron's parameters are averaged over the rounds.
+    random_state : int, RandomState or None, default None
+        For the order.
+    classes : array-like, optional
+        The labels; in ascending order where "mae" or intervals need one.
+
+    Attributes
+    ----------
+    unary_coef_ : ndarray of shape (K, d)
+        Vector of every label; with a reject cost one row more, the last, for "don't know" (not with "additive").
+    intercept_ : ndarray of shape (K,)
+        Intercept of every label.
+    pairwise_coef_ : ndarray of shape (K, K)
+        Score of a label (row) followed by another (column); in a tree, of a parent's with a child's.
+    classes_ : ndarray of shape (K,)
+        The labels.
+    objective_ : float
+        Regularised mean surrogate at the end; solver "bundle" only, as the next four.
+    lower_bound_ : float
+        Proven lower bound on the last convex problem, whose minimum is an upper bound on ``objective_``.
+    gap_ : float
+        Relative gap between the last convex problem's objective and ``lower_bound_``.
+    objectives_ : list of float
+        The objective at the start and after every convex problem: it never rises.
+    n_iter_ : int
+        Evaluations of the surrogate by the bundle solver, or passes of the perceptron.
+    n_updates_ : int
+        Rounds of the perceptron that changed it; solver "perceptron" only.
+
+    Notes
+    -----
+    X is a list with a (T, d) array or CSR matrix for each sequence, or a :class:`rankwise.structured.Tree`. Y has the
+    labels of each sequence: a label, None, NaN or -1 where it is missing (-1 unless it is one of ``classes``), a tuple
+    (lower, upper) for an interval, a set or list of candidates; or None for a sequence without labels. Sequences
+    without information change nothing.
+
+    Examples
+    --------
+    Letters of words, half of them unlabelled. Each letter is seen as one noisy number, 0 for "a" and 1 for "b":
+
+    >>> import numpy as np
+    >>> from rankwise import ChainClassifier
+    >>> X = [[[0.1], [0.9], [0.2]], [[0.8], [0.0], [1.1]], [[0.3], [0.7]]]
+    >>> Y = [["a", None, "a"], [None, "a", "b"], ["a", "b"]]
+    >>> model = ChainClassifier(random_state=0).fit(X, Y)
+    >>> [labels.tolist() for labels in model.predict([[[0.0], [1.0], [0.1], [0.9]]])]
+    [['a', 'b', 'a', 'b']]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "surrogate": [StrOptions({*SPACES, "additive"})],
+        "loss": [StrOptions({"hamming", "mae"}), "array-like"],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"bundle", "perceptron"})],
+        "reject_cost": [None, Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "average": ["boolean"],
+        "random_state": ["random_state"],
+        "classes": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        surrogate: str = "hinge",
+        loss: Any = "hamming",
+        alpha: float = 0.01,
+        solver: str = "bundle",
+        reject_cost: float | None = None,
+        tol: float = 0.01,
+        max_iter: int = 2000,
+        max_steps: int = 20,
+        n_epochs: int = 10,
+        margin: float = 1.0,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.surrogate = surrogate
+        self.loss = loss
+        self.alpha = alpha
+        self.solver = solver
+        self.reject_cost = reject_cost
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_steps = max_steps
+        self.n_epochs = n_epochs
+        self.margin = margin
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : list of (T, d) arrays, CSR matrices or trees
+            Sequences.
+        Y : list
+            Labels of each sequence; see the notes of the class.
+        sample_weight : array-like of shape (m,), optional
+            Importance of each sequence, >= 0.
+        """
+        with self._all_or_nothing():
+            self._check_params()
+            for name in _LEARNT:
+                self.__dict__.pop(name, None)
+            sequences, annotation, weight = self._read(X, Y, sample_weight, read_order(self.classes), None)
+            if not (annotation.informative & (weight > 0 if weight.size else True)).any():
+                raise ValueError("no sequence has a label and a positive weight: there is nothing to learn from.")
+            self._state = self._epochs(sequences, annotation, weight)
+            if self.solver == "perceptron":
+                self.n_iter_ = self.n_epochs
+                self._take_state()
+            else:
+                self._minimise(sequences, annotation, weight)
+        return self
+
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more sequences, one pass in the order given; solver "perceptron" only.
+
+        If one is bad, the model stays as it was.
+
+        Parameters
+        ----------
+        X, Y, sample_weight
+            As in :meth:`fit`.
+        classes : array-like, optional
+            All labels. The first call needs them, here or as the parameter ``classes``.
+        """
+        self._learn_chunk(X, Y, classes, sample_weight, predict=False)
+        return self
+
+    def progressive_predict(self, X: Any, Y: Any, sample_weight: Any = None, classes: Any = None) -> list[NDArray[Any]]:
+        """Predict each sequence, then learn from it; return the predictions made before learning.
+
+        Parameters
+        ----------
+        X, Y, sample_weight, classes
+            As in :meth:`partial_fit`.
+        """
+        return self._learn_chunk(X, Y, classes, sample_weight, predict=True)
+
+    def _learn_chunk(self, X: Any, Y: Any, classes: Any, sample_weight: Any, *, predict: bool) -> list[NDArray[Any]]:
+        with self._all_or_nothing():
+            self._check_params()
+            if self.solver != "perceptron":
+                raise ValueError(
+                    f"only solver='perceptron' learns from a stream. Got solver={self.solver!r}: use fit, or change it."
+                )
+            first = not self.__sklearn_is_fitted__()
+            if not first and "_state" not in self.__dict__:
+                raise ValueError(
+                    "this ChainClassifier was fitted with solver='bundle': a stream cannot go on from there."
+                )
+            order = stream_order([classes, self.classes], None if first else self._order)
+            known = None if first else self.n_features_in_
+            sequences, annotation, weight = self._read(X, Y, sample_weight, order, known)
+            if first:
+                self._state = perceptron.new_state(self.n_features_in_, annotation.losses.shape[1])
+            predictions = np.zeros(sequences.starts[-1] if predict else 0, dtype=np.int64)
+            self._pass(sequences, annotation, weight, _IN_ORDER, predictions)
+            self._take_state()
+        return sequences.split(self._decode(predictions)) if predict else []
+
+    def _epochs(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> dict[str, NDArray[Any]]:
+        """State of the perceptron after ``n_epochs`` passes."""
+        self._state = perceptron.new_state(self.n_features_in_, annotation.losses.shape[1])
+        generator = check_random_state(self.random_state)
+        for _ in range(self.n_epochs):
+            order = generator.permutation(len(sequences)).astype(np.int64) if self.shuffle else _IN_ORDER
+            self._pass(sequences, annotation, weight, order, _NO_PREDICTIONS)
+        return self._state
+
+    def _pass(
+        self, sequences: Sequences, annotation: Annotation, weight: Floats, order: Ints, predictions: Ints
+    ) -> None:
+        """One pass of the perceptron over a copy of its state, which takes its place if all went well."""
+        state = {name: array.copy() for name, array in self._state.items()}
+        perceptron.learn(
+            state, sequences, annotation, weight, order, float(self.margin), self.average, predictions
+        )  # fmt: skip
+        if not all(np.isfinite(array).all() for array in state.values()):
+            raise ValueError("the scores are not finite although the features are: these are too large. Scale them.")
+        self._state = state
+
+    def _take_state(self) -> None:
+        self._set_parameters(*perceptron.averaged(self._state, self.average))
+        self.n_updates_ = int(self._state["counts"][perceptron.UPDATES])
+
+    def _minimise(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> None:
+        """Concave-convex procedure from the perceptron's parameters."""
+        start = np.concatenate([part.ravel() for part in perceptron.averaged(self._state, self.average)])
+        del self._state
+        counted = np.where(annotation.informative, weight if weight.size else 1.0, 0.0)
+        risk = Risk(sequences, annotation, counted / counted.sum(), self.surrogate)
+        found = minimise(
+            risk,
+            start,
+            self.alpha,
+            rejecting=self.reject_cost is not None,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_steps=self.max_steps,
+        )
+        if not found.converged:
+            warnings.warn(
+                f"ChainClassifier did not converge: the gap of the last convex problem is {found.last.gap:.2g} after "
+                f"{found.n_iter} evaluations and {len(found.history) - 1} convex problems (tol={self.tol:g}). Raise "
+                f"max_iter or max_steps, or alpha or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.objective_, self.objectives_ = found.objective, found.history
+        self.lower_bound_, self.gap_, self.n_iter_ = found.last.lower_bound, found.last.gap, found.n_iter
+        self._set_parameters(*risk.unpack(found.theta))
+
+    # -- predicting ------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[NDArray[Any]]:
+        """Label of every position of every sequence; None where the decision is "don't know"."""
+        sequences, unary = self._scores(X)
+        return sequences.split(self._decode(self._decide(sequences, unary)))
+
+    def decision_function(self, X: Any) -> list[Floats]:
+        """Max-marginals, a (T, K) array for each sequence: the best score of a labelling with that label there.
+
+        With a reject cost the last of K + 1 columns is for "don't know" (not with "additive").
+        """
+        sequences, unary = self._scores(X)
+        return sequences.split(max_marginals(unary, self.pairwise_coef_, sequences.starts, sequences.parents))
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Negative mean loss of the annotated positions, those of a sequence weighted alike. Higher is better."""
+        sequences, unary = self._scores(X)
+        labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
+        losses = self._decision_losses(rejecting=True)
+        annotation = annotate(labels, losses, sequences.starts)
+        weight = check_weights(sample_weight, len(sequences))
+        counted = np.repeat(weight if weight.size else np.ones(len(sequences)), np.diff(sequences.starts))
+        counted = np.where(annotation.known, counted, 0.0)
+        if not counted.any():
+            raise ValueError("no position has a label and a positive weight: there is nothing to score.")
+        decisions = self._decide(sequences, unary)
+        return -float(np.average(annotation.losses[np.arange(decisions.size), decisions], weights=counted))
+
+    def _decide(self, sequences: Sequences, unary: Floats) -> Ints:
+        graph = self.pairwise_coef_, sequences.starts, sequences.parents
+        if self.surrogate != "additive":
+            return best_labellings(unary, *graph)[0]
+        expected = softmax(max_marginals(unary, *graph), axis=1) @ self._decision_losses(rejecting=True)
+        return np.asarray(expected.argmin(axis=1))
+
+    def _scores(self, X: Any) -> tuple[Sequences, Floats]:
+        check_is_fitted(self)
+        sequences = read_sequences(X, self.n_features_in_)
+        return sequences, np.ascontiguousarray(sequences.X @ self.unary_coef_.T + self.intercept_)
+
+    def _decode(self, decisions: Ints) -> NDArray[Any]:
+        if self.reject_cost is None:
+            return np.asarray(self.classes_[decisions])
+        return np.array([*self.classes_.tolist(), None], dtype=object)[decisions]
+
+    # -- reading and state -----------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "unary_coef_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        tags.no_validation = True  # X and Y are lists of sequences, which scikit-learn's checks do not make
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _ordered(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == "mae"
+
+    def _check_params(self) -> None:
+        self._validate_params()
+        if self.solver == "perceptron" and self.surrogate not in ("hinge", "bridge"):
+            raise ValueError(
+                f"solver='perceptron' of ChainClassifier takes subgradient steps of surrogate='hinge' (or 'bridge'). "
+                f"Got surrogate={self.surrogate!r} instead."
+            )
+        if self.reject_cost is not None and self.surrogate in ("hinge", "bridge"):
+            raise ValueError(
+                f"surrogate={self.surrogate!r} of ChainClassifier rewards labels only and never learns to say \"don't "
+                f"know\": a reject_cost needs 'ramp', 'max' or 'additive'. Got reject_cost={self.reject_cost!r}."
+            )
+
+    def _decision_losses(self, *, rejecting: bool) -> Floats:
+        return decision_losses(self.loss, len(self.classes_), self.reject_cost if rejecting else None)
+
+    def _read(
+        self, X: Any, Y: Any, sample_weight: Any, order: ClassOrder | None, n_features: int | None
+    ) -> tuple[Sequences, Annotation, Floats]:
+        """Check everything; set the classes and the number of features."""
+        sequences = read_sequences(X, n_features)
+        labels = read_positions(Y, sequences, order, ordered=self._ordered)
+        weight = check_weights(sample_weight, len(sequences))
+        self._order, self.classes_ = labels.order, labels.classes
+        self.n_features_in_ = sequences.X.shape[1]
+        losses = self._decision_losses(rejecting=self.surrogate != "additive")
+        return sequences, annotate(labels, losses, sequences.starts), weight
+
+    def _set_parameters(self, W: Floats, b: Floats, P: Floats) -> None:
+        self.unary_coef_, self.intercept_, self.pairwise_coef_ = np.ascontiguousarray(W.T), b, np.ascontiguousarray(P)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever goes wrong inside, the estimator is what it was: arrays of a state are never changed in place."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
