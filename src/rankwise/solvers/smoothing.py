@@ -33,7 +33,6 @@ Floats = NDArray[np.float64]
 _NEWTON_UP_TO = 300  # parameters for which a dense Hessian is formed
 
 _MEMORY = 20  # pairs that L-BFGS remembers
-_FIRST_SMOOTHING = 1.0  # of hinges with margin 1
 _LAST_SMOOTHING = 1e-9
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
@@ -44,6 +43,7 @@ class SmoothRisk(Protocol):
 
     n_scores: int
     n_offsets: int
+    first_smoothing: float  #: the mu to begin with: about the size of a margin
 
     def start(self) -> Floats:
         """Offsets to start from, with weights zero."""
@@ -164,7 +164,7 @@ def minimise_by_smoothing(
     weighted = alpha * penalty
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
-    mu = _FIRST_SMOOTHING
+    mu = risk.first_smoothing
     part = max(design.n_rows // _PART, _ROWS_PER_PARAMETER * penalty.size)
     if 2 * part <= design.n_rows:
         index = np.sort(np.random.default_rng(0).choice(design.n_rows, part, replace=False))
