@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         plots,
         structured,
     )
+    from rankwise.large_margin import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
     from rankwise.structured import StructuredPerceptron
 
 _HOME = {
+    "MORD": "rankwise.large_margin",
+    "PiecewiseMORD": "rankwise.large_margin",
+    "RoundedRegression": "rankwise.large_margin",
+    "SVOR": "rankwise.large_margin",
+    "VILMA": "rankwise.large_margin",
     "CuSumRank": "rankwise.perceptrons",
     "KernelCuSumRank": "rankwise.perceptrons",
     "ImportanceWeightedPerceptron": "rankwise.perceptrons",

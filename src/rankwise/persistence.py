@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import perceptrons
+from rankwise import large_margin, perceptrons
 from rankwise._version import __version__
+from rankwise.large_margin._batch import BatchEstimator
 from rankwise.perceptrons._online import OnlineEstimator
 
 FORMAT = 1
@@ -107,8 +108,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _known_estimators() -> dict[str, type[OnlineEstimator]]:
-    return {name: getattr(perceptrons, name) for name in perceptrons.__all__}
+def _known_estimators() -> dict[str, type[OnlineEstimator] | type[BatchEstimator]]:
+    return {name: getattr(room, name) for room in (perceptrons, large_margin) for name in room.__all__}
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

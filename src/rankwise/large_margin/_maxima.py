@@ -19,11 +19,13 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import linprog
 
 from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise.solvers.design import Design
+from rankwise.solvers.linear_program import Pieces
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -276,6 +278,35 @@ class MaximaRisk:
                 ww[other, :, z, :] = ww[z, :, other, :].T
         weights, both = ww.reshape(Z * d, Z * d), wb.reshape(Z * d, M)
         return np.block([[weights, both], [both.T, bb]])
+
+    def n_pieces(self) -> int:
+        """Number of linear pieces of all losses, zero apart."""
+        n_classes = len(self.beta)
+        both = self.lower.astype(np.int64) + (n_classes - 1 - self.upper)
+        return int(both.sum())  # one maximum has as many as two: all classes but the label's
+
+    def pieces(self) -> Pieces:
+        """All linear pieces; those of one maximum share a slack."""
+        row, slack, own, other = [], [], [], []
+        codes = np.arange(len(self.beta))
+        n = 0
+        for i, (lo, hi) in enumerate(zip(self.lower.tolist(), self.upper.tolist(), strict=True)):
+            if self.joint and lo == hi:
+                parts = [(lo, codes[codes != lo])]
+            else:
+                parts = [(lo, codes[:lo]), (hi, codes[hi + 1 :])]
+            for label, others in parts:
+                row += [i] * others.size
+                slack += [n] * others.size
+                own += [label] * others.size
+                other += others.tolist()
+                n += 1
+        weight = np.zeros(n)
+        weight[slack] = self.weight[row]
+        constant = self.loss[own, other] + self.fixed[other] - self.fixed[own]
+        by_offset = sparse.csr_array(self.basis[other] - self.basis[own])
+        by_score = self.beta[other] - self.beta[own]
+        return Pieces(np.array(row), np.array(slack), constant, by_score, by_offset, weight, ordered=False)
 
     def _intercepts(self, c: Floats) -> Floats:
         return np.asarray(self.basis @ c + self.fixed)

@@ -28,10 +28,12 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise.solvers.design import Design
+from rankwise.solvers.linear_program import Pieces
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -218,9 +220,64 @@ def _make_curvature():
     return curvature
 
 
+def _make_order_statistics():
+    sources = SOURCES
+
+    @kernel
+    def order_statistics(f, lo, hi, c, row, t, r):
+        """t[k] = the minimiser of threshold k's problem, for rows in the order of their scores; return the gain.
+
+        From left to right the slope of the problem grows by c at f - 1 of every row above the threshold, whose hinge
+        sets in there, and at f + 1 of every row below it, whose hinge ends there; it starts at minus the weight below. The
+        threshold lies where the slope passes zero, and the row there gets the part of its dual variable that
+        makes it zero.
+        """
+        _ = sources
+        gain = 0.0
+        n = f.size
+        for k in range(t.size):
+            slope = 0.0
+            for i in range(n):
+                if hi[i] <= k:
+                    slope -= c[i]
+            t[k] = t[k - 1] if k > 0 else 0.0
+            above = below = 0
+            found = False
+            while above < n or below < n:
+                while above < n and lo[above] <= k:
+                    above += 1
+                while below < n and hi[below] > k:
+                    below += 1
+                if above == n and below == n:
+                    break
+                from_above = below == n or (above < n and f[above] - 1.0 <= f[below] + 1.0)
+                i = above if from_above else below
+                part = 1.0
+                if not found:
+                    part = 0.0
+                    if c[i] > 0.0:
+                        t[k] = f[i] - 1.0 if from_above else f[i] + 1.0
+                    if slope + c[i] >= 0.0 and c[i] > 0.0:
+                        found = True
+                        part = 1.0 + slope / c[i]
+                    slope += c[i]
+                # part: how much of the row's step in slope lies right of the threshold.
+                a = c[i] * (1.0 - part) if from_above else c[i] * part
+                gain += a
+                r[row[i]] += -a if from_above else a
+                if from_above:
+                    above += 1
+                else:
+                    below += 1
+        return gain
+
+    return order_statistics
+
+
 _LOOPED = _make_looped()
 _SEARCHED = _make_searched()
 _CURVATURE = _make_curvature()
+_ORDER_STATISTICS = _make_order_statistics()
 
 
 class ThresholdRisk:
@@ -271,7 +328,7 @@ class ThresholdRisk:
         risk, _, r, dt = self._evaluate(scores, t, mu, self._one, self._one)
         if self.explicit:
             u = t[:-1] - t[1:]
-            m = np.clip(u / mu + 0.5, 0.0, 1.0)
+            m = _multipliers(t, mu)
             risk += _ORDER_PRICE * float(m @ u + 0.5 * mu * (m @ (1.0 - m)))
             dt[:-1] += _ORDER_PRICE * m
             dt[1:] -= _ORDER_PRICE * m
@@ -290,7 +347,7 @@ class ThresholdRisk:
         if not balanced:
             _, gain, r, dt = self._evaluate(scores, t, mu, self._one, self._one)
             if self.explicit:
-                m = _ORDER_PRICE * np.clip((t[:-1] - t[1:]) / mu + 0.5, 0.0, 1.0)
+                m = _ORDER_PRICE * _multipliers(t, mu)
                 dt[:-1] += m
                 dt[1:] -= m
             return gain, r, dt
@@ -324,6 +381,44 @@ class ThresholdRisk:
             hessian[k + 1, k] -= second
         return hessian
 
+    def best_offsets(self, scores: Floats) -> tuple[Floats, float, Floats] | None:
+        """Thresholds that minimise the risk at these scores, and a balanced dual point: its sum and pull.
+
+        Without order constraints each threshold has a problem of its own, whose solution is an order statistic.
+        """
+        if self.explicit:
+            return None
+        order = np.argsort(scores[:, 0])
+        t, r = np.empty(self.n_offsets), np.zeros_like(scores)
+        gain = _ORDER_STATISTICS(
+            scores[order, 0], self.lower[order], self.upper[order], self.weight[order], order, t, r[:, 0]
+        )
+        return np.maximum.accumulate(t), gain, r
+
+    def n_pieces(self) -> int:
+        """Number of hinges."""
+        low, high = self._ranges()
+        return int(low.sum() + high.sum())
+
+    def pieces(self) -> Pieces:
+        """All hinges, each with a slack of its own."""
+        low, high = self._ranges()
+        row = np.repeat(np.arange(low.size), low + high)
+        place = np.arange(row.size) - np.repeat((low + high).cumsum() - (low + high), low + high)
+        is_low = place < low[row]
+        k = np.where(is_low, self.lower[row] - low[row] + place, self.upper[row] + place - low[row])
+        sign = np.where(is_low, 1.0, -1.0)
+        by_offset = sparse.csr_array((sign, (np.arange(row.size), k)), shape=(row.size, self.n_offsets))
+        return Pieces(
+            row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.weight[row], self.explicit
+        )
+
+    def _ranges(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number of thresholds below and above the label that count, for every row."""
+        low = np.minimum(self.lower, self.reach).astype(np.intp)
+        high = np.minimum(self.n_offsets - self.upper, self.reach).astype(np.intp)
+        return low, high
+
     def _evaluate(
         self, scores: Floats, t: Floats, mu: float, scale_low: Floats, scale_high: Floats
     ) -> tuple[float, float, Floats, Floats]:
@@ -341,6 +436,12 @@ class ThresholdRisk:
         low = self._evaluate(scores, t, mu, self._one, none)[3]
         high = -self._evaluate(scores, t, mu, none, self._one)[3]
         return low, np.maximum(high, 0.0)
+
+
+def _multipliers(t: Floats, mu: float) -> Floats:
+    """Derivatives of the smoothed hinges of disorder between neighbours."""
+    u = t[:-1] - t[1:]
+    return np.clip(u / mu + 0.5, 0.0, 1.0) if mu > 0.0 else (u > 0.0).astype(np.float64)
 
 
 def _in_order(t: Floats) -> Floats:

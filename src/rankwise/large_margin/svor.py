@@ -77,9 +77,9 @@ class SVOR(ThresholdBatchEstimator):
 
     Intervals, and labels open on one side:
 
-    >>> y = np.column_stack([y, np.minimum(y + 1, 5)]).astype(float)
-    >>> y[:10, 0] = np.nan
-    >>> SVOR(alpha=1e-4, classes=[1, 2, 3, 4, 5]).fit(X, y).predict([[-0.9], [0.9]])
+    >>> intervals = np.column_stack([y, np.minimum(y + 1, 5)]).astype(float)
+    >>> intervals[:5] = np.nan, 1
+    >>> SVOR(alpha=1e-4).fit(X, intervals).predict([[-0.9], [0.9]])
     array([1, 5])
 
     A kernel comes in through scikit-learn's approximate feature maps:

@@ -114,7 +114,7 @@ class Design:
         """The rows at ``index``, copied."""
         if not self.is_sparse:
             return Design(np.ascontiguousarray(self.rows[index]), self.n_features)
-        part = self._matrix()[index]
+        part = self.matrix()[index]
         return Design((part.data, part.indices, part.indptr), self.n_features)
 
     def gram(self, weight: Floats) -> Floats:
@@ -124,6 +124,9 @@ class Design:
         lower = np.tril(out, -1)
         return np.asarray(out + lower.T)
 
-    def _matrix(self) -> Any:
+    def matrix(self) -> Any:
+        """The rows as a CSR matrix; a dense matrix is converted."""
+        if not self.is_sparse:
+            return sparse.csr_matrix(self.rows)
         data, indices, indptr = self.rows
         return sparse.csr_matrix((data, indices, indptr), shape=(self.n_rows, self.n_features), copy=False)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from rankwise.solvers.solution import Solution
 Floats = NDArray[np.float64]
 
 _NEWTON_UP_TO = 300  # parameters for which a dense Hessian is formed
-
 _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
@@ -249,7 +248,8 @@ class _Continuation:
             square = float(np.sum(pull[self.penalty > 0] ** 2 / self.penalty[self.penalty > 0]))
             # All dual variables may shrink together: the best multiple in [0, 1].
             part = min(1.0, gain / square) if square > 0.0 else 1.0
-            self.lower_bound = max(self.lower_bound, part * gain - 0.5 * part**2 * square)
+            # (Losses are not negative.)
+            self.lower_bound = max(self.lower_bound, part * gain - 0.5 * part**2 * square, 0.0)
         return self.objective - self.lower_bound
 
     def solution(self) -> Solution:
@@ -258,6 +258,45 @@ class _Continuation:
             self.best, float(self.objective), float(self.lower_bound), self.n_iter,
             bool(gap <= self.tol * abs(self.objective)),
         )  # fmt: skip
+
+
+class _Shifted:
+    """A risk of offsets alone: the scores of the rows are fixed, and a design without columns adds nothing to them."""
+
+    def __init__(self, risk: SmoothRisk, scores: Floats) -> None:
+        self.risk, self.scores = risk, scores
+        self.n_scores, self.n_offsets = risk.n_scores, risk.n_offsets
+        self.tidy = risk.tidy
+
+    def smooth(self, _: Floats, b: Floats, mu: float) -> tuple[float, Floats, Floats]:
+        return self.risk.smooth(self.scores, b, mu)
+
+    def exact(self, _: Floats, b: Floats) -> tuple[float, Floats]:
+        return self.risk.exact(self.scores, b)
+
+    def dual(self, _: Floats, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+        gain, r, db = self.risk.dual(self.scores, b, mu, balanced=balanced)
+        return gain + float(np.einsum("iz,iz->", r, self.scores)), r, db
+
+    def hessian(self, design: Design, _: Floats, b: Floats, mu: float) -> Floats:
+        return self.risk.hessian(design, self.scores, b, mu)
+
+
+def fit_offsets(risk: Any, scores: Floats, b: Floats, tol: float) -> tuple[Floats, float, Floats]:
+    """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol`` from b on.
+
+    Returns them with a dual point that pulls at no offset: its linear value, and its pull at the scores. A risk that
+    has ``best_offsets`` answers exactly.
+    """
+    if hasattr(risk, "best_offsets"):
+        found = risk.best_offsets(scores)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+    nothing = Design(np.empty((len(scores), 0)), 0)
+    inner = _Continuation(nothing, _Shifted(risk, scores), np.zeros(risk.n_offsets), tol, 200)  # type: ignore[arg-type]
+    inner.run(b, risk.first_smoothing)
+    gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
+    return inner.best, gain, r
 
 
 class _QuasiNewton:
