@@ -71,16 +71,17 @@ def test_the_optimum_of_a_general_solver_and_a_true_certificate(name, regularize
     y = np.column_stack([lower, upper])
     best = optima(name, regularize, kind, weighted)
     estimator, problem = CASES[name]
-    for solver in ("auto", "cutting-plane") if regularize != "none" else ("auto",):
+    solvers = {"auto": 1e-6, "cutting-plane": 8e-6} if regularize != "none" else {"auto": 1e-6}
+    for solver, tol in solvers.items():
         model = type(estimator)(**estimator.get_params())
-        model.set_params(alpha=0.05, regularize=regularize, solver=solver, tol=1e-6, classes=range(K))
+        model.set_params(alpha=0.05, regularize=regularize, solver=solver, tol=tol, classes=range(K))
         model.fit(X, y, sample_weight=weight)
         assert model.objective_ == pytest.approx(best, rel=1e-5, abs=1e-7)
         assert model.lower_bound_ <= best + 1e-7 * max(best, 1.0)
-        assert 0.0 <= model.gap_ <= 1e-6
+        assert 0.0 <= model.gap_ <= tol
         if name != "VILMA-mae" or regularize == "all":  # else the parameters are thresholds
             W, offsets = _parameters(model)
-            direct = objective(problem, W, offsets, X, lower, upper, weight, 0.05, regularize)
+            direct = objective(problem, W, offsets, X, lower, upper, weight, K, 0.05, regularize)
             assert model.objective_ == pytest.approx(direct, rel=1e-9, abs=1e-12)
 
 
@@ -95,5 +96,5 @@ def test_objective_and_lower_bound_bracket_the_optimum(name, seed, exponent, tol
     model.fit(X, np.column_stack([lower, upper]), sample_weight=weight)
     slack = 1e-7 * max(best, 1.0)
     assert model.lower_bound_ - slack <= best <= model.objective_ + slack
-    assert model.gap_ == pytest.approx((model.objective_ - model.lower_bound_) / model.objective_, abs=1e-12)
+    assert model.gap_ == pytest.approx((model.objective_ - model.lower_bound_) / max(model.objective_, 1e-6), abs=1e-12)
     assert model.gap_ <= tol

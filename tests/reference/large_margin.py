@@ -8,9 +8,8 @@ import numpy as np
 
 def hinges(score, lo, hi, t, explicit):
     """The terms of SVOR's loss before max(0, .)."""
-    K = len(t) + 1 if isinstance(t, np.ndarray) else t.shape[0] + 1
-    below = [k for k in range(K - 1) if k < lo and (not explicit or k == lo - 1)]
-    above = [k for k in range(K - 1) if k >= hi and (not explicit or k == hi)]
+    below = [k for k in range(len(t)) if k < lo and (not explicit or k == lo - 1)]
+    above = [k for k in range(len(t)) if k >= hi and (not explicit or k == hi)]
     return [1 - score + t[k] for k in below] + [1 + score - t[k] for k in above]
 
 
@@ -63,12 +62,11 @@ class UnifiedProblem:
         return []
 
 
-def objective(problem, W, offsets, X, lower, upper, weight, alpha, regularize):
+def objective(problem, W, offsets, X, lower, upper, weight, n_classes, alpha, regularize):
     """alpha/2 Omega + weighted mean of psi over the rows that say something."""
-    K = int(max(upper.max(), lower.max())) + 1 if not hasattr(problem, "loss") else len(problem.loss)
     total = mass = 0.0
     for x, lo, hi, c in zip(X, lower, upper, weight, strict=True):
-        if lo == 0 and hi == K - 1:
+        if lo == 0 and hi == n_classes - 1:
             continue
         mass += c
         total += c * sum(max(terms) for terms in problem.losses(W @ x, offsets, lo, hi))
@@ -77,20 +75,32 @@ def objective(problem, W, offsets, X, lower, upper, weight, alpha, regularize):
 
 
 def optimum(problem, X, lower, upper, weight, n_classes, alpha, regularize):
-    """Smallest objective, by cvxpy and Clarabel."""
-    W = cp.Variable((problem.n_vectors, X.shape[1]))
-    offsets = cp.Variable(problem.n_offsets)
-    total, mass = 0.0, 0.0
+    """Smallest objective, by cvxpy and Clarabel: every maximum a slack variable above its terms."""
+    n_weights = problem.n_vectors * X.shape[1]
+    size = n_weights + problem.n_offsets
+
+    def terms_of(theta, x, lo, hi):
+        W = theta[:n_weights].reshape(problem.n_vectors, -1)
+        return [np.array(terms, dtype=float) for terms in problem.losses(W @ x, theta[n_weights:], lo, hi)]
+
+    rows, constants, slacks, prices = [], [], [], []
     for x, lo, hi, c in zip(X, lower, upper, weight, strict=True):
         if (lo == 0 and hi == n_classes - 1) or c == 0:
             continue
-        mass += c
-        for terms in problem.losses(W @ x, offsets, lo, hi):
-            if len(terms) > 1:
-                total = total + c * cp.maximum(*terms)
-            else:
-                total = total + c * terms[0]
-    omega = {"none": 0.0, "weights": cp.sum_squares(W), "all": cp.sum_squares(W) + cp.sum_squares(offsets)}[regularize]
-    program = cp.Problem(cp.Minimize(alpha / 2 * omega + total / mass), problem.constraints(offsets))
+        at_zero = terms_of(np.zeros(size), x, lo, hi)
+        at_units = [terms_of(unit, x, lo, hi) for unit in np.eye(size)]  # the terms are affine in the parameters
+        for part, constant in enumerate(at_zero):
+            rows.append(np.column_stack([unit[part] - constant for unit in at_units]))
+            constants.append(constant)
+            slacks += [len(prices)] * constant.size
+            prices.append(c)
+    mass = sum(c for lo, hi, c in zip(lower, upper, weight, strict=True) if not (lo == 0 and hi == n_classes - 1))
+    theta, xi = cp.Variable(size), cp.Variable(len(prices))
+    of_slack = np.eye(len(prices))[slacks]
+    constraints = [np.vstack(rows) @ theta + np.concatenate(constants) <= of_slack @ xi]
+    regularised = {"none": 0, "weights": n_weights, "all": size}[regularize]
+    omega = cp.sum_squares(theta[:regularised]) if regularised else 0.0
+    goal = cp.Minimize(alpha / 2 * omega + (np.array(prices) / mass) @ xi)
+    program = cp.Problem(goal, constraints + problem.constraints(theta[n_weights:]))
     program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     return float(program.value)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -117,7 +118,7 @@ class BatchEstimator(ClassifierMixin, BaseEstimator):
             In the order of ``alphas``; this one stays as it is.
         """
         alphas = [float(alpha) for alpha in alphas]
-        if not alphas or any(b >= a for a, b in zip(alphas, alphas[1:], strict=False)):
+        if not alphas or any(b >= a for a, b in pairwise(alphas)):
             raise ValueError(f"alphas must be numbers in descending order, at least one. Got {alphas} instead.")
         models = [clone(self).set_params(alpha=alpha) for alpha in alphas]
         for model in models:

@@ -1,16 +1,16 @@
 """The losses of VILMA, MORD and PW-MORD as an oracle: maxima over classes, smoothed or not, with their dual variables.
 
-The unified model scores class y of a row by ``F_y = sum_z beta[y, z] <w_z, x> + b_y`` with ``b = basis c + fixed``. A row with
-codes ``[lo, hi]`` loses, with ``l[y, p]`` the target loss of predicting p where y is true,
+The unified model scores class y of a row by ``F_y = sum_z beta[y, z] <w_z, x> + b_y`` with ``b = basis c + fixed``. A
+row with codes ``[lo, hi]`` loses, with ``l[y, p]`` the target loss of predicting p where y is true,
 
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]          (VILMA)
     psi = max_y [l[lo, y] + F_y - F_lo]                             (SO-SVM: one maximum, exact labels only)
 
-**Smoothing.** A maximum is ``max { <p, v> : p in the simplex }``; with ``mu (1 - |p|^2) / 4`` added inside it becomes smooth,
-and p is the projection of ``2 v / mu`` on the simplex. On two classes this is the smoothed hinge of SVOR.
+**Smoothing.** A maximum is ``max { <p, v> : p in the simplex }``; with ``mu (1 - |p|^2) / 4`` added inside it becomes
+smooth, and p is the projection of ``2 v / mu`` on the simplex. On two classes this is the smoothed hinge of SVOR.
 
-**Dual point.** p moves weight from the class ``lo`` (or ``hi``) to others. If the intercepts are not regularised, a dual
-point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). The flows between
+**Dual point.** p moves weight from the class ``lo`` (or ``hi``) to others. If the intercepts are not regularised, a
+dual point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). The flows between
 classes, one number for every pair, are scaled down to such a circulation by a linear programme with K^2 variables.
 """
 
@@ -238,7 +238,7 @@ class MaximaRisk:
 
     def start(self) -> Floats:
         """Offsets to start from: those whose intercepts are nearest to zero."""
-        return -np.linalg.lstsq(self.basis, self.fixed, rcond=None)[0]
+        return np.asarray(-np.linalg.lstsq(self.basis, self.fixed, rcond=None)[0], dtype=np.float64)
 
     def tidy(self, c: Floats) -> Floats:
         """Any offsets will do."""
@@ -278,6 +278,9 @@ class MaximaRisk:
                 ww[other, :, z, :] = ww[z, :, other, :].T
         weights, both = ww.reshape(Z * d, Z * d), wb.reshape(Z * d, M)
         return np.block([[weights, both], [both.T, bb]])
+
+    def best_offsets(self, scores: Floats) -> None:
+        """There is no formula for them."""
 
     def n_pieces(self) -> int:
         """Number of linear pieces of all losses, zero apart."""

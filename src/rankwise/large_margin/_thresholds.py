@@ -7,15 +7,16 @@ Row i with codes ``[lo, hi]`` wants its score above the thresholds below ``lo`` 
 ``reach = K - 1`` is SVOR-IMC (implicit constraints), ``reach = 1`` SVOR-EXP (explicit ones), whose thresholds must be
 kept in order. The risk is the weighted mean of psi.
 
-**Smoothing.** ``h(u) = max_{0<=a<=1} [a u + mu a (1 - a) / 2]`` is the hinge ``u_+`` but for ``|u| < mu/2``, where it is a
-parabola, at most mu/8 above. Its derivative ``a = clip(u/mu + 1/2, 0, 1)`` is a dual variable of the hinge, so every
-smoothed gradient is nearly a dual point: with ``P_k`` and ``N_k`` the sums of the a that push threshold k down and up,
+**Smoothing.** ``h(u) = max_{0<=a<=1} [a u + mu a (1 - a) / 2]`` is the hinge ``u_+`` but for ``|u| < mu/2``, where it
+is a parabola, at most mu/8 above. Its derivative ``a = clip(u/mu + 1/2, 0, 1)`` is a dual variable of the hinge, so
+every smoothed gradient is nearly a dual point: with ``P_k`` and ``N_k`` the sums of the a that push threshold k down
+and up,
 
     D = sum c (a)  -  |sum_i r_i x_i|^2 / (2 alpha),      r_i = sum of the a above - sum of the a below,
 
-is a lower bound on the objective once ``P_k = N_k`` for all k. Scaling down the larger side of each threshold makes it
-so. (With order constraints ``P_k - N_k + m_k - m_{k-1} = 0`` with multipliers ``m >= 0`` is enough. With regularised thresholds
-nothing need balance: the difference is charged as the weights are.)
+is a lower bound on the objective once ``P_k = N_k`` for all k. Scaling down the larger side of each threshold makes
+it so. (With order constraints ``P_k - N_k + m_k - m_{k-1} = 0`` with multipliers ``m >= 0`` is enough. With
+regularised thresholds nothing need balance: the difference is charged as the weights are.)
 
 **Cost.** For ordered thresholds the hinges of a row that are active, and those on their parabola, are ranges of k: four
 binary searches, prefix sums of t and t^2, and difference arrays for the derivative by t give O(log K) a row. Short
@@ -228,9 +229,9 @@ def _make_order_statistics():
         """t[k] = the minimiser of threshold k's problem, for rows in the order of their scores; return the gain.
 
         From left to right the slope of the problem grows by c at f - 1 of every row above the threshold, whose hinge
-        sets in there, and at f + 1 of every row below it, whose hinge ends there; it starts at minus the weight below. The
-        threshold lies where the slope passes zero, and the row there gets the part of its dual variable that
-        makes it zero.
+        sets in there, and at f + 1 of every row below it, whose hinge ends there; it starts at minus the weight
+        below. The threshold lies where the slope passes zero, and the row there gets the part of its dual variable
+        that makes it zero.
         """
         _ = sources
         gain = 0.0
@@ -381,10 +382,11 @@ class ThresholdRisk:
             hessian[k + 1, k] -= second
         return hessian
 
-    def best_offsets(self, scores: Floats) -> tuple[Floats, float, Floats] | None:
+    def best_offsets(self, scores: Floats) -> tuple[Floats, tuple[float, Floats]] | None:
         """Thresholds that minimise the risk at these scores, and a balanced dual point: its sum and pull.
 
-        Without order constraints each threshold has a problem of its own, whose solution is an order statistic.
+        Without order constraints (there is no such formula with them: None) each threshold has a problem of its own,
+        whose solution is an order statistic.
         """
         if self.explicit:
             return None
@@ -393,7 +395,7 @@ class ThresholdRisk:
         gain = _ORDER_STATISTICS(
             scores[order, 0], self.lower[order], self.upper[order], self.weight[order], order, t, r[:, 0]
         )
-        return np.maximum.accumulate(t), gain, r
+        return np.maximum.accumulate(t), (gain, r)
 
     def n_pieces(self) -> int:
         """Number of hinges."""
@@ -470,5 +472,3 @@ def _balance_in_order(low: Floats, high: Floats) -> tuple[Floats, Floats]:
         high[k] -= cut
         multiplier -= cut
     return low, high
-
-

@@ -1,18 +1,19 @@
 """MORD and PW-MORD: structured-output support vector machines for the unified ordinal model.
 
-The score of class y is ``F_y = sum_z beta[y, z] <w_z, x> + b_y``, and the prediction its largest, the lowest class of several.
+The score of class y is ``F_y = sum_z beta[y, z] <w_z, x> + b_y``, and the prediction its largest, the lowest class of
+several.
 
 - **MORD**: one vector, ``beta[y] = y``; it predicts as a threshold model does.
-- **PW-MORD**: one vector for each cut label; classes between two cuts mix theirs. Two cuts make MORD's model, a cut at every
-  class a multi-class classifier.
+- **PW-MORD**: one vector for each cut label; classes between two cuts mix theirs. Two cuts make MORD's model, a cut
+  at every class a multi-class classifier.
 
-An exact label loses by margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray factor); an
-interval by VILMA's two maxima with this score (ours),
+An exact label loses by margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray factor);
+an interval by VILMA's two maxima with this score (ours),
 
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
 
-which bounds the interval-insensitive loss for every model of the family: if y below lo is predicted then F_y >= F_lo, and
-the first maximum is at least l[lo, y].
+which bounds the interval-insensitive loss for every model of the family: if y below lo is predicted then F_y >= F_lo,
+and the first maximum is at least l[lo, y].
 
 Source: Antoniuk's thesis on partial annotations, sections 3.1 and 3.2.3.
 """

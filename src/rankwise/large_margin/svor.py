@@ -57,7 +57,8 @@ class SVOR(ThresholdBatchEstimator):
         Thresholds between neighbouring classes, ascending.
     objective_, lower_bound_, gap_ : float
         The objective at the solution, a proven lower bound on it, and their relative difference. With
-        ``regularize="none"`` the problem is a linear programme; one that is too large to be solved exactly has no bound.
+        ``regularize="none"`` the problem is a linear programme; one that is too large to be solved exactly has no
+        bound.
     n_iter_ : int
         Iterations over all rows.
     classes_ : ndarray of shape (K,)

@@ -1,6 +1,7 @@
 """VILMA: V-shaped interval-insensitive loss minimisation.
 
-With ``F_y = f y + b_y``, ``f = <w, x>``, and any V-shaped target loss ``l[y, p]`` (p predicted where y is true), a label [lo, hi] loses
+With ``F_y = f y + b_y``, ``f = <w, x>``, and any V-shaped target loss ``l[y, p]`` (p predicted where y is true), a
+label [lo, hi] loses
 
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
 

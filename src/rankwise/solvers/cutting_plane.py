@@ -2,9 +2,9 @@
 
     minimise  F(w) = alpha/2 |w|^2 + G(w),      G(w) = min_b risk(X w, b)
 
-Every dual point of the risk that leaves nothing pulling at b gives a plane below G, ``G(w') >= gain + <a, w'>`` for all w'.
-The largest of the planes found so far in place of G makes the master problem; its dual is a small quadratic programme over
-the simplex,
+Every dual point of the risk that leaves nothing pulling at b gives a plane below G, ``G(w') >= gain + <a, w'>`` for
+all w'. The largest of the planes found so far in place of G makes the master problem; its dual is a small quadratic
+programme over the simplex,
 
     maximise  <beta, gains> - |sum_j beta_j a_j|^2 / (2 alpha),      w = -sum_j beta_j a_j / alpha
 
@@ -14,9 +14,9 @@ smoothed Newton steps in b alone), searches the segment from the best point so f
 of both. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there is no
 inner loop.
 
-Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign); Teo and
-others, "Bundle methods for regularized risk minimization", 2010; the segment search is that of Franc and Sonnenburg,
-"Optimized cutting plane algorithm for large-scale risk minimization", 2009.
+Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign);
+Teo and others, "Bundle methods for regularized risk minimization", 2010; the segment search is that of Franc and
+Sonnenburg, "Optimized cutting plane algorithm for large-scale risk minimization", 2009.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from scipy import sparse
 
 from rankwise.solvers.design import Design
 from rankwise.solvers.smoothing import fit_offsets
-from rankwise.solvers.solution import Solution
+from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
 
@@ -108,15 +108,14 @@ def minimise_by_cutting_planes(
 
 
 class _CuttingPlanes:
-    def __init__(
-        self, design: Design, risk: Any, alpha: float, penalty: Floats, tol: float, max_iter: int
-    ) -> None:
+    def __init__(self, design: Design, risk: Any, alpha: float, penalty: Floats, tol: float, max_iter: int) -> None:
         self.design, self.risk, self.alpha, self.penalty = design, risk, alpha, penalty
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.free = not penalty[self.n_weights :].any()
         self.master = _Master(alpha, self.n_weights if self.free else penalty.size)
         self.lower_bound = 0.0  # losses are not negative
+        self.mu = risk.first_smoothing
 
     def run(self, start: Floats | None) -> Solution:
         if start is None:
@@ -140,13 +139,13 @@ class _CuttingPlanes:
         return Solution(theta, best.objective, self.lower_bound, n_iter, self._done(best))
 
     def _done(self, best: _Point) -> bool:
-        return bool(best.objective - self.lower_bound <= self.tol * abs(best.objective))
+        return relative_gap(best.objective, self.lower_bound) <= self.tol
 
     def _cut(self, weights: Floats, offsets: Floats) -> _Point:
         """Add the plane at a point; return the point, with the best offsets if they are free."""
         scores = self.design.times(weights.reshape(self.risk.n_scores, -1))
         if self.free:
-            offsets, gain, r = fit_offsets(self.risk, scores, offsets, _INNER * self.tol)
+            offsets, (gain, r) = self._inner(scores, offsets)
             normal = self.design.pull(r).ravel()
         else:
             gain, r, pull = self.risk.dual(scores, offsets, 0.0, balanced=False)
@@ -154,6 +153,18 @@ class _CuttingPlanes:
         self.master.add(gain, normal)
         value, offsets = self.risk.exact(scores, offsets)
         return _Point(weights, offsets, scores, value + self._regulariser(weights, offsets))
+
+    def _inner(self, scores: Floats, offsets: Floats) -> tuple[Floats, tuple[float, Floats]]:
+        """Best offsets for these scores, and a dual point that pulls at none."""
+        exactly = self.risk.best_offsets(scores)
+        if exactly is not None:
+            best: Floats = exactly[0]
+            return best, exactly[1]
+        # A little smoother than what the last solution needed: offsets move little from one point to the next.
+        best, self.mu, dual = fit_offsets(
+            self.risk, scores, offsets, min(30.0 * self.mu, self.risk.first_smoothing), _INNER * self.tol
+        )
+        return best, dual
 
     def _regulariser(self, weights: Floats, offsets: Floats) -> float:
         theta = np.concatenate([weights, offsets])

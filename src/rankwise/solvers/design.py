@@ -18,6 +18,7 @@ from rankwise._kernels.rows import column, dot, n_entries, n_rows, value
 
 Floats = NDArray[np.float64]
 
+
 def _make_times():
     sources = SOURCES
 

@@ -25,7 +25,7 @@ _MOST_ENTRIES = 2_000_000  # of the constraint matrix; beyond, HiGHS takes minut
 
 @dataclass(frozen=True)
 class Pieces:
-    """Linear pieces of a risk: piece p says ``xi[slack_p] >= constant_p + <by_score_p, scores of row_p> + by_offset_p b``.
+    """Linear pieces of a risk: ``xi[slack_p] >= constant_p + <by_score_p, scores of row_p> + <by_offset_p, b>``.
 
     Attributes
     ----------
@@ -64,9 +64,7 @@ def minimise_exactly(design: Design, risk: Any) -> Solution:
     X = design.matrix()[pieces.row]
     by_weight = [sparse.diags_array(pieces.by_score[:, z]) @ X for z in range(risk.n_scores)]
     n_pieces, n_slacks = pieces.row.size, pieces.weight.size
-    slacks = sparse.csr_array(
-        (-np.ones(n_pieces), (np.arange(n_pieces), pieces.slack)), shape=(n_pieces, n_slacks)
-    )
+    slacks = sparse.csr_array((-np.ones(n_pieces), (np.arange(n_pieces), pieces.slack)), shape=(n_pieces, n_slacks))
     matrix = sparse.hstack([*by_weight, pieces.by_offset, slacks], format="csr")
     right = -pieces.constant
     n_weights, n_offsets = risk.n_scores * design.n_features, risk.n_offsets

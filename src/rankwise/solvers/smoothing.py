@@ -2,11 +2,11 @@
 
     minimise  F(w, b) = sum_j p_j theta_j^2 / 2 + risk(X w, b),      theta = (w, b), p >= 0
 
-An oracle gives the risk smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and its smoothed derivatives are nearly
-dual variables), its derivatives by the scores X w and by the offsets b, and a feasible dual point near them. For
-mu = 1, then smaller, the smoothed problem is minimised from where the last one ended; after each, the risk itself and the
-dual value give a certified gap. The gap that smoothing leaves falls with mu^2, which says how small the next mu must
-be. Steps are Newton's where the second derivatives are affordable, else L-BFGS's (Liu and Nocedal 1989).
+An oracle gives the risk smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and its smoothed derivatives are
+nearly dual variables), its derivatives by the scores X w and by the offsets b, and a feasible dual point near them.
+For mu = 1, then smaller, the smoothed problem is minimised from where the last one ended; after each, the risk itself
+and the dual value give a certified gap. The gap that smoothing leaves falls with mu^2, which says how small the next
+mu must be. Steps are Newton's where the second derivatives are affordable, else L-BFGS's (Liu and Nocedal 1989).
 
 Scores are kept along: a line search costs evaluations of the risk but no product with X, and an iteration one
 product with X and one with its transpose.
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from rankwise.solvers.design import Design
-from rankwise.solvers.solution import Solution
+from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
 
@@ -101,8 +101,8 @@ class _Smoothed:
     def search(self, point: _Point, direction: Floats) -> _Point | None:
         """Next point along a direction of descent, or None when no step is found that descends.
 
-        The objective is convex along the line: a step with a positive slope is too long, one with a steep negative slope
-        too short, and the zero between two slopes is where a straight line through them has it.
+        The objective is convex along the line: a step with a positive slope is too long, one with a steep negative
+        slope too short, and the zero between two slopes is where a straight line through them has it.
         """
         along = self.scores(direction)
         slope = float(point.gradient @ direction)
@@ -113,9 +113,7 @@ class _Smoothed:
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
             scores = point.scores + step * along
             value, r, db = self._value(theta, scores)
-            here = float(
-                np.vdot(r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
-            )
+            here = float(np.vdot(r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction)
             lower_enough = value <= point.value + 1e-4 * step * slope
             if lower_enough and abs(here) <= 0.9 * abs(slope):
                 return self._point(theta, scores, value, r, db)
@@ -196,11 +194,11 @@ class _Continuation:
             point = smoothed.at(self.theta, smoothed.scores(self.theta) if scores is None else scores)
             point = self._minimise(smoothed, point, accuracy)
             self.theta, scores = point.theta, point.scores
-            gap = self._certify(point)
-            if gap <= self.tol * abs(self.objective) or self.n_iter >= self.max_iter or self.mu <= _LAST_SMOOTHING:
+            self._certify(point)
+            gap = relative_gap(self.objective, self.lower_bound)
+            if gap <= self.tol or self.n_iter >= self.max_iter or self.mu <= _LAST_SMOOTHING:
                 return
-            goal = 0.3 * self.tol * abs(self.objective) / gap if np.isfinite(gap) else 0.0
-            self.mu = max(self.mu * min(max(np.sqrt(goal), 0.1), 0.5), _LAST_SMOOTHING)
+            self.mu = max(self.mu * min(max(np.sqrt(0.3 * self.tol / gap), 0.1), 0.5), _LAST_SMOOTHING)
 
     def _minimise(self, smoothed: _Smoothed, point: _Point, accuracy: float) -> _Point:
         """Minimise for one mu, until what the gradient takes from the dual value is a part of the gap aimed at."""
@@ -233,8 +231,8 @@ class _Continuation:
         diagonal += 1e-10 * diagonal.max() + 1e-300
         return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
 
-    def _certify(self, point: _Point) -> float:
-        """Objective and dual value at a point; keep the best of both and return the gap between them."""
+    def _certify(self, point: _Point) -> None:
+        """Objective and dual value at a point; keep the best of both."""
         weights, b = point.theta[: self.n_weights], point.theta[self.n_weights :]
         risk, allowed = self.risk.exact(point.scores, b)
         theta = np.concatenate([weights, allowed])
@@ -250,14 +248,10 @@ class _Continuation:
             part = min(1.0, gain / square) if square > 0.0 else 1.0
             # (Losses are not negative.)
             self.lower_bound = max(self.lower_bound, part * gain - 0.5 * part**2 * square, 0.0)
-        return self.objective - self.lower_bound
 
     def solution(self) -> Solution:
-        gap = self.objective - self.lower_bound
-        return Solution(
-            self.best, float(self.objective), float(self.lower_bound), self.n_iter,
-            bool(gap <= self.tol * abs(self.objective)),
-        )  # fmt: skip
+        converged = relative_gap(self.objective, self.lower_bound) <= self.tol
+        return Solution(self.best, float(self.objective), float(self.lower_bound), self.n_iter, converged)
 
 
 class _Shifted:
@@ -282,21 +276,19 @@ class _Shifted:
         return self.risk.hessian(design, self.scores, b, mu)
 
 
-def fit_offsets(risk: Any, scores: Floats, b: Floats, tol: float) -> tuple[Floats, float, Floats]:
-    """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol`` from b on.
+def fit_offsets(
+    risk: Any, scores: Floats, b: Floats, mu: float, tol: float
+) -> tuple[Floats, float, tuple[float, Floats]]:
+    """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol``, from b and smoothing mu on.
 
-    Returns them with a dual point that pulls at no offset: its linear value, and its pull at the scores. A risk that
-    has ``best_offsets`` answers exactly.
+    Returns them with the last mu, and with a dual point that pulls at no offset: its linear value, and its pull at
+    the scores.
     """
-    if hasattr(risk, "best_offsets"):
-        found = risk.best_offsets(scores)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
     nothing = Design(np.empty((len(scores), 0)), 0)
     inner = _Continuation(nothing, _Shifted(risk, scores), np.zeros(risk.n_offsets), tol, 200)  # type: ignore[arg-type]
-    inner.run(b, risk.first_smoothing)
+    inner.run(b, mu)
     gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
-    return inner.best, gain, r
+    return inner.best, inner.mu, (gain, r)
 
 
 class _QuasiNewton:

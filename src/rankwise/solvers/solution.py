@@ -7,6 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_SMALLEST = 1e-6  # objectives below are zero for all purposes: a hinge has a margin of 1
+
+
+def relative_gap(objective: float, lower_bound: float) -> float:
+    """``(objective - lower_bound) / objective``; an objective below 1e-6 counts as 1e-6, or zero had no gap."""
+    return max(objective - lower_bound, 0.0) / max(abs(objective), _SMALLEST)
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -34,6 +41,5 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """``(objective - lower_bound) / objective``; 0 where both are 0."""
-        difference = self.objective - self.lower_bound
-        return difference / abs(self.objective) if difference > 0.0 else 0.0
+        """Relative gap between objective and lower bound, see :func:`relative_gap`."""
+        return relative_gap(self.objective, self.lower_bound)
