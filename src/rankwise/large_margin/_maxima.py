@@ -225,7 +225,7 @@ class MaximaRisk:
         self.basis = np.eye(n_classes) if basis is None else basis
         self.fixed = np.zeros(n_classes) if fixed is None else fixed
         self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
-        self.first_smoothing = float(max(loss.max(), 1.0))
+        self.first_smoothing = 4.0 * float(loss.max())
         self._one = np.ones_like(loss)
 
     def take(self, index: NDArray[np.intp]) -> MaximaRisk:

@@ -42,7 +42,7 @@ class SmoothRisk(Protocol):
 
     n_scores: int
     n_offsets: int
-    first_smoothing: float  #: the mu to begin with: about the size of a margin
+    first_smoothing: float  #: the mu to begin with: a few times the size of a margin
 
     def start(self) -> Floats:
         """Offsets to start from, with weights zero."""
