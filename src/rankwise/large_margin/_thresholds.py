@@ -221,6 +221,17 @@ def _make_curvature():
     return curvature
 
 
+@register_jitable
+def slope_of(k, weight_below, passed_low, passed_high):
+    """Slope of threshold k's problem, from the weights whose break points were passed, by lower and by upper code."""
+    slope = -weight_below[k]
+    for y in range(k + 1, passed_low.size):
+        slope += passed_low[y]
+    for y in range(k + 1):
+        slope += passed_high[y]
+    return slope
+
+
 def _make_order_statistics():
     sources = SOURCES
 
@@ -229,47 +240,67 @@ def _make_order_statistics():
         """t[k] = the minimiser of threshold k's problem, for rows in the order of their scores; return the gain.
 
         From left to right the slope of the problem grows by c at f - 1 of every row above the threshold, whose hinge
-        sets in there, and at f + 1 of every row below it, whose hinge ends there; it starts at minus the weight
-        below. The threshold lies where the slope passes zero, and the row there gets the part of its dual variable
-        that makes it zero.
+        sets in there, and at f + 1 of every row below it, whose hinge ends there; it starts at minus the weight below.
+        The threshold lies where the slope passes zero, and the row there gets the part of its dual variable that
+        makes it zero. The lower of two thresholds passes first, so that one sweep over all break points finds all.
         """
         _ = sources
+        n, K = f.size, t.size + 1
+        passed_low, passed_high = np.zeros(K), np.zeros(K)
+        weight_below, weight_above = np.zeros(K), np.zeros(K)
+        for i in range(n):
+            weight_below[hi[i]] += c[i]
+            weight_above[lo[i]] += c[i]
+        for k in range(1, K):
+            weight_below[k] += weight_below[k - 1]
+            weight_above[K - 1 - k] += weight_above[K - k]  # of code K-1-k and more
+        # How many rows in order had passed their f - 1, and their f + 1, when each threshold was found.
+        low_place, high_place = np.full(K, n), np.full(K, n)
         gain = 0.0
-        n = f.size
-        for k in range(t.size):
-            slope = 0.0
-            for i in range(n):
-                if hi[i] <= k:
-                    slope -= c[i]
-            t[k] = t[k - 1] if k > 0 else 0.0
-            above = below = 0
-            found = False
-            while above < n or below < n:
-                while above < n and lo[above] <= k:
-                    above += 1
-                while below < n and hi[below] > k:
-                    below += 1
-                if above == n and below == n:
+        k = low = high = 0
+        slope = slope_of(0, weight_below, passed_low, passed_high)
+        last = f[0] - 1.0
+        while k < t.size and high < n:
+            from_low = low < n and f[low] - 1.0 <= f[high] + 1.0
+            i = low if from_low else high
+            while k < t.size:
+                counts = c[i] > 0.0 and (lo[i] > k if from_low else hi[i] <= k)
+                if counts:
+                    last = f[i] - 1.0 if from_low else f[i] + 1.0
+                elif weight_below[k] > 0.0 or weight_above[k + 1] > 0.0:
                     break
-                from_above = below == n or (above < n and f[above] - 1.0 <= f[below] + 1.0)
-                i = above if from_above else below
-                part = 1.0
-                if not found:
-                    part = 0.0
-                    if c[i] > 0.0:
-                        t[k] = f[i] - 1.0 if from_above else f[i] + 1.0
-                    if slope + c[i] >= 0.0 and c[i] > 0.0:
-                        found = True
-                        part = 1.0 + slope / c[i]
+                if counts and slope + c[i] < 0.0:
                     slope += c[i]
-                # part: how much of the row's step in slope lies right of the threshold.
-                a = c[i] * (1.0 - part) if from_above else c[i] * part
-                gain += a
-                r[row[i]] += -a if from_above else a
-                if from_above:
-                    above += 1
-                else:
-                    below += 1
+                    break
+                t[k] = last
+                low_place[k], high_place[k] = low, high + (counts and not from_low)
+                if counts:
+                    part = -slope if from_low else slope + c[i]
+                    gain += part
+                    r[row[i]] += -part if from_low else part
+                k += 1
+                slope = slope_of(k, weight_below, passed_low, passed_high)
+            if from_low:
+                passed_low[lo[i]] += c[i]
+                low += 1
+            else:
+                passed_high[hi[i]] += c[i]
+                high += 1
+        for rest in range(k, t.size):  # no row above these, and rounding kept the slope from reaching zero
+            t[rest] = last
+            for i in range(n):
+                if c[i] > 0.0 and hi[i] <= rest:
+                    t[rest] = max(t[rest], f[i] + 1.0)
+        # Full dual variables: the rows that passed f - 1 pull the threshold down, those before f + 1 push it up.
+        k_low = k_high = 0
+        for i in range(n):
+            while k_low < t.size and low_place[k_low] <= i:
+                k_low += 1
+            while k_high < t.size and high_place[k_high] <= i:
+                k_high += 1
+            down, up = max(lo[i] - k_low, 0), max(k_high - hi[i], 0)
+            gain += c[i] * (down + up)
+            r[row[i]] += c[i] * (up - down)
         return gain
 
     return order_statistics

@@ -11,7 +11,8 @@ programme over the simplex,
 whose value at any beta is a lower bound on F. It is left to Clarabel, an interior point method. An iteration solves
 the master problem, fits the offsets at its solution (the inner loop: order statistics where the risk knows them, else
 smoothed Newton steps in b alone), searches the segment from the best point so far for a better one, and adds the planes
-of both. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there is no
+of both. With many rows, a random part of them is solved first, and the points of its planes are the first points for all
+rows. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there is no
 inner loop.
 
 Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign);
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.solvers.design import Design
-from rankwise.solvers.smoothing import fit_offsets
+from rankwise.solvers.smoothing import fit_offsets, part_of_rows
 from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
@@ -58,13 +59,16 @@ class _Master:
         self.gains = np.empty(0)
         self.gram = np.empty((0, 0))
         self.idle = np.empty(0, dtype=int)
+        self.points: list[Floats] = []
 
-    def add(self, gain: float, normal: Floats) -> None:
+    def add(self, gain: float, normal: Floats, point: Floats) -> None:
+        """Add the plane ``gain + <normal, .>``, found at a point."""
         products = self.normals @ normal
         self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[normal @ normal]])]])
         self.normals = np.vstack([self.normals, normal])
         self.gains = np.append(self.gains, gain)
         self.idle = np.append(self.idle, 0)
+        self.points.append(point)
 
     def solve(self) -> tuple[Floats, float]:
         """Minimiser of the master problem, and its value, a lower bound."""
@@ -88,6 +92,7 @@ class _Master:
         if not keep.all():
             self.normals, self.gains, self.idle = self.normals[keep], self.gains[keep], self.idle[keep]
             self.gram = self.gram[np.ix_(keep, keep)]
+            self.points = [point for point, kept in zip(self.points, keep, strict=True) if kept]
 
 
 def minimise_by_cutting_planes(
@@ -104,7 +109,15 @@ def minimise_by_cutting_planes(
 
     Parameters are those of :func:`rankwise.solvers.smoothing.minimise_by_smoothing`, with alpha > 0.
     """
-    return _CuttingPlanes(design, risk, alpha, penalty, tol, max_iter).run(start)
+    if start is None:
+        start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
+    points = [start]
+    index = part_of_rows(design.n_rows, penalty.size)
+    if index is not None:
+        few = _CuttingPlanes(design.take(index), risk.take(index), alpha, penalty, tol, max_iter)
+        few.run(points)
+        points = few.master.points
+    return _CuttingPlanes(design, risk, alpha, penalty, tol, max_iter).run(points)
 
 
 class _CuttingPlanes:
@@ -117,10 +130,10 @@ class _CuttingPlanes:
         self.lower_bound = 0.0  # losses are not negative
         self.mu = risk.first_smoothing
 
-    def run(self, start: Floats | None) -> Solution:
-        if start is None:
-            start = np.concatenate([np.zeros(self.n_weights), self.risk.start()])
-        best = self._cut(start[: self.n_weights], start[self.n_weights :])
+    def run(self, points: list[Floats]) -> Solution:
+        """Minimise, beginning with the planes at some points."""
+        cuts = [self._cut(theta[: self.n_weights], theta[self.n_weights :]) for theta in points]
+        best = min(cuts, key=lambda point: point.objective)
         n_iter = 0
         while n_iter < self.max_iter and not self._done(best):
             n_iter += 1
@@ -150,8 +163,8 @@ class _CuttingPlanes:
         else:
             gain, r, pull = self.risk.dual(scores, offsets, 0.0, balanced=False)
             normal = np.concatenate([self.design.pull(r).ravel(), pull])
-        self.master.add(gain, normal)
         value, offsets = self.risk.exact(scores, offsets)
+        self.master.add(gain, normal, np.concatenate([weights, offsets]))
         return _Point(weights, offsets, scores, value + self._regulariser(weights, offsets))
 
     def _inner(self, scores: Floats, offsets: Floats) -> tuple[Floats, tuple[float, Floats]]:
@@ -197,7 +210,7 @@ class _CuttingPlanes:
         slope_low, slope_high = slope(low), slope(high)
         if slope_low >= 0.0 or slope_high <= 0.0:
             return None
-        for _ in range(6):
+        for _ in range(3):
             part = low + (high - low) * min(max(slope_low / (slope_low - slope_high), 0.1), 0.9)
             here = slope(part)
             if here < 0.0:

@@ -92,7 +92,7 @@ class _Smoothed:
 
     def _value(self, theta: Floats, scores: Floats) -> tuple[float, Floats, Floats]:
         risk, r, db = self.risk.smooth(scores, theta[self.n_weights :], self.mu)
-        return risk + 0.5 * float(self.penalty @ (theta * theta)), r, db
+        return risk + 0.5 * _dot(self.penalty * theta, theta), r, db
 
     def _point(self, theta: Floats, scores: Floats, value: float, r: Floats, db: Floats) -> _Point:
         gradient = np.concatenate([self.design.pull(r).ravel(), db]) + self.penalty * theta
@@ -105,7 +105,7 @@ class _Smoothed:
         slope too short, and the zero between two slopes is where a straight line through them has it.
         """
         along = self.scores(direction)
-        slope = float(point.gradient @ direction)
+        slope = _dot(point.gradient, direction)
         short, slope_short, long, slope_long = 0.0, slope, np.inf, 0.0
         step = 1.0
         for _ in range(30):
@@ -113,7 +113,7 @@ class _Smoothed:
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
             scores = point.scores + step * along
             value, r, db = self._value(theta, scores)
-            here = float(np.vdot(r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction)
+            here = float(np.einsum("iz,iz->", r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction)
             lower_enough = value <= point.value + 1e-4 * step * slope
             if lower_enough and abs(here) <= 0.9 * abs(slope):
                 return self._point(theta, scores, value, r, db)
@@ -162,15 +162,22 @@ def minimise_by_smoothing(
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     mu = risk.first_smoothing
-    part = max(design.n_rows // _PART, _ROWS_PER_PARAMETER * penalty.size)
-    if 2 * part <= design.n_rows:
-        index = np.sort(np.random.default_rng(0).choice(design.n_rows, part, replace=False))
+    index = part_of_rows(design.n_rows, penalty.size)
+    if index is not None:
         few = _Continuation(design.take(index), risk.take(index), weighted, tol, max_iter)
         few.run(start, mu)
         start, mu = few.theta, few.mu
     whole = _Continuation(design, risk, weighted, tol, max_iter)
     whole.run(start, mu)
     return whole.solution()
+
+
+def part_of_rows(n_rows: int, n_parameters: int) -> NDArray[np.intp] | None:
+    """Rows of a random part that is worth solving first, always the same for the same numbers; None if there is none."""
+    part = max(n_rows // _PART, _ROWS_PER_PARAMETER * n_parameters)
+    if 2 * part > n_rows:
+        return None
+    return np.sort(np.random.default_rng(0).choice(n_rows, part, replace=False))
 
 
 class _Continuation:
@@ -291,6 +298,11 @@ def fit_offsets(
     return inner.best, inner.mu, (gain, r)
 
 
+def _dot(a: Floats, b: Floats) -> float:
+    """Dot product in one thread: waking others costs more than a product of some thousand numbers."""
+    return float(np.einsum("i,i->", a, b))
+
+
 class _QuasiNewton:
     """L-BFGS: the inverse Hessian from the last changes of parameters and gradient."""
 
@@ -301,18 +313,18 @@ class _QuasiNewton:
     def step(self, _: _Smoothed, point: _Point) -> Floats:
         if self.last is not None:
             s, y = point.theta - self.last.theta, point.gradient - self.last.gradient
-            product = float(s @ y)
-            if product > 1e-12 * float(y @ y):
+            product = _dot(s, y)
+            if product > 1e-12 * _dot(y, y):
                 self.pairs.append((s, y, product))
         self.last = point
         q = point.gradient.copy()
         factors = []
         for s, y, product in reversed(self.pairs):
-            factors.append(float(s @ q) / product)
+            factors.append(_dot(s, q) / product)
             q -= factors[-1] * y
         if self.pairs:
             s, y, product = self.pairs[-1]
-            q *= product / float(y @ y)
+            q *= product / _dot(y, y)
         for (s, y, product), factor in zip(self.pairs, reversed(factors), strict=True):
-            q += (factor - float(y @ q) / product) * s
+            q += (factor - _dot(y, q) / product) * s
         return -q
