@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from rankwise.features import HiddenFeatures
     from rankwise.label_ranking import LabelRanker
+    from rankwise.large_margin import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
     from rankwise.perceptrons import (
         PRIL,
         CuSumRank,
@@ -40,6 +41,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ChainClassifier": "rankwise.structured",
+    "MORD": "rankwise.large_margin",
+    "PiecewiseMORD": "rankwise.large_margin",
+    "RoundedRegression": "rankwise.large_margin",
+    "SVOR": "rankwise.large_margin",
+    "VILMA": "rankwise.large_margin",
     "CuSumRank": "rankwise.perceptrons",
     "HiddenFeatures": "rankwise.features",
     "KernelCuSumRank": "rankwise.perceptrons",

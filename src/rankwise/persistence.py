@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import label_ranking, perceptrons, structured
+from rankwise import label_ranking, large_margin, perceptrons, structured
 from rankwise._version import __version__
 
 FORMAT = 1
@@ -111,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _known_estimators() -> dict[str, type[Any]]:
     """Estimators that say what they have learnt as arrays and plain values, by name."""
-    rooms = (perceptrons, label_ranking, structured)
+    rooms = (perceptrons, label_ranking, large_margin, structured)
     named = {name: getattr(room, name) for room in rooms for name in room.__all__}
     return {name: found for name, found in named.items() if hasattr(found, "from_plain")}
 

@@ -1,1 +1,1 @@
-"""Optimisation: solvers know a problem through the few functions it gives them, never an estimator."""
+"""Solvers: each knows an oracle of its problem, never an estimator, and says how good its answer is."""

@@ -1,0 +1,341 @@
+"""The losses of VILMA, MORD and PW-MORD as an oracle: maxima over classes, smoothed or not, with their dual variables.
+
+The unified model scores class y of a row by ``F_y = sum_z beta[y, z] <w_z, x> + b_y`` with ``b = basis c + fixed``. A
+row with codes ``[lo, hi]`` loses, with ``l[y, p]`` the target loss of predicting p where y is true,
+
+    psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]          (VILMA)
+    psi = max_y [l[lo, y] + F_y - F_lo]                             (SO-SVM: one maximum, exact labels only)
+
+**Smoothing.** A maximum is ``max { <p, v> : p in the simplex }``; with ``mu (1 - |p|^2) / 4`` added inside it becomes
+smooth, and p is the projection of ``2 v / mu`` on the simplex. On two classes this is the smoothed hinge of SVOR.
+
+**Dual point.** p moves weight from the class ``lo`` (or ``hi``) to others. If the intercepts are not regularised, a
+dual point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). The flows between
+classes, one number for every pair, are scaled down to such a circulation by a linear programme with K^2 variables.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.rows import column, n_entries, value
+from rankwise.solvers.design import Design
+from rankwise.solvers.linear_program import Pieces
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@register_jitable
+def part_of(side, lo, hi, n_classes, joint):
+    """Class that a maximum is taken against, and the range of classes it is taken over."""
+    if joint and lo == hi:
+        return (lo, 0, n_classes) if side == 0 else (lo, lo, lo + 1)
+    return (lo, 0, lo + 1) if side == 0 else (hi, hi, n_classes)
+
+
+@register_jitable
+def project(v, start, stop, mu, p):
+    """p = argmax over the simplex of <p, v> - mu |p|^2 / 4, on [start, stop); the first largest if mu = 0."""
+    top = start
+    for y in range(start, stop):
+        if v[y] > v[top]:
+            top = y
+    if mu == 0.0:
+        for y in range(start, stop):
+            p[y] = 0.0
+        p[top] = 1.0
+        return
+    # Classes leave until all that stay are above the common level (Michelot 1986).
+    scale, most = 2.0 / mu, v[top]
+    for y in range(start, stop):
+        p[y] = scale * (v[y] - most)
+    level, n = -1.0, 0
+    while True:
+        total, count = 0.0, 0
+        for y in range(start, stop):
+            if p[y] > level:
+                total += p[y]
+                count += 1
+        level = (total - 1.0) / count
+        if count == n:
+            break
+        n = count
+    for y in range(start, stop):
+        p[y] = max(p[y] - level, 0.0)
+
+
+@register_jitable
+def class_scores(s, i, beta, b, F):
+    """F[y] = sum_z beta[y, z] s[i, z] + b[y]."""
+    for y in range(b.size):
+        total = b[y]
+        for z in range(beta.shape[1]):
+            total += beta[y, z] * s[i, z]
+        F[y] = total
+
+
+def _make_evaluate():
+    sources = SOURCES
+
+    @kernel
+    def evaluate(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
+        """Risk, its derivative r by the scores, and the weight that flows from each class to each other."""
+        _ = sources
+        K = b.size
+        F, v, p = np.empty(K), np.empty(K), np.empty(K)
+        risk = 0.0
+        for i in range(s.shape[0]):
+            for z in range(beta.shape[1]):
+                r[i, z] = 0.0
+            if c[i] == 0.0:
+                continue
+            class_scores(s, i, beta, b, F)
+            for side in range(2):
+                own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+                if stop - start < 2:
+                    continue
+                for y in range(start, stop):
+                    v[y] = loss[own, y] + F[y] - F[own]
+                project(v, start, stop, mu, p)
+                psi = 0.25 * mu
+                for y in range(start, stop):
+                    psi += p[y] * (v[y] - 0.25 * mu * p[y])
+                    moved = c[i] * p[y] * scale[own, y]
+                    if moved != 0.0 and y != own:
+                        flow[own, y] += moved
+                        for z in range(beta.shape[1]):
+                            r[i, z] += moved * (beta[y, z] - beta[own, z])
+                risk += c[i] * psi
+        return risk
+
+    return evaluate
+
+
+def _make_curvature():
+    sources = SOURCES
+
+    @kernel
+    def curvature(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
+        """Add the second derivatives by weights (z, j, z', j'), weights and offsets (z, j, m), and offsets (m, m')."""
+        _ = sources
+        K, Z, M = b.size, beta.shape[1], basis.shape[1]
+        F, v, p = np.empty(K), np.empty(K), np.empty(K)
+        mean, off = np.empty(Z + M), np.empty(Z + M)
+        outer = np.empty((Z + M, Z + M))
+        for i in range(s.shape[0]):
+            if c[i] == 0.0:
+                continue
+            class_scores(s, i, beta, b, F)
+            touched = False
+            for side in range(2):
+                own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+                if stop - start < 2:
+                    continue
+                for y in range(start, stop):
+                    v[y] = loss[own, y] + F[y] - F[own]
+                project(v, start, stop, mu, p)
+                count = 0
+                mean[:] = 0.0
+                for y in range(start, stop):
+                    if p[y] > 0.0:
+                        count += 1
+                        for z in range(Z):
+                            mean[z] += beta[y, z]
+                        for m in range(M):
+                            mean[Z + m] += basis[y, m]
+                if count < 2:
+                    continue
+                if not touched:
+                    outer[:] = 0.0
+                    touched = True
+                mean /= count
+                factor = 2.0 * c[i] / mu
+                for y in range(start, stop):
+                    if p[y] > 0.0:
+                        for z in range(Z):
+                            off[z] = beta[y, z] - mean[z]
+                        for m in range(M):
+                            off[Z + m] = basis[y, m] - mean[Z + m]
+                        for g in range(Z + M):
+                            if off[g] != 0.0:
+                                for h in range(Z + M):
+                                    outer[g, h] += factor * off[g] * off[h]
+            if not touched:
+                continue
+            bb += outer[Z:, Z:]
+            for q in range(n_entries(X, i)):
+                j, x = column(X, i, q), value(X, i, q)
+                for z in range(Z):
+                    for m in range(M):
+                        wb[z, j, m] += x * outer[z, Z + m]
+                    for other in range(z + 1):
+                        factor = x * outer[z, other]
+                        if factor != 0.0:
+                            row = ww[z, j, other]
+                            for k in range(n_entries(X, i)):
+                                row[column(X, i, k)] += factor * value(X, i, k)
+
+    return curvature
+
+
+_EVALUATE = _make_evaluate()
+_CURVATURE = _make_curvature()
+
+
+class MaximaRisk:
+    """Weighted mean of the losses of a unified model; see the module's docstring.
+
+    Parameters
+    ----------
+    lower, upper : int32 arrays of shape (n,)
+        Lowest and highest admissible code of every row.
+    weight : float64 array of shape (n,)
+        Weights that add up to 1.
+    beta : array of shape (K, Z)
+        The model.
+    loss : array of shape (K, K)
+        Target loss, rows the true class.
+    joint : bool
+        Whether a row with an exact label has one maximum over all classes instead of two.
+    basis, fixed : arrays of shape (K, M) and (K,), optional
+        Intercepts ``b = basis c + fixed`` of the offsets c; the intercepts themselves without them.
+    """
+
+    def __init__(
+        self,
+        lower: Codes,
+        upper: Codes,
+        weight: Floats,
+        beta: Floats,
+        loss: Floats,
+        *,
+        joint: bool,
+        basis: Floats | None = None,
+        fixed: Floats | None = None,
+    ) -> None:
+        n_classes = len(beta)
+        self.lower, self.upper, self.weight = lower, upper, weight
+        self.beta, self.loss, self.joint = np.ascontiguousarray(beta), loss, joint
+        self.basis = np.eye(n_classes) if basis is None else basis
+        self.fixed = np.zeros(n_classes) if fixed is None else fixed
+        self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
+        self.first_smoothing = 4.0 * float(loss.max())
+        self._one = np.ones_like(loss)
+
+    def take(self, index: NDArray[np.intp]) -> MaximaRisk:
+        """The risk of some rows."""
+        weight = self.weight[index]
+        return MaximaRisk(
+            self.lower[index], self.upper[index], weight / weight.sum(), self.beta, self.loss,
+            joint=self.joint, basis=self.basis, fixed=self.fixed,
+        )  # fmt: skip
+
+    def start(self) -> Floats:
+        """Offsets to start from: those whose intercepts are nearest to zero."""
+        return np.asarray(-np.linalg.lstsq(self.basis, self.fixed, rcond=None)[0], dtype=np.float64)
+
+    def tidy(self, c: Floats) -> Floats:
+        """Any offsets will do."""
+        return c
+
+    def smooth(self, scores: Floats, c: Floats, mu: float) -> tuple[float, Floats, Floats]:
+        """Smoothed risk, its derivatives by the scores (n, Z) and by the offsets (M,)."""
+        risk, r, flow = self._evaluate(scores, c, mu, self._one)
+        return risk, r, self._pull(flow)
+
+    def exact(self, scores: Floats, c: Floats) -> tuple[float, Floats]:
+        """The risk itself, and the offsets as they are."""
+        return self._evaluate(scores, c, 0.0, self._one)[0], c
+
+    def dual(self, scores: Floats, c: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+        """Dual point near the smoothed gradient, feasible: its linear value, and its pull at scores and offsets."""
+        _, r, flow = self._evaluate(scores, c, mu, self._one)
+        if balanced:
+            _, r, flow = self._evaluate(scores, c, mu, self._circulation(flow))
+        gain = float(np.sum(flow * (self.loss + self.fixed - self.fixed[:, None])))
+        if not balanced:
+            return gain, r, self._pull(flow)
+        # The programme's solution balances up to its tolerance: what is left is charged at the size of the offsets.
+        left = float(np.abs(self._pull(flow)).sum()) * (1.0 + float(np.ptp(c)))
+        return gain - left, r, np.zeros_like(c)
+
+    def hessian(self, design: Design, scores: Floats, c: Floats, mu: float) -> Floats:
+        """Second derivatives of the smoothed risk by weights and offsets."""
+        Z, M, d = self.n_scores, self.n_offsets, design.n_features
+        ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
+        _CURVATURE(
+            design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
+            self.beta, self.basis, self.loss, self.joint, mu, ww, wb, bb,
+        )  # fmt: skip
+        for z in range(Z):
+            for other in range(z):
+                ww[other, :, z, :] = ww[z, :, other, :].T
+        weights, both = ww.reshape(Z * d, Z * d), wb.reshape(Z * d, M)
+        return np.block([[weights, both], [both.T, bb]])
+
+    def best_offsets(self, scores: Floats) -> None:
+        """There is no formula for them."""
+
+    def n_pieces(self) -> int:
+        """Number of linear pieces of all losses, zero apart."""
+        n_classes = len(self.beta)
+        both = self.lower.astype(np.int64) + (n_classes - 1 - self.upper)
+        return int(both.sum())  # one maximum has as many as two: all classes but the label's
+
+    def pieces(self) -> Pieces:
+        """All linear pieces; those of one maximum share a slack."""
+        row, slack, own, other = [], [], [], []
+        codes = np.arange(len(self.beta))
+        n = 0
+        for i, (lo, hi) in enumerate(zip(self.lower.tolist(), self.upper.tolist(), strict=True)):
+            if self.joint and lo == hi:
+                parts = [(lo, codes[codes != lo])]
+            else:
+                parts = [(lo, codes[:lo]), (hi, codes[hi + 1 :])]
+            for label, others in parts:
+                row += [i] * others.size
+                slack += [n] * others.size
+                own += [label] * others.size
+                other += others.tolist()
+                n += 1
+        weight = np.zeros(n)
+        weight[slack] = self.weight[row]
+        constant = self.loss[own, other] + self.fixed[other] - self.fixed[own]
+        by_offset = sparse.csr_array(self.basis[other] - self.basis[own])
+        by_score = self.beta[other] - self.beta[own]
+        return Pieces(np.array(row), np.array(slack), constant, by_score, by_offset, weight, ordered=False)
+
+    def _intercepts(self, c: Floats) -> Floats:
+        return np.asarray(self.basis @ c + self.fixed)
+
+    def _pull(self, flow: Floats) -> Floats:
+        return np.asarray(self.basis.T @ (flow.sum(axis=0) - flow.sum(axis=1)))
+
+    def _evaluate(self, scores: Floats, c: Floats, mu: float, scale: Floats) -> tuple[float, Floats, Floats]:
+        r, flow = np.empty_like(scores), np.zeros_like(self.loss)
+        risk = _EVALUATE(
+            scores, self._intercepts(c), self.lower, self.upper, self.weight,
+            self.beta, self.loss, self.joint, mu, scale, r, flow,
+        )  # fmt: skip
+        return risk, r, flow
+
+    def _circulation(self, flow: Floats) -> Floats:
+        """Factors in [0, 1] that keep as much flow as possible while nothing pulls at the offsets."""
+        source, target = np.nonzero(flow)
+        scale = np.zeros_like(flow)
+        if source.size == 0:
+            return scale
+        amounts = flow[source, target]
+        # In units of each flow, so that small flows are as exact as large ones.
+        balance = (self.basis[target] - self.basis[source]).T * amounts
+        size = np.abs(balance).max()
+        found = linprog(-amounts / amounts.max(), A_eq=balance / size, b_eq=np.zeros(len(balance)), bounds=(0.0, 1.0))
+        if found.status == 0:
+            scale[source, target] = np.clip(found.x, 0.0, 1.0)
+        return scale

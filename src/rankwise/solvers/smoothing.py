@@ -1,0 +1,332 @@
+"""Regularised risks of hinges, by smoothing with continuation: Newton or L-BFGS on smoother problems first.
+
+    minimise  F(w, b) = sum_j p_j theta_j^2 / 2 + risk(X w, b),      theta = (w, b), p >= 0
+
+An oracle gives the risk smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and its smoothed derivatives are
+nearly dual variables), its derivatives by the scores X w and by the offsets b, and a feasible dual point near them.
+For mu = 1, then smaller, the smoothed problem is minimised from where the last one ended; after each, the risk itself
+and the dual value give a certified gap. The gap that smoothing leaves falls with mu^2, which says how small the next
+mu must be. Steps are Newton's where the second derivatives are affordable, else L-BFGS's (Liu and Nocedal 1989).
+
+Scores are kept along: a line search costs evaluations of the risk but no product with X, and an iteration one
+product with X and one with its transpose.
+
+With many rows, a random part of them is solved first, one that still has many rows for every parameter: its
+solution is so near that of all rows that few iterations remain.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from rankwise.solvers.design import Design
+from rankwise.solvers.solution import Solution, relative_gap
+
+Floats = NDArray[np.float64]
+
+_NEWTON_UP_TO = 300  # parameters for which a dense Hessian is formed
+_MEMORY = 20  # pairs that L-BFGS remembers
+_LAST_SMOOTHING = 1e-9
+_ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
+_PART = 10  # the part is at most one in so many rows
+
+
+class SmoothRisk(Protocol):
+    """What the solver asks of a risk; scores are (n, n_scores), offsets (n_offsets,)."""
+
+    n_scores: int
+    n_offsets: int
+    first_smoothing: float  #: the mu to begin with: a few times the size of a margin
+
+    def start(self) -> Floats:
+        """Offsets to start from, with weights zero."""
+
+    def tidy(self, b: Floats) -> Floats:
+        """Offsets at which the smoothed risk is not larger, in the form that the other methods want."""
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """The risk of some of the rows."""
+
+    def smooth(self, scores: Floats, b: Floats, mu: float) -> tuple[float, Floats, Floats]:
+        """Smoothed risk and its derivatives by scores and offsets."""
+
+    def exact(self, scores: Floats, b: Floats) -> tuple[float, Floats]:
+        """The risk itself at allowed offsets near b, and these offsets."""
+
+    def dual(self, scores: Floats, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+        """Feasible dual point: its linear value, and its pull at scores and offsets (zero if ``balanced``)."""
+
+    def hessian(self, design: Design, scores: Floats, b: Floats, mu: float) -> Floats:
+        """Second derivatives of the smoothed risk by (w, b)."""
+
+
+@dataclass
+class _Point:
+    """Parameters with their scores, the smoothed objective there and its gradient."""
+
+    theta: Floats
+    scores: Floats
+    value: float
+    gradient: Floats
+
+
+class _Smoothed:
+    """The smoothed objective for one mu."""
+
+    def __init__(self, design: Design, risk: SmoothRisk, penalty: Floats, mu: float) -> None:
+        self.design, self.risk, self.penalty, self.mu = design, risk, penalty, mu
+        self.n_weights = penalty.size - risk.n_offsets
+
+    def scores(self, theta: Floats) -> Floats:
+        return self.design.times(theta[: self.n_weights].reshape(self.risk.n_scores, -1))
+
+    def at(self, theta: Floats, scores: Floats) -> _Point:
+        value, r, db = self._value(theta, scores)
+        return self._point(theta, scores, value, r, db)
+
+    def _value(self, theta: Floats, scores: Floats) -> tuple[float, Floats, Floats]:
+        risk, r, db = self.risk.smooth(scores, theta[self.n_weights :], self.mu)
+        return risk + 0.5 * _dot(self.penalty * theta, theta), r, db
+
+    def _point(self, theta: Floats, scores: Floats, value: float, r: Floats, db: Floats) -> _Point:
+        gradient = np.concatenate([self.design.pull(r).ravel(), db]) + self.penalty * theta
+        return _Point(theta, scores, value, gradient)
+
+    def search(self, point: _Point, direction: Floats) -> _Point | None:
+        """Next point along a direction of descent, or None when no step is found that descends.
+
+        The objective is convex along the line: a step with a positive slope is too long, one with a steep negative
+        slope too short, and the zero between two slopes is where a straight line through them has it.
+        """
+        along = self.scores(direction)
+        slope = _dot(point.gradient, direction)
+        short, slope_short, long, slope_long = 0.0, slope, np.inf, 0.0
+        step = 1.0
+        for _ in range(30):
+            theta = point.theta + step * direction
+            theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
+            scores = point.scores + step * along
+            value, r, db = self._value(theta, scores)
+            here = float(
+                np.einsum("iz,iz->", r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
+            )
+            lower_enough = value <= point.value + 1e-4 * step * slope
+            if lower_enough and abs(here) <= 0.9 * abs(slope):
+                return self._point(theta, scores, value, r, db)
+            if lower_enough and here < 0.0:
+                short, slope_short = step, here
+            else:
+                long, slope_long = step, max(here, 0.0)
+            if long == np.inf:
+                step *= 4.0
+            else:
+                between = slope_short / (slope_short - slope_long) if slope_long > 0.0 else 0.5
+                step = short + (long - short) * min(max(between, 0.1), 0.9)
+        return None
+
+
+def minimise_by_smoothing(
+    design: Design,
+    risk: SmoothRisk,
+    alpha: float,
+    penalty: Floats,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Floats | None = None,
+) -> Solution:
+    """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    risk : SmoothRisk
+        The oracle.
+    alpha : float
+        Strength of the regulariser; 0 gives no bound.
+    penalty : array of zeros and ones
+        Which of the parameters (w, b) are regularised: all w, and all b or none.
+    tol : float
+        Relative gap, ``(objective - lower bound) / objective``, at which to stop.
+    max_iter : int
+        Most iterations over all rows.
+    start : array, optional
+        Parameters (w, b) to start from.
+    """
+    weighted = alpha * penalty
+    if start is None:
+        start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
+    mu = risk.first_smoothing
+    index = part_of_rows(design.n_rows, penalty.size)
+    if index is not None:
+        few = _Continuation(design.take(index), risk.take(index), weighted, tol, max_iter)
+        few.run(start, mu)
+        start, mu = few.theta, few.mu
+    whole = _Continuation(design, risk, weighted, tol, max_iter)
+    whole.run(start, mu)
+    return whole.solution()
+
+
+def part_of_rows(n_rows: int, n_parameters: int) -> NDArray[np.intp] | None:
+    """Rows of a random part that is worth solving first, the same for the same numbers; None if there is none."""
+    part = max(n_rows // _PART, _ROWS_PER_PARAMETER * n_parameters)
+    if 2 * part > n_rows:
+        return None
+    return np.sort(np.random.default_rng(0).choice(n_rows, part, replace=False))
+
+
+class _Continuation:
+    """Smoothed problems with falling mu on one set of rows, and the best primal and dual points met."""
+
+    def __init__(self, design: Design, risk: SmoothRisk, penalty: Floats, tol: float, max_iter: int) -> None:
+        self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
+        self.n_weights = penalty.size - risk.n_offsets
+        self.newton = penalty.size <= _NEWTON_UP_TO
+        self.objective, self.lower_bound = np.inf, -np.inf
+        self.best = np.empty(0)
+        self.n_iter = 0
+
+    def run(self, theta: Floats, mu: float) -> None:
+        """Minimise from theta, the first time with smoothing mu."""
+        self.theta, self.mu = theta, mu
+        scores = None
+        accuracy = 0.25  # of the smoothed minimum, relative to the gap that is aimed at
+        while True:
+            smoothed = _Smoothed(self.design, self.risk, self.penalty, self.mu)
+            point = smoothed.at(self.theta, smoothed.scores(self.theta) if scores is None else scores)
+            point = self._minimise(smoothed, point, accuracy)
+            self.theta, scores = point.theta, point.scores
+            self._certify(point)
+            gap = relative_gap(self.objective, self.lower_bound)
+            if gap <= self.tol or self.n_iter >= self.max_iter or self.mu <= _LAST_SMOOTHING:
+                return
+            self.mu = max(self.mu * min(max(np.sqrt(0.3 * self.tol / gap), 0.1), 0.5), _LAST_SMOOTHING)
+
+    def _minimise(self, smoothed: _Smoothed, point: _Point, accuracy: float) -> _Point:
+        """Minimise for one mu, until what the gradient takes from the dual value is a part of the gap aimed at."""
+        step = self._newton_step if self.newton else _QuasiNewton().step
+        while self.n_iter < self.max_iter and self._slack(point.gradient) > accuracy * self.tol * abs(point.value):
+            direction = step(smoothed, point)
+            following = smoothed.search(point, direction)
+            if following is None:
+                break
+            self.n_iter += 1
+
+            point = following
+        return point
+
+    def _slack(self, gradient: Floats) -> float:
+        """About how far the dual value at a point with this gradient is from where it would be without one."""
+        square = gradient * gradient
+        regularised = self.penalty > 0
+        free = np.abs(gradient[~regularised]).sum()
+        return float(0.5 * (square[regularised] / self.penalty[regularised]).sum() + 2.0 * free)
+
+    def _newton_step(self, smoothed: _Smoothed, point: _Point) -> Floats:
+        b = point.theta[self.n_weights :]
+        hessian = self.risk.hessian(self.design, point.scores, b, smoothed.mu)
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += self.penalty
+        # An offset on no parabola has no curvature: it moves by about one margin.
+        flat = diagonal[self.n_weights :]
+        flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) - flat)
+        diagonal += 1e-10 * diagonal.max() + 1e-300
+        return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
+
+    def _certify(self, point: _Point) -> None:
+        """Objective and dual value at a point; keep the best of both."""
+        weights, b = point.theta[: self.n_weights], point.theta[self.n_weights :]
+        risk, allowed = self.risk.exact(point.scores, b)
+        theta = np.concatenate([weights, allowed])
+        objective = risk + 0.5 * float(self.penalty @ (theta * theta))
+        if objective < self.objective:
+            self.objective, self.best = objective, theta
+        if self.penalty[: self.n_weights].all():
+            balanced = not self.penalty[self.n_weights :].any()
+            gain, r, db = self.risk.dual(point.scores, b, self.mu, balanced=balanced)
+            pull = np.concatenate([self.design.pull(r).ravel(), db])
+            square = float(np.sum(pull[self.penalty > 0] ** 2 / self.penalty[self.penalty > 0]))
+            # All dual variables may shrink together: the best multiple in [0, 1].
+            part = min(1.0, gain / square) if square > 0.0 else 1.0
+            # (Losses are not negative.)
+            self.lower_bound = max(self.lower_bound, part * gain - 0.5 * part**2 * square, 0.0)
+
+    def solution(self) -> Solution:
+        converged = relative_gap(self.objective, self.lower_bound) <= self.tol
+        return Solution(self.best, float(self.objective), float(self.lower_bound), self.n_iter, converged)
+
+
+class _Shifted:
+    """A risk of offsets alone: the scores of the rows are fixed, and a design without columns adds nothing to them."""
+
+    def __init__(self, risk: SmoothRisk, scores: Floats) -> None:
+        self.risk, self.scores = risk, scores
+        self.n_scores, self.n_offsets = risk.n_scores, risk.n_offsets
+        self.tidy = risk.tidy
+
+    def smooth(self, _: Floats, b: Floats, mu: float) -> tuple[float, Floats, Floats]:
+        return self.risk.smooth(self.scores, b, mu)
+
+    def exact(self, _: Floats, b: Floats) -> tuple[float, Floats]:
+        return self.risk.exact(self.scores, b)
+
+    def dual(self, _: Floats, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+        gain, r, db = self.risk.dual(self.scores, b, mu, balanced=balanced)
+        return gain + float(np.einsum("iz,iz->", r, self.scores)), r, db
+
+    def hessian(self, design: Design, _: Floats, b: Floats, mu: float) -> Floats:
+        return self.risk.hessian(design, self.scores, b, mu)
+
+
+def fit_offsets(
+    risk: Any, scores: Floats, b: Floats, mu: float, tol: float
+) -> tuple[Floats, float, tuple[float, Floats]]:
+    """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol``, from b and smoothing mu on.
+
+    Returns them with the last mu, and with a dual point that pulls at no offset: its linear value, and its pull at
+    the scores.
+    """
+    nothing = Design(np.empty((len(scores), 0)), 0)
+    inner = _Continuation(nothing, _Shifted(risk, scores), np.zeros(risk.n_offsets), tol, 200)  # type: ignore[arg-type]
+    inner.run(b, mu)
+    gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
+    return inner.best, inner.mu, (gain, r)
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """Dot product in one thread: waking others costs more than a product of some thousand numbers."""
+    return float(np.einsum("i,i->", a, b))
+
+
+class _QuasiNewton:
+    """L-BFGS: the inverse Hessian from the last changes of parameters and gradient."""
+
+    def __init__(self) -> None:
+        self.pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
+        self.last: _Point | None = None
+
+    def step(self, _: _Smoothed, point: _Point) -> Floats:
+        if self.last is not None:
+            s, y = point.theta - self.last.theta, point.gradient - self.last.gradient
+            product = _dot(s, y)
+            if product > 1e-12 * _dot(y, y):
+                self.pairs.append((s, y, product))
+        self.last = point
+        q = point.gradient.copy()
+        factors = []
+        for s, y, product in reversed(self.pairs):
+            factors.append(_dot(s, q) / product)
+            q -= factors[-1] * y
+        if self.pairs:
+            s, y, product = self.pairs[-1]
+            q *= product / _dot(y, y)
+        for (s, y, product), factor in zip(self.pairs, reversed(factors), strict=True):
+            q += (factor - _dot(y, q) / product) * s
+        return -q

@@ -1,0 +1,156 @@
+"""What every large-margin estimator must do, whatever its method."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rankwise as rw
+from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+from tests.streams import make_stream
+
+ESTIMATORS = [
+    SVOR(),
+    SVOR(constraints="explicit", regularize="all"),
+    SVOR(solver="cutting-plane"),
+    VILMA(loss="squared"),
+    MORD(),
+    PiecewiseMORD(loss="zero_one"),
+    RoundedRegression(),
+]
+each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+
+
+@pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")  # some checks use strings without an order
+@parametrize_with_checks([clone(e).set_params(tol=1e-7) for e in ESTIMATORS])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def prepared(estimator, n=150, tol=1e-4):
+    stream = make_stream(11, n=n, n_classes=4, exact=0.5)
+    return clone(estimator).set_params(classes=[0, 1, 2, 3], alpha=0.01, tol=tol), stream
+
+
+@each
+def test_sparse_and_single_precision_rows_give_the_model_of_dense_ones(estimator):
+    model, stream = prepared(estimator)
+    model.fit(stream.X, stream.y, sample_weight=stream.weight)
+    X = stream.X
+    for other in (sparse.csr_matrix(X), sparse.csc_matrix(X), sparse.csr_array(X)):
+        same = clone(model).fit(other, stream.y, sample_weight=stream.weight)
+        assert same.objective_ == pytest.approx(model.objective_, rel=1e-9)
+        np.testing.assert_allclose(same.decision_function(other), model.decision_function(X), rtol=1e-6, atol=1e-6)
+    single = clone(model).fit(X.astype(np.float32), stream.y, sample_weight=stream.weight)
+    assert single.objective_ == pytest.approx(model.objective_, rel=2e-4)
+
+
+@each
+def test_exact_labels_are_intervals_of_width_zero_and_missing_ones_change_nothing(estimator, rng):
+    model, stream = prepared(estimator)
+    model.fit(stream.X, stream.lower)
+    pairs = clone(model).fit(stream.X, np.column_stack([stream.lower, stream.lower]))
+    np.testing.assert_array_equal(pairs.coef_, model.coef_)
+    X = np.vstack([stream.X, rng.standard_normal((30, stream.X.shape[1]))])
+    y = np.concatenate([stream.lower, np.full(30, np.nan)])
+    more = clone(model).fit(X, y)
+    assert more.objective_ == pytest.approx(model.objective_, rel=1e-9)
+
+
+@each
+def test_a_path_ends_where_single_fits_end(estimator):
+    model, stream = prepared(estimator)
+    alphas = [0.1, 0.01, 0.001]
+    for alpha, fitted in zip(alphas, model.path(stream.X, stream.y, alphas, stream.weight), strict=True):
+        alone = clone(model).set_params(alpha=alpha).fit(stream.X, stream.y, sample_weight=stream.weight)
+        assert fitted.alpha == alpha
+        assert fitted.gap_ <= 1e-4
+        assert fitted.objective_ == pytest.approx(alone.objective_, rel=2e-4)
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("alphas", [[], [0.1, 0.2], [0.1, 0.1]])
+def test_alphas_that_do_not_descend_are_refused(alphas):
+    with pytest.raises(ValueError, match="alphas must be numbers in descending order"):
+        SVOR().path([[0.0], [1.0]], [1, 2], alphas)
+
+
+@each
+def test_saving_keeps_the_model_and_its_certificate(estimator, tmp_path):
+    model, stream = prepared(estimator)
+    model.set_params(classes=["a", "b", "c", "d"]).fit(stream.X, np.array(list("abcd"))[stream.lower])
+    rw.save(model, tmp_path / "m")
+    copy = rw.load(tmp_path / "m")
+    for other in (copy, pickle.loads(pickle.dumps(model))):
+        assert other.get_params() == model.get_params()
+        np.testing.assert_array_equal(other.coef_, model.coef_)
+        np.testing.assert_array_equal(other.predict(stream.X), model.predict(stream.X))
+        assert (other.objective_, other.lower_bound_, other.gap_, other.n_iter_) == (
+            model.objective_,
+            model.lower_bound_,
+            model.gap_,
+            model.n_iter_,
+        )
+
+
+def test_a_file_that_describes_no_model_is_refused():
+    model = SVOR().fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    plain = model.to_plain()
+    with pytest.raises(ValueError, match=r"array 'offsets' must be float64 of shape \(2,\), not float64 \(3,\)"):
+        SVOR().from_plain({**plain, "offsets": np.zeros(3)})
+    with pytest.raises(ValueError, match="features=0"):
+        SVOR().from_plain({**plain, "features": 0})
+
+
+@each
+def test_pipelines_and_grid_search(estimator):
+    model, stream = prepared(estimator)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), model), {f"{type(model).__name__.lower()}__alpha": [1.0, 0.01]}, cv=KFold(2)
+    )
+    assert search.fit(stream.X, stream.y).best_score_ <= 0.0
+
+
+@each
+def test_candidate_sets_with_gaps_are_refused_by_row(estimator):
+    with pytest.raises(ValueError, match=r"row 1: the candidate set .* has gaps; .* These can: .*CuSumRank"):
+        clone(estimator).set_params(classes=[1, 2, 3]).fit([[0.0], [1.0]], [{1, 2}, {1, 3}])
+
+
+def test_bad_rows_are_named_and_leave_the_estimator_as_it_was():
+    model = SVOR().fit([[0.0], [1.0]], [1, 2])
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=r"Input X contains NaN: row 1, column 0\. SVOR needs finite numbers"):
+        model.fit([[0.0], [np.nan], [1.0]], [1, 2, 3])
+    with pytest.raises(ValueError, match="every label is missing"):
+        model.fit([[0.0], [1.0]], [None, None])
+    assert vars(model) == before
+
+
+def test_too_few_iterations_warn_and_say_what_to_do():
+    stream = make_stream(0, n=200)
+    with pytest.warns(ConvergenceWarning, match=r"stopped at a relative gap of .* raise max_iter \(now 1\) or tol"):
+        SVOR(max_iter=1, tol=1e-6).fit(stream.X, stream.lower)
+
+
+def test_a_linear_programme_that_is_too_large_says_that_it_has_no_bound(monkeypatch):
+    stream = make_stream(0, n=200)
+    exact = SVOR(regularize="none").fit(stream.X, stream.lower)
+    monkeypatch.setattr("rankwise.solvers.linear_program._MOST_ENTRIES", 0)
+    with pytest.warns(ConvergenceWarning, match="a linear programme, too large here .* lower_bound_ is -inf"):
+        model = SVOR(regularize="none").fit(stream.X, stream.lower)
+    assert model.lower_bound_ == -np.inf
+    assert model.gap_ == np.inf
+    assert exact.objective_ <= model.objective_ <= 1.01 * exact.objective_
+
+
+def test_cut_labels_that_are_no_classes_are_refused():
+    with pytest.raises(ValueError, match=r"cuts must be classes\. Got 9"):
+        PiecewiseMORD(cuts=[1, 9]).fit([[0.0], [1.0]], [1, 2])
