@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from mord import LogisticAT as MordLogisticAT
 from scipy import sparse
-from skordinal.classifiers import POM
-from skordinal.classifiers import LogisticAT as SkordinalLogisticAT
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
+from skordinal.classifiers import POM
+from skordinal.classifiers import LogisticAT as SkordinalLogisticAT
 
 from benchmarks._timing import Result, best_of, seconds
 from rankwise import SVOR
@@ -23,11 +23,13 @@ GAP = 1e-3  # every SVOR here is certified to it
 
 
 def _reduction(X: object, y: np.ndarray, n_classes: int) -> tuple[object, np.ndarray]:
-    """Binary examples of SVOR-IMC with regularised thresholds: row i and threshold k become (x_i, -e_k), is y_i > k?"""
+    """Binary examples of SVOR-IMC with regularised thresholds: (x_i, -e_k) with the sign of y_i > k, for all i and k."""
     n = X.shape[0]
     row, k = np.repeat(np.arange(n), n_classes - 1), np.tile(np.arange(n_classes - 1), n)
     ones = sparse.csr_matrix((-np.ones(row.size), (np.arange(row.size), k)), shape=(row.size, n_classes - 1))
-    examples = sparse.hstack([X[row], ones], format="csr") if sparse.issparse(X) else np.hstack([X[row], ones.toarray()])
+    examples = (
+        sparse.hstack([X[row], ones], format="csr") if sparse.issparse(X) else np.hstack([X[row], ones.toarray()])
+    )
     return examples, np.where(y[row] - 1 > k, 1, -1)
 
 

@@ -113,7 +113,9 @@ class _Smoothed:
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
             scores = point.scores + step * along
             value, r, db = self._value(theta, scores)
-            here = float(np.einsum("iz,iz->", r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction)
+            here = float(
+                np.einsum("iz,iz->", r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
+            )
             lower_enough = value <= point.value + 1e-4 * step * slope
             if lower_enough and abs(here) <= 0.9 * abs(slope):
                 return self._point(theta, scores, value, r, db)
@@ -173,7 +175,7 @@ def minimise_by_smoothing(
 
 
 def part_of_rows(n_rows: int, n_parameters: int) -> NDArray[np.intp] | None:
-    """Rows of a random part that is worth solving first, always the same for the same numbers; None if there is none."""
+    """Rows of a random part that is worth solving first, the same for the same numbers; None if there is none."""
     part = max(n_rows // _PART, _ROWS_PER_PARAMETER * n_parameters)
     if 2 * part > n_rows:
         return None
