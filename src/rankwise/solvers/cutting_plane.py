@@ -10,10 +10,10 @@ programme over the simplex,
 
 whose value at any beta is a lower bound on F. It is left to Clarabel, an interior point method. An iteration solves
 the master problem, fits the offsets at its solution (the inner loop: order statistics where the risk knows them, else
-smoothed Newton steps in b alone), searches the segment from the best point so far for a better one, and adds the planes
-of both. With many rows, a random part of them is solved first, and the points of its planes are the first points for
-all rows. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there is no inner
-loop.
+smoothed Newton steps in b alone), searches the segment from the best point so far for a better one, and adds the
+planes of both. With many rows, a random part of them is solved first, and the points of its planes are the first
+points for all rows. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there
+is no inner loop.
 
 Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign);
 Teo and others, "Bundle methods for regularized risk minimization", 2010; the segment search is that of Franc and

@@ -102,12 +102,14 @@ class _Smoothed:
         """Next point along a direction of descent, or None when no step is found that descends.
 
         The objective is convex along the line: a step with a positive slope is too long, one with a steep negative
-        slope too short, and the zero between two slopes is where a straight line through them has it.
+        slope too short, and the zero between two slopes is where a straight line through them has it. (The slope of an
+        end that stays is halved, so that both ends close in: the Illinois form of the rule of false position.)
         """
         along = self.scores(direction)
         slope = _dot(point.gradient, direction)
         short, slope_short, long, slope_long = 0.0, slope, np.inf, 0.0
         step = 1.0
+        best: _Point | None = None
         for _ in range(30):
             theta = point.theta + step * direction
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
@@ -119,16 +121,18 @@ class _Smoothed:
             lower_enough = value <= point.value + 1e-4 * step * slope
             if lower_enough and abs(here) <= 0.9 * abs(slope):
                 return self._point(theta, scores, value, r, db)
+            if value < (point.value if best is None else best.value):
+                best = self._point(theta, scores, value, r, db)
             if lower_enough and here < 0.0:
-                short, slope_short = step, here
+                short, slope_short, slope_long = step, here, 0.5 * slope_long
             else:
-                long, slope_long = step, max(here, 0.0)
+                long, slope_long, slope_short = step, max(here, 0.0), 0.5 * slope_short
             if long == np.inf:
                 step *= 4.0
             else:
                 between = slope_short / (slope_short - slope_long) if slope_long > 0.0 else 0.5
-                step = short + (long - short) * min(max(between, 0.1), 0.9)
-        return None
+                step = short + (long - short) * min(max(between, 0.01), 0.99)
+        return best
 
 
 def minimise_by_smoothing(
@@ -197,11 +201,14 @@ class _Continuation:
         """Minimise from theta, the first time with smoothing mu."""
         self.theta, self.mu = theta, mu
         scores = None
+        self.memory = _QuasiNewton()
         accuracy = 0.25  # of the smoothed minimum, relative to the gap that is aimed at
         while True:
             smoothed = _Smoothed(self.design, self.risk, self.penalty, self.mu)
             point = smoothed.at(self.theta, smoothed.scores(self.theta) if scores is None else scores)
-            point = self._minimise(smoothed, point, accuracy)
+            # While smoothing itself leaves a large gap, a minimum need not be found more exactly.
+            enough = max(accuracy * self.tol, 0.02 * min(self.mu, 1.0) ** 2)
+            point = self._minimise(smoothed, point, enough)
             self.theta, scores = point.theta, point.scores
             self._certify(point)
             gap = relative_gap(self.objective, self.lower_bound)
@@ -209,10 +216,11 @@ class _Continuation:
                 return
             self.mu = max(self.mu * min(max(np.sqrt(0.3 * self.tol / gap), 0.1), 0.5), _LAST_SMOOTHING)
 
-    def _minimise(self, smoothed: _Smoothed, point: _Point, accuracy: float) -> _Point:
-        """Minimise for one mu, until what the gradient takes from the dual value is a part of the gap aimed at."""
-        step = self._newton_step if self.newton else _QuasiNewton().step
-        while self.n_iter < self.max_iter and self._slack(point.gradient) > accuracy * self.tol * abs(point.value):
+    def _minimise(self, smoothed: _Smoothed, point: _Point, enough: float) -> _Point:
+        """Minimise for one mu, until the gradient takes no more than a part ``enough`` of it from the dual value."""
+        self.memory.last = None  # what was learnt of the curvature stays, but gradients of two mu have no difference
+        step = self._newton_step if self.newton else self.memory.step
+        while self.n_iter < self.max_iter and self._slack(point.gradient) > enough * abs(point.value):
             direction = step(smoothed, point)
             following = smoothed.search(point, direction)
             if following is None:
