@@ -29,6 +29,7 @@ ESTIMATORS = [
     LabelRanker("fixed"),
     LabelRanker("optimal"),
     LabelRanker("joint", C=0.1),
+    LabelRanker("optimal", average=False),
     LabelRanker("fixed", "entropic"),
     LabelRanker("optimal", "entropic", margin=0.2),
     LabelRanker("joint", "entropic", margin=0.2),

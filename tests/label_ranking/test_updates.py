@@ -62,7 +62,7 @@ def close_call(twin, x):
 def test_rounds_are_those_of_the_plain_twin(update, complexity, kind, seed, C, margin):
     X, relevant, weight = make_rounds(seed, n=12, kind=kind)
     k = 5
-    model = LabelRanker(update, complexity, C=C, margin=margin, classes=range(k))
+    model = LabelRanker(update, complexity, average=False, C=C, margin=margin, classes=range(k))
     twin = PlainLabelRanker(X.shape[1], k, update, complexity, C, margin)
     for x, labels, c in zip(X, relevant, weight, strict=True):
         if close_call(twin, x):
@@ -85,7 +85,7 @@ def test_rounds_are_those_of_the_plain_twin(update, complexity, kind, seed, C, m
 
 def learnt(update, complexity, C, margin, X, relevant, weight, start=None):
     """A model after these rows, from scratch or from the state of another one."""
-    model = LabelRanker(update, complexity, C=C, margin=margin, classes=range(5))
+    model = LabelRanker(update, complexity, average=False, C=C, margin=margin, classes=range(5))
     model.partial_fit(X[:1], [[]])
     if start is not None:
         model._state = {name: array.copy() for name, array in start._state.items()}
@@ -109,18 +109,19 @@ def test_the_dual_grows_by_what_the_lemma_says(update, complexity, kind, seed, C
     X, relevant, weight = make_rounds(seed, n=40, kind=kind)
     X = X / max(1.0, np.sqrt(2 * bounds.label_ranking_curvature(X, complexity)))  # <x, H x> <= 1/2
     margin = 0.8
-    model = LabelRanker(update, complexity, C=C, margin=margin, classes=range(5))
+    model = LabelRanker(update, complexity, average=False, C=C, margin=margin, classes=range(5))
     mistakes, last = [0], 0.0
     for i in range(len(X)):
         model.partial_fit(X[i : i + 1], relevant[i : i + 1], sample_weight=weight[i : i + 1])
         gain, last = model.dual_value_ - last, model.dual_value_
         mistakes.append(model.n_mistakes_)
-        c = weight[i]
-        assert gain >= -1e-12
+        least = margin * weight[i] * C - (weight[i] * C) ** 2 / 2
+        assert gain >= min(0.0, least) - 1e-12
         if mistakes[-1] > mistakes[-2]:
-            assert gain >= margin * c * C - (c * C) ** 2 / 2 - 1e-12
+            assert gain >= least - 1e-12
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # then the worst pair moves alone
 @each_complexity
 @pytest.mark.parametrize("update", ["optimal", "joint"])
 @pytest.mark.parametrize("kind", ["real", "binary"])
@@ -128,7 +129,7 @@ def test_the_dual_grows_by_what_the_lemma_says(update, complexity, kind, seed, C
 @given(seed=st.integers(0, 10_000), C=st.sampled_from([0.5, 5.0, 50.0]), margin=st.sampled_from([0.02, 0.5, 3.0]))
 def test_the_dual_never_falls_under_optimal_and_joint_however_large_the_rows(update, complexity, kind, seed, C, margin):
     X, relevant, weight = make_rounds(seed, n=40, kind=kind)
-    model = LabelRanker(update, complexity, C=C, margin=margin, classes=range(5))
+    model = LabelRanker(update, complexity, average=False, C=C, margin=margin, classes=range(5))
     values = dual_after_each_row(model, 10 * X, relevant, weight)
     assert np.diff(values, prepend=0.0).min() >= -1e-12 * max(1.0, np.abs(values).max())
 
@@ -159,7 +160,7 @@ def test_mistakes_obey_the_bound_for_any_reference(update, complexity, seed, C, 
     scores = X @ reference.T + noise * rng.standard_normal((200, 4))
     relevant = scores > np.median(scores, axis=1, keepdims=True)
     margin, curvature = 0.5, bounds.label_ranking_curvature(X, complexity)
-    model = LabelRanker(update, complexity, C=C, margin=margin).partial_fit(X, relevant.astype(int))
+    model = LabelRanker(update, complexity, average=False, C=C, margin=margin).partial_fit(X, relevant.astype(int))
     for coef in (reference, model.coef_, np.full((4, 6), 1 / 6)):
         value = bounds.label_ranking_objective(X, relevant, coef, C=C, margin=margin, complexity=complexity)
         assert model.dual_value_ <= value + 1e-9
@@ -181,7 +182,9 @@ def test_relevant_sets_are_preferences_for_every_pair(update, complexity, kind):
     X, relevant, weight = make_rounds(3, n=80, kind=kind)
     pairs = [[(r, s) for r in labels for s in range(5) if s not in labels] for labels in relevant]
     models = [
-        LabelRanker(update, complexity, margin=0.3, classes=range(5)).partial_fit(X, y, sample_weight=weight)
+        LabelRanker(update, complexity, average=False, margin=0.3, classes=range(5)).partial_fit(
+            X, y, sample_weight=weight
+        )
         for y in (relevant, Preferences(pairs), Preferences([row[::-1] for row in pairs]))
     ]
     for other in models[1:]:
@@ -198,7 +201,7 @@ def test_rounds_with_preferences_are_those_of_the_plain_twin(update, complexity,
     X, _, weight = make_rounds(seed, n=30)
     rng = np.random.default_rng(seed)
     rankings = [rng.permutation(5)[: rng.integers(0, 5)].tolist() for _ in X]
-    model = LabelRanker(update, complexity, C=0.7, margin=0.4, classes=range(5))
+    model = LabelRanker(update, complexity, average=False, C=0.7, margin=0.4, classes=range(5))
     twin = PlainLabelRanker(5, 5, update, complexity, 0.7, 0.4)
     for x, ranking, c in zip(X, rankings, weight, strict=True):
         if close_call(twin, x):

@@ -116,7 +116,7 @@ def test_squared_norm(example, square):
 
 
 @settings(max_examples=60)
-@given(example=examples(), common=st.sampled_from([0.2, 1.0, 3.0]), deep=st.sampled_from([0.0, 6.0]))
+@given(example=examples(), common=st.sampled_from([0.2, 0.5]), deep=st.sampled_from([0.0, 6.0]))
 def test_relative_entropy_with_binary_rows(example, common, deep):
     heights, relevant, margin, cap = example
     heights = heights - deep
@@ -135,7 +135,7 @@ def test_relative_entropy_with_binary_rows(example, common, deep):
     assert_feasible(scaled / common, scaled[relevant].sum() / common, relevant, cap)
     assert cost(direct) <= cost(scaled / common) + 1e-12 * cap * (common + margin)
     assert cost(scaled / common) <= cost(direct) + 1e-9 * cap * (common + margin)
-    assert iterations <= 60
+    assert iterations <= 30
 
 
 @settings(max_examples=40)

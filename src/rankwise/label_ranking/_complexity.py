@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.label_ranking._state import JOINT, UPDATES_BY_NAME
+from rankwise.label_ranking._state import JOINT, ROUNDS, UPDATES_BY_NAME
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic
 from rankwise.label_ranking.entropic_joint import learn_joint
 from rankwise.label_ranking.euclidean import learn_euclidean, scores_euclidean
@@ -17,6 +17,9 @@ from rankwise.perceptrons._rows import Rows
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
+
+
+_NO_LAG = np.empty((0, 0))
 
 
 def _widened(array: NDArray[Any], n_labels: int, fill: float) -> NDArray[Any]:
@@ -29,32 +32,33 @@ def _widened(array: NDArray[Any], n_labels: int, fill: float) -> NDArray[Any]:
 class Euclidean:
     """Squared norm: the weights are theta."""
 
-    label_arrays: ClassVar[tuple[str, ...]] = ("theta",)
+    label_arrays: ClassVar[tuple[str, ...]] = ("theta", "lag")
 
     @staticmethod
-    def start(n_features: int, n_labels: int) -> Arrays:
+    def start(n_features: int, n_labels: int, average: bool) -> Arrays:
         """Arrays of a model that has learnt nothing."""
-        return {"theta": np.zeros((n_features, n_labels))}
+        names = ("theta", "lag") if average else ("theta",)
+        return {name: np.zeros((n_features, n_labels)) for name in names}
 
     @staticmethod
     def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
         """One pass; returns the row that cannot be used, before anything has changed, or -1."""
         rows, said, weight, order, rankings = arguments
         code = UPDATES_BY_NAME[update]
+        theta, lag = state["theta"], state.get("lag", _NO_LAG)
         counts, sums = state["counts"], state["sums"]
-        return int(
-            learn_euclidean(rows, *said, weight, order, state["theta"], counts, sums, (code, *options), rankings)
-        )
+        return int(learn_euclidean(rows, *said, weight, order, theta, lag, counts, sums, (code, *options), rankings))
 
     @staticmethod
     def scores(state: Arrays, rows: Rows, out: Floats) -> int:
         """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
-        return int(scores_euclidean(rows, state["theta"], out))
+        return int(scores_euclidean(rows, state["theta"], state.get("lag", _NO_LAG), state["counts"][ROUNDS], out))
 
     @staticmethod
     def weights(state: Mapping[str, NDArray[Any]]) -> Floats:
         """Weights (features, labels)."""
-        return state["theta"]
+        rounds = int(state["counts"][ROUNDS])
+        return state["theta"] - state["lag"] / rounds if "lag" in state and rounds else state["theta"]
 
     @staticmethod
     def conjugates(state: Mapping[str, NDArray[Any]], n_features: int) -> float:
@@ -65,7 +69,7 @@ class Euclidean:
     @staticmethod
     def widen(state: Arrays, n_features: int, n_labels: int) -> Arrays:
         """Room for more labels."""
-        return {**state, "theta": _widened(state["theta"], n_labels, 0.0)}
+        return {n: _widened(a, n_labels, 0.0) if n in Euclidean.label_arrays else a for n, a in state.items()}
 
     @staticmethod
     def join(state: Arrays, first: int, last: int) -> None:
@@ -78,7 +82,7 @@ class Entropic:
     label_arrays: ClassVar[tuple[str, ...]] = ("weights", "shift", "normaliser")
 
     @staticmethod
-    def start(n_features: int, n_labels: int) -> Arrays:
+    def start(n_features: int, n_labels: int, average: bool) -> Arrays:
         """Arrays of a model that has learnt nothing."""
         normaliser = np.zeros((3, n_labels))
         normaliser[0] = normaliser[2] = n_features
@@ -114,7 +118,7 @@ class Entropic:
     @staticmethod
     def widen(state: Arrays, n_features: int, n_labels: int) -> Arrays:
         """Room for more labels."""
-        fresh = Entropic.start(n_features, n_labels)
+        fresh = Entropic.start(n_features, n_labels, False)
         known = state["shift"].size
         weights = _widened(state["weights"], n_labels, 1.0)
         fresh["shift"][:known], fresh["normaliser"][:, :known] = state["shift"], state["normaliser"]

@@ -10,6 +10,10 @@ with the smallest rho_r - rho_s. With c the weight of the example, which multipl
 - update III ("joint"): if rho_r - rho_s < margin, ``theta_y += a_y x`` with the best steps of all labels at once
   (:mod:`rankwise.solvers.levels`).
 
+Without mistakes of the annotator the last weights are good; with some, their average over the rounds is much better, as
+with every perceptron (``average``, ours; kept lazily, :mod:`rankwise.perceptrons`). The dual value, the mistakes and
+the updates are always those of the last weights.
+
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
 
@@ -28,26 +32,38 @@ _move_to_levels = make_levels(lead_of_scores)
 
 
 @register_jitable
-def _move(X, i, theta, moved, steps):
-    """theta_y += step x for every moved label y."""
+def _move(X, i, theta, lag, rounds, moved, steps):
+    """theta_y += step x for every moved label y, and as much times the rounds so far to its lag."""
     for p in range(n_entries(X, i)):
         j, x = column(X, i, p), value(X, i, p)
         for e in range(moved.size):
             theta[j, moved[e]] += steps[e] * x
+        if lag.size:
+            for e in range(moved.size):
+                lag[j, moved[e]] += rounds * (steps[e] * x)
+
+
+@register_jitable
+def _subtract_lag(X, i, lag, rounds, scores, late):
+    """Turn the scores of theta into those of its average over the rounds: theta - lag / rounds."""
+    if lag.size and rounds > 0:
+        dots(X, i, lag, late)
+        for y in range(scores.size):
+            scores[y] -= late[y] / rounds
 
 
 def _make_pass():
     sources = SOURCES
 
     @kernel
-    def learn(X, indptr, above, below, weight, order, theta, counts, sums, options, predictions):
+    def learn(X, indptr, above, below, weight, order, theta, lag, counts, sums, options, predictions):
         _ = sources
         update, C, margin = options
         bad = first_unusable_row(X, weight, C, sums[REACH])
         if bad >= 0:
             return bad
         n_labels = theta.shape[1]
-        all_scores = np.empty(n_labels)
+        all_scores, averaged, late = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
         codes = np.empty(n_labels, dtype=np.int64)
         moved, steps = np.empty(n_labels + 1, dtype=np.int64), np.empty(n_labels + 1)
         for t in range(n_rows(X)):
@@ -58,7 +74,9 @@ def _make_pass():
             scores = all_scores[: counts[KNOWN]]
             dots(X, i, theta, scores)
             if predictions.size:
-                rank_labels(scores[:before], codes[:before], predictions[i])
+                averaged[:before] = scores[:before]
+                _subtract_lag(X, i, lag, counts[ROUNDS], averaged[:before], late[:before])
+                rank_labels(averaged[:before], codes[:before], predictions[i])
             c = weight[i] if weight.size else 1.0
             if c == 0.0 or says_nothing(above, below, start, stop, scores.size):
                 continue
@@ -73,10 +91,10 @@ def _make_pass():
             if update == JOINT and square > 0.0:
                 n_moved, tau = _move_to_levels(scores, above, start, stop, square, margin, cap, moved, steps)
             else:
-                if update != FIXED:
+                if update != FIXED and square > 0.0:
                     tau = min(cap, (margin - lead) / (2.0 * square))
                 moved[0], moved[1], steps[0], steps[1] = r, s, tau, -tau
-            _move(X, i, theta, moved[:n_moved], steps[:n_moved])
+            _move(X, i, theta, lag, counts[ROUNDS] - 1, moved[:n_moved], steps[:n_moved])
             sums[GAINED] += margin * tau
             sums[REACH] += cap * absolute_sizes(X, i)[0]
             counts[UPDATES] += 1
@@ -89,11 +107,13 @@ def _make_scores():
     sources = SOURCES
 
     @kernel
-    def scores(X, theta, out):
-        """out[i, y] = <theta_y, x_i>; returns the first row with a score that is not finite, or -1."""
+    def scores(X, theta, lag, rounds, out):
+        """out[i, y] = <theta_y - lag_y / rounds, x_i>; returns the first row where one is not finite, or -1."""
         _ = sources
+        late = np.empty(out.shape[1])
         for i in range(n_rows(X)):
             dots(X, i, theta, out[i])
+            _subtract_lag(X, i, lag, rounds, out[i], late)
             if not all_finite(out[i]):
                 return i
         return -1

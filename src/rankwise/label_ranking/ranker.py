@@ -53,12 +53,16 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     complexity : {"euclidean", "entropic"}, default "euclidean"
         Squared norm, whose updates are additive, or relative entropy to uniform weights, whose updates are
         multiplicative and whose weights are positive and sum to one for every label.
-    C : float, default 1.0
+    C : float, default 0.1
         Largest step of a round; a row's weight multiplies it.
     margin : float, default 1.0
         By how much a relevant label should lead.
     n_epochs, shuffle, random_state
         As in :class:`rankwise.PRIL`.
+    average : bool, default True
+        Rank by the average of the weights over all rounds, which doubles the memory. Learning, ``dual_value_`` and
+        ``n_mistakes_`` are those of the last weights. The entropic ranker does not use it: with every update all
+        weights of a label change, so their average would cost as much as there are features.
     classes : array-like, optional
         All labels. Without it :meth:`fit` takes those that occur, and in a stream new labels may appear at any time.
 
@@ -86,7 +90,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     array([['work', 'travel']], dtype='<U6')
     """
 
-    feature_arrays = ("theta", "weights")
+    feature_arrays = ("theta", "lag", "weights")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "update": [StrOptions(set(_state.UPDATES_BY_NAME))],
@@ -95,6 +99,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         "margin": [Interval(Real, 0, None, closed="neither")],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
+        "average": ["boolean"],
         "random_state": ["random_state"],
         "classes": ["array-like", None],
     }
@@ -103,10 +108,11 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         self,
         update: str = "optimal",
         complexity: str = "euclidean",
-        C: float = 1.0,
+        C: float = 0.1,
         margin: float = 1.0,
         n_epochs: int = 10,
         shuffle: bool = True,
+        average: bool = True,
         random_state: Any = None,
         classes: Any = None,
     ) -> None:
@@ -116,6 +122,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         self.margin = margin
         self.n_epochs = n_epochs
         self.shuffle = shuffle
+        self.average = average
         self.random_state = random_state
         self.classes = classes
 
@@ -157,7 +164,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def _known_part(self) -> State:
         """The state without spare room for features and labels."""
         part, k = dict(self._state), len(self._order)
-        for name in self._kind.label_arrays:
+        for name in part.keys() & set(self._kind.label_arrays):
             part[name] = part[name][..., :k]
             if name in self.feature_arrays:
                 part[name] = part[name][: self.n_features_in_]
@@ -323,7 +330,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
 
     def _new_state(self, n_features: int, n_classes: int) -> State:
         return {
-            **self._kind.start(n_features, n_classes),
+            **self._kind.start(n_features, n_classes, self.average),
             "counts": _state.fresh_counts(0 if self._growing else n_classes),
             "sums": _state.fresh_sums(),
         }

@@ -87,10 +87,11 @@ def first_unusable_row(X, weight, C, reach):
     ``reach`` bounds every weight so far: a row moves none by more than C times its own weight and largest entry. So a
     pass over rows that stand this test cannot fail half-way, and no copy of the model is needed to undo it.
     """
+    rounds = 1e30  # more than there will ever be: averages are sums over them
     for i in range(n_rows(X)):
         largest, total = absolute_sizes(X, i)
         c = weight[i] if weight.size else 1.0
         reach += C * c * largest
-        if not (np.isfinite(reach * total) and np.isfinite(total * total)):
+        if not (np.isfinite(rounds * reach * total) and np.isfinite(total * total)):
             return i
     return -1

@@ -16,7 +16,7 @@ and ``A da = 0`` leaves two linear equations for dnu, so an iteration costs O(d)
 eqs. 17-20, loses the factors p_r in u and z.) The paper takes a tenth of the mean product for all t_r; here they are
 Mehrotra's: a first solution with t = 0 shows how far the products can fall, which sets their mean, and how much they
 bend on the way, which is corrected, the less the shorter that way is. The products do not run ahead of what is left of
-the first condition, and a step after which the gap has not fallen is halved.
+the first condition, and a step is halved while that neither falls nor is small beside the products.
 
 **The end.** For convex f and any solution a*, with ``e_r`` what is left of the first condition,
 
@@ -98,13 +98,15 @@ def _move(step, p, q, a, lam, nu, slack, da, dlam, dnu):
 
 
 @register_jitable
-def _gap(A, p, first, lam, slack, nu, width):
-    """Sum of the products, and the duality gap."""
-    products, left = 0.0, 0.0
+def _measure(A, p, first, lam, slack, nu):
+    """Sums of the products lam g and of |e| g, e being what is left of the first condition; and the largest |e|."""
+    products, remains, largest = 0.0, 0.0, 0.0
     for r in range(p.size):
+        left = abs(first[r] + lam[r] * p[r] + nu[0] * A[0, r] + nu[1] * A[1, r])
         products += lam[r] * slack[r]
-        left = max(left, abs(first[r] + lam[r] * p[r] + nu[0] * A[0, r] + nu[1] * A[1, r]))
-    return products, products + width * left
+        remains += left * slack[r]
+        largest = max(largest, left)
+    return products, remains, largest
 
 
 def make_interior_point(derivatives):
@@ -136,12 +138,12 @@ def make_interior_point(derivatives):
             b1 += A[1, r] * a[r]
             slack[r] = q[r] - p[r] * a[r]
             lam[r] = -(first[r] + nu[0] * A[0, r] + nu[1] * A[1, r]) / p[r]
-            least = max(least, 1e-3 * abs(lam[r]))
+            least = max(least, 0.1 * abs(lam[r]))
         for r in range(d):  # where nu makes a multiplier negative, start with a residual instead
             lam[r] = max(lam[r], least)
-        products, gap = _gap(A, p, first, lam, slack, nu, width)
+        products, remains, left = _measure(A, p, first, lam, slack, nu)
         iterations = 0
-        while gap > tolerance and iterations < max_iter:
+        while products + width * left > tolerance and iterations < max_iter:
             missing[0], missing[1] = b0, b1
             for r in range(d):
                 missing[0] -= A[0, r] * a[r]
@@ -154,23 +156,23 @@ def make_interior_point(derivatives):
             fallen = 0.0
             for r in range(d):
                 fallen += (lam[r] + step * dlam[r]) * (slack[r] - step * p[r] * da[r])
-            mean = max((fallen / products) ** 3 * products, 0.01 * (gap - products)) / d
+            mean = max((fallen / products) ** 3 * products, 0.01 * remains) / d
             for r in range(d):
                 target[r] = mean + step * dlam[r] * p[r] * da[r]
             _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu)
             step = min(1.0, _NOT_QUITE * _longest_step(p, slack, lam, da, dlam))
             _move(step, p, q, a, lam, nu, slack, da, dlam, dnu)
             derivatives(problem, a, first, second)
-            products, following = _gap(A, p, first, lam, slack, nu, width)
+            before = left
+            products, remains, left = _measure(A, p, first, lam, slack, nu)
             for _ in range(_MOST_HALVINGS):  # where f bends too much for its first two derivatives
-                if following <= (1.0 - 0.1 * step) * gap:
+                if left <= (1.0 - 0.1 * step) * before or remains <= 0.1 * products:
                     break
                 step *= 0.5
                 _move(-step, p, q, a, lam, nu, slack, da, dlam, dnu)
                 derivatives(problem, a, first, second)
-                products, following = _gap(A, p, first, lam, slack, nu, width)
-            gap = following
+                products, remains, left = _measure(A, p, first, lam, slack, nu)
             iterations += 1
-        return iterations, gap
+        return iterations, products + width * left
 
     return minimise
