@@ -230,6 +230,6 @@ def test_mass_at_which_log_odds_are_apart_by_the_margin(seed):
 def test_mass_that_reaches_its_cap_but_for_rounding_ends_the_walk():
     """Found on mail: past the cap there is no label left to take from the heap."""
     X = [[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]]
-    ranker = LabelRanker(update="joint", C=0.01, classes=[0, 1, 2]).partial_fit(X, [2, 0, 1])
+    ranker = LabelRanker(update="joint", C=0.01, average=False, classes=[0, 1, 2]).partial_fit(X, [2, 0, 1])
     np.testing.assert_allclose(ranker.coef_.sum(axis=0), 0.0, atol=1e-15)
     assert np.abs(ranker.coef_).max() == pytest.approx(0.01)
