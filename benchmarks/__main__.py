@@ -3,12 +3,12 @@
 import platform
 import sys
 
-from benchmarks import online
+from benchmarks import label_ranking, online
 from rankwise.evaluation import format_table
 
 
 def main() -> int:
-    known = {function.__name__: function for function in online.ALL}
+    known = {function.__name__: function for function in (*online.ALL, *label_ranking.ALL)}
     wanted = sys.argv[1:] or list(known)
     unknown = set(wanted) - set(known)
     if unknown:

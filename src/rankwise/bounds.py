@@ -329,9 +329,9 @@ def label_ranking_curvature(X: Any, complexity: Literal["euclidean", "entropic"]
 
     The variance is at most a quarter of the square of their range: 1/4 for binary rows.
 
-    >>> X = np.array([[1.0, 1.0, 0.0]])
-    >>> label_ranking_curvature(X), label_ranking_curvature(X, "entropic")
-    (2.0, 0.25)
+    >>> X = np.array([[3.0, 4.0, 3.0]])
+    >>> label_ranking_curvature(X[:, :2]), label_ranking_curvature(X, "entropic")
+    (25.0, 0.25)
     """
     if complexity == "euclidean":
         return data_radius(X) ** 2
