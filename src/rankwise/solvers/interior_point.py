@@ -29,7 +29,6 @@ tolerance.
 import numpy as np
 from numba.extending import register_jitable
 
-_NOT_QUITE = 0.99  # of the way to the nearest bound
 #: Rows of the array that the solver works in.
 WORK_ROWS = 9
 
@@ -160,13 +159,14 @@ def make_interior_point(derivatives):
             for r in range(d):
                 target[r] = mean + step * dlam[r] * p[r] * da[r]
             _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu)
-            step = min(1.0, _NOT_QUITE * _longest_step(p, slack, lam, da, dlam))
+            short = min(0.01, fallen / products)  # of the nearest bound; the less, the nearer the solution
+            step = min(1.0, (1.0 - short) * _longest_step(p, slack, lam, da, dlam))
             _move(step, p, q, a, lam, nu, slack, da, dlam, dnu)
             derivatives(problem, a, first, second)
             before = left
             products, remains, left = _measure(A, p, first, lam, slack, nu)
             for _ in range(_MOST_HALVINGS):  # where f bends too much for its first two derivatives
-                if left <= (1.0 - 0.1 * step) * before or remains <= 0.1 * products:
+                if left <= (1.0 - 0.1 * step) * before or remains <= 0.2 * products:
                     break
                 step *= 0.5
                 _move(-step, p, q, a, lam, nu, slack, da, dlam, dnu)

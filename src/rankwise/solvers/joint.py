@@ -26,10 +26,10 @@ def room_for_joint(n_labels):
 
 @register_jitable
 def _start(inside, cap, scale, A, p, a):
-    """Constraints, and a point inside them: half of the cap spread over each side, or less if that would be a leap."""
+    """Constraints, and a point inside them: most of the cap spread over each side, or less if that would be a leap."""
     last = a.size - 1
     n_in = inside.sum()
-    mass = min(0.5 * cap, 10.0 / scale)
+    mass = min(0.9 * cap, 10.0 / scale)
     for e in range(last):
         A[0, e], A[1, e] = 1.0, 1.0 if inside[e] else 0.0
         p[e] = -1.0 if inside[e] else 1.0
