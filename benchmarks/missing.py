@@ -30,8 +30,8 @@ def missing_labels() -> Iterator[Result]:
                 partial(MissingLabelClassifier(loss, ALPHA, n_jobs=n_jobs, random_state=0).fit, X, Y)
                 for n_jobs in (1, 2)
             )
-            of_one, of_two = best_of(one, two, repeats=5)
-            yield Result.faster(f"MissingLabelClassifier, {loss}, {where}: two cores vs one", of_two, of_one, 1.7)
+            of_one, of_two = best_of(one, two, repeats=9)
+            yield Result.faster(f"MissingLabelClassifier, {loss}, {where}: two cores vs one", of_two, of_one, 1.5)
     peers = {
         "logistic": partial(LogisticRegression, max_iter=1000),
         "hinge": partial(LinearSVC, loss="hinge", max_iter=10_000),

@@ -118,6 +118,11 @@ def _logistic_best(t, c, margin, curvature):
     return r
 
 
+def _inner(a: Floats, b: Floats) -> float:
+    """Inner product without BLAS, whose threads would wait for each other while labels are solved side by side."""
+    return float((a * b).sum())
+
+
 def _hinge_intercept(score: Floats, sign: Floats, cost: Floats, guess: float) -> float:
     """Weighted quantile: the slope begins at minus the positives' cost; passing ``y_i - score_i`` adds ``c_i``."""
     kinks = sign - score
@@ -131,7 +136,7 @@ def _logistic_intercept(score: Floats, sign: Floats, cost: Floats, guess: float)
     b, low, high = guess, -np.inf, np.inf
     for _ in range(200):
         p = expit(-sign * (score + b))
-        slope, curvature = -float(cost @ (sign * p)), float(cost @ (p * (1.0 - p)))
+        slope, curvature = -_inner(cost, sign * p), _inner(cost, p * (1.0 - p))
         low, high = (low, b) if slope > 0.0 else (b, high)
         step = min(max(slope / max(curvature, 1e-300), -5.0), 5.0)
         b = b - step if low <= b - step <= high else 0.5 * (low + high)
@@ -347,11 +352,11 @@ class _Problem:
             sums = np.array([u[side].sum() for side in sides])
             shrink = sums.min() / np.where(sums > 0.0, sums, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            w = shrink @ halves
+            w = shrink[0] * halves[0] + shrink[1] * halves[1]
             _SCORES(self.X, self.rows, w, score)
-            penalty = 0.5 * self.alpha * float(w @ w)
+            penalty = 0.5 * self.alpha * _inner(w, w)
             intercept = self.loss.intercept(score, self.sign, self.cost, b) if self.fit_intercept else 0.0
-            primal = penalty + float(self.cost @ self.loss.value(self.sign * (score + intercept)))
+            primal = penalty + _inner(self.cost, self.loss.value(self.sign * (score + intercept)))
             feasible = share * np.where(sides[0], shrink[0], shrink[1])
-            dual = float(self.cost @ self.loss.dual_value(feasible)) - penalty
+            dual = _inner(self.cost, self.loss.dual_value(feasible)) - penalty
         return halves.sum(axis=0), Solution(w, intercept, primal, dual, 0)
