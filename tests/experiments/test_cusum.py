@@ -333,7 +333,7 @@ class TestChoice:
     def test_the_papers_model(self):
         method = cusum._ours(10, cusum.Settings())
         assert method.ours
-        assert len(method.fronts) * len(method.backs) == 24
+        assert len(method.fronts) * len(method.backs) == 40
         hidden = method.fronts["in [0, 1]"][-1]
         assert isinstance(hidden, HiddenFeatures)
         assert (hidden.n_hidden, hidden.n_iter_no_change, hidden.learning_rate_init) == (1000, 100, 0.001)

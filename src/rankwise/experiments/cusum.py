@@ -68,7 +68,7 @@ class Settings:
     patience: int = 100
     max_iter: int = 5000
     deltas: tuple[float, ...] = (1, 10, 100, 1000)
-    epochs: tuple[int, ...] = (10, 100, 1000)
+    epochs: tuple[int, ...] = (10, 30, 100, 300, 1000)
     alphas: tuple[float, ...] = (0.01, 0.1, 1, 10, 100)
     Cs: tuple[float, ...] = (0.1, 1, 10, 100)
     gammas: tuple[float, ...] = (0.01, 0.1, 1)
