@@ -81,7 +81,7 @@ class SVOR(ThresholdBatchEstimator):
     >>> intervals = np.column_stack([y, np.minimum(y + 1, 5)]).astype(float)
     >>> intervals[:5] = np.nan, 1
     >>> SVOR(alpha=1e-4).fit(X, intervals).predict([[-0.9], [0.9]])
-    array([1, 5])
+    array([1., 5.])
 
     A kernel comes in through scikit-learn's approximate feature maps:
 
