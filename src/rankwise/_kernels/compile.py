@@ -15,7 +15,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 def _digest_of_sources():
     digest = hashlib.sha256()
-    for shared in ("_kernels/*.py", "models/*.py", "solvers/*.py", "perceptrons/_*.py", "label_ranking/_*.py"):
+    rooms = ("perceptrons", "label_ranking", "large_margin", "structured")
+    for shared in ("_kernels/*.py", "models/*.py", "solvers/*.py", *(f"{room}/_*.py" for room in rooms)):
         for path in sorted(_PACKAGE.glob(shared)):
             digest.update(path.read_bytes())
     return int.from_bytes(digest.digest()[:6], "big")
