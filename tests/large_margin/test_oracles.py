@@ -134,6 +134,29 @@ def test_order_statistics_minimise_over_all_break_points_and_prove_it(seed, ties
     assert gain + r[:, 0] @ f == pytest.approx(best, abs=1e-12)
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 1000), shape=st.sampled_from(["spread", "ties", "outlier", "alike"]))
+def test_thresholds_from_buckets_equal_those_from_sorting_all_rows(seed, shape):
+    rng, lower, upper, weight = _rows(seed, n=200)
+    f = rng.standard_normal((200, 1)) + 0.5 * lower[:, None]
+    if shape == "ties":
+        f = np.round(4 * f) / 4
+    elif shape == "outlier":
+        f[0] = 1e6
+    elif shape == "alike":
+        f[:] = 0.5
+    risk = ThresholdRisk(lower, upper, weight, K, explicit=False)
+    t, (gain, r) = risk.best_offsets(f)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_thresholds, "BUCKETED", lambda *_: np.nan)
+        sorted_t, (sorted_gain, sorted_r) = risk.best_offsets(f)
+    value = sorted_gain + sorted_r[:, 0] @ f[:, 0]
+    assert gain + r[:, 0] @ f[:, 0] == pytest.approx(value, abs=1e-9 * max(1.0, np.abs(f).max()))
+    assert risk.exact(f, t)[0] == pytest.approx(risk.exact(f, sorted_t)[0], abs=1e-12)
+    if shape == "spread":
+        np.testing.assert_allclose(r, sorted_r, atol=1e-14)
+
+
 def test_quasi_newton_steps_come_to_the_same_optimum(monkeypatch):
     rng, lower, upper, weight = _rows(0)
     design = Design(rng.standard_normal((30, 3)), 3)

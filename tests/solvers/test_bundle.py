@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rankwise.solvers.bundle import Bundle, simplex_programme
+from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.concave_convex import descend
+from rankwise.solvers.planes import simplex_programme
 
 SEEDS = st.integers(0, 10_000)
 
@@ -30,7 +31,7 @@ def largest_of_planes(seed, n=30, d=3):
 
 def best_by_dual(A, b, linear, alpha):
     """Minimum of the regularised function from all its planes at once."""
-    beta = simplex_programme((A - linear) @ (A - linear).T / alpha, b)
+    beta = simplex_programme(b, (A - linear) @ (A - linear).T / alpha)
     return float(beta @ b) - float(np.sum((beta @ A - linear) ** 2)) / (2 * alpha)
 
 
@@ -67,9 +68,10 @@ def test_simplex_programme_against_a_general_solver(seed, n):
     def cost(beta):
         return 0.5 * beta @ H @ beta - gain @ beta
 
-    beta = simplex_programme(H, gain)
+    beta = simplex_programme(gain, H)
     assert beta.sum() == pytest.approx(1.0)
     assert (beta >= 0).all()
+    assert cost(simplex_programme(gain, factor=root.T)) == pytest.approx(cost(beta), abs=1e-6)
     sums = {"type": "eq", "fun": lambda beta: beta.sum() - 1.0}
     other = minimize(cost, np.full(n, 1 / n), bounds=[(0, 1)] * n, constraints=[sums], method="SLSQP")
     assert cost(beta) <= other.fun + 1e-6
@@ -78,7 +80,7 @@ def test_simplex_programme_against_a_general_solver(seed, n):
 def test_without_an_answer_the_best_plane_is_taken(monkeypatch):
     nothing = SimpleNamespace(solve=lambda: SimpleNamespace(x=[np.nan, np.nan]))
     monkeypatch.setattr(clarabel, "DefaultSolver", lambda *problem: nothing)
-    np.testing.assert_array_equal(simplex_programme(np.diag([1.0, 4.0]), np.array([0.0, 1.0])), [1.0, 0.0])
+    np.testing.assert_array_equal(simplex_programme(np.array([0.0, 1.0]), np.diag([1.0, 4.0])), [1.0, 0.0])
 
 
 @given(seed=SEEDS)

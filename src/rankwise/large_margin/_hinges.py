@@ -270,7 +270,87 @@ def _make_order_statistics():
     return order_statistics
 
 
+def _make_bucketed():
+    sources = SOURCES
+
+    @kernel
+    def bucketed(f, lo, hi, c, n_buckets, most, t, r):
+        """What ``order_statistics`` finds, without sorting all rows; NaN, if that must be done after all.
+
+        The break points f - 1 and f + 1 are counted in buckets, by code. That tells in which bucket the slope of each
+        threshold's problem passes zero, and which dual variables are 0 or 1 for certain: those of the rows with break
+        points in other buckets. Only the break points in that bucket are sorted, at most ``most`` for all thresholds.
+        """
+        _ = sources
+        n, K = f.size, t.size + 1
+        least, largest = f[0], f[0]
+        for i in range(n):
+            least, largest = min(least, f[i]), max(largest, f[i])
+        origin, scale = least - 1.0, (n_buckets - 1) / (largest - least + 2.0)
+        weights, points = np.zeros((2, K, n_buckets)), np.zeros((2, K, n_buckets), dtype=np.int64)
+        for i in range(n):
+            below, above = int((f[i] - 1.0 - origin) * scale), int((f[i] + 1.0 - origin) * scale)
+            weights[0, lo[i], below] += c[i]
+            weights[1, hi[i], above] += c[i]
+            points[0, lo[i], below] += 1
+            points[1, hi[i], above] += 1
+        # What the slope of threshold k passes in each bucket: f - 1 of the rows above k, f + 1 of those below.
+        passed, n_passed = weights[0].sum(axis=0), points[0].sum(axis=0)
+        weight_below, weight_above = 0.0, passed.sum()
+        bucket, before = np.empty(t.size, dtype=np.int64), np.empty(t.size)  # of each threshold, and the slope there
+        first = np.zeros(K, dtype=np.int64)  # where its break points begin
+        up_to = np.zeros(n_buckets + 1, dtype=np.int64)  # number of thresholds in the buckets before each
+        for k in range(t.size):
+            passed += weights[1, k] - weights[0, k]
+            n_passed += points[1, k] - points[0, k]
+            weight_below += weights[1, k].sum()
+            weight_above -= weights[0, k].sum()
+            slope, b = -weight_below, 0
+            while b < n_buckets - 1 and slope + passed[b] < 0.0:
+                slope += passed[b]
+                b += 1
+            bucket[k], before[k], first[k + 1] = b, slope, first[k] + n_passed[b]
+            up_to[b + 1] += 1
+            one_sided = weight_below <= 0.0 or weight_above <= 1e-12
+            if one_sided or n_passed[b] == 0 or first[k + 1] > most or (k > 0 and b < bucket[k - 1]):
+                return np.nan
+        up_to = up_to.cumsum()
+
+        gain = 0.0
+        value, row = np.empty(first[t.size]), np.empty(first[t.size], dtype=np.int64)
+        end = first[:-1].copy()
+        for i in range(n):
+            below, above = int((f[i] - 1.0 - origin) * scale), int((f[i] + 1.0 - origin) * scale)
+            down, up = max(lo[i] - up_to[below + 1], 0), max(up_to[above] - hi[i], 0)
+            gain += c[i] * (down + up)
+            r[i] = c[i] * (up - down)
+            for k in range(up_to[below], min(up_to[below + 1], lo[i])):
+                value[end[k]], row[end[k]] = f[i] - 1.0, i
+                end[k] += 1
+            for k in range(max(up_to[above], hi[i]), up_to[above + 1]):
+                value[end[k]], row[end[k]] = f[i] + 1.0, ~i
+                end[k] += 1
+        for k in range(t.size):
+            slope, found = before[k], False
+            t[k] = value[first[k] : first[k + 1]].max()  # unless rounding kept the slope from reaching zero
+            for p in first[k] + np.argsort(value[first[k] : first[k + 1]]):
+                from_low = row[p] >= 0
+                i = row[p] if from_low else ~row[p]
+                # A row above is part of the slope once passed, a row below until then: all of it, or what makes zero.
+                a = c[i] if from_low != found else 0.0
+                if not found and slope + c[i] >= 0.0:
+                    a = -slope if from_low else slope + c[i]
+                    t[k], found = value[p], True
+                slope += c[i]
+                gain += a
+                r[i] += -a if from_low else a
+        return gain
+
+    return bucketed
+
+
 LOOPED = _make_looped()
 SEARCHED = _make_searched()
 CURVATURE = _make_curvature()
 ORDER_STATISTICS = _make_order_statistics()
+BUCKETED = _make_bucketed()

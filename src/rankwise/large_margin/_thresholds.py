@@ -30,13 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.large_margin._hinges import CURVATURE, LOOPED, ORDER_STATISTICS, SEARCHED
+from rankwise.large_margin._hinges import BUCKETED, CURVATURE, LOOPED, ORDER_STATISTICS, SEARCHED
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import Pieces
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
+_MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
 _SHORT = 12  # thresholds up to which looping over a row's range beats searching it
 
 #: Price of a unit of disorder between neighbouring thresholds. A multiplier of an order constraint is a difference of
@@ -153,11 +154,14 @@ class ThresholdRisk:
         """
         if self.explicit:
             return None
-        order = np.argsort(scores[:, 0])
         t, r = np.empty(self.n_offsets), np.zeros_like(scores)
-        gain = ORDER_STATISTICS(
-            scores[order, 0], self.lower[order], self.upper[order], self.weight[order], order, t, r[:, 0]
-        )
+        n_buckets = min(_MOST_BUCKETS, len(scores))
+        rows = scores[:, 0], self.lower, self.upper, self.weight
+        gain = BUCKETED(*rows, n_buckets, len(scores), t, r[:, 0])
+        if np.isnan(gain):
+            order = np.argsort(scores[:, 0])
+            r[:] = 0.0
+            gain = ORDER_STATISTICS(*(values[order] for values in rows), order, t, r[:, 0])
         return np.maximum.accumulate(t), (gain, r)
 
     def n_pieces(self) -> int:

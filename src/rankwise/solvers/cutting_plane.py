@@ -3,17 +3,12 @@
     minimise  F(w) = alpha/2 |w|^2 + G(w),      G(w) = min_b risk(X w, b)
 
 Every dual point of the risk that leaves nothing pulling at b gives a plane below G, ``G(w') >= gain + <a, w'>`` for
-all w'. The largest of the planes found so far in place of G makes the master problem; its dual is a small quadratic
-programme over the simplex,
-
-    maximise  <beta, gains> - |sum_j beta_j a_j|^2 / (2 alpha),      w = -sum_j beta_j a_j / alpha
-
-whose value at any beta is a lower bound on F. It is left to Clarabel, an interior point method. An iteration solves
-the master problem, fits the offsets at its solution (the inner loop: order statistics where the risk knows them, else
-smoothed Newton steps in b alone), searches the segment from the best point so far for a better one, and adds the
-planes of both. With many rows, a random part of them is solved first, and the points of its planes are the first
-points for all rows. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there
-is no inner loop.
+all w'. The largest of the planes found so far in place of G makes the master problem, whose value is a lower bound on
+F (:mod:`rankwise.solvers.planes`). An iteration solves it, fits the offsets at its solution (the inner loop: order
+statistics where the risk knows them, else smoothed Newton steps in b alone), and looks for a better point between the
+best so far and that solution by two secant steps on the slope of F, which the planes know. Every point looked at gives
+a plane. With many rows, a random part of them is solved first, and the points of its planes are the first points for
+all rows. If b is regularised it is part of w, and there is no inner loop.
 
 Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign);
 Teo and others, "Bundle methods for regularized risk minimization", 2010; the segment search is that of Franc and
@@ -25,74 +20,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from rankwise.solvers.design import Design
+from rankwise.solvers.planes import Planes
 from rankwise.solvers.smoothing import fit_offsets, part_of_rows
 from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
 
-_IDLE = 10  # rounds without weight after which a plane is dropped
+_PATIENCE = 10  # rounds without weight after which a plane is dropped
+_SECANTS = 2  # points looked at between the best one and the master's solution
 _INNER = 0.1  # accuracy of the inner loop, relative to the tolerance
 
 
 @dataclass
 class _Point:
-    """Weights and offsets with their scores and the objective there."""
+    """Regularised parameters with the offsets that are not, the objective there and its slopes."""
 
-    weights: Floats
+    w: Floats
     offsets: Floats
-    scores: Floats
     objective: float
-
-
-class _Master:
-    """The planes, and the dual of the problem with the largest of them in place of the risk."""
-
-    def __init__(self, alpha: float, size: int) -> None:
-        self.alpha = alpha
-        self.normals = np.empty((0, size))
-        self.gains = np.empty(0)
-        self.gram = np.empty((0, 0))
-        self.idle = np.empty(0, dtype=int)
-        self.points: list[Floats] = []
-
-    def add(self, gain: float, normal: Floats, point: Floats) -> None:
-        """Add the plane ``gain + <normal, .>``, found at a point."""
-        products = self.normals @ normal
-        self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[normal @ normal]])]])
-        self.normals = np.vstack([self.normals, normal])
-        self.gains = np.append(self.gains, gain)
-        self.idle = np.append(self.idle, 0)
-        self.points.append(point)
-
-    def solve(self) -> tuple[Floats, float]:
-        """Minimiser of the master problem, and its value, a lower bound."""
-        n = self.gains.size
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        quadratic = sparse.csc_matrix(np.triu(self.gram) / self.alpha)
-        rows = sparse.csc_matrix(np.vstack([np.ones((1, n)), -np.eye(n)]))
-        right = np.concatenate([[1.0], np.zeros(n)])
-        cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(n)]
-        found = clarabel.DefaultSolver(quadratic, -self.gains, rows, right, cones, settings).solve()
-        beta = np.maximum(np.array(found.x), 0.0)
-        beta = beta / beta.sum() if np.isfinite(beta).all() and beta.sum() > 0.0 else np.full(n, 1.0 / n)
-        normal = beta @ self.normals
-        value = float(beta @ self.gains - normal @ normal / (2.0 * self.alpha))
-        self.idle = np.where(beta > 1e-8, 0, self.idle + 1)
-        self._drop(self.idle <= _IDLE)
-        return -normal / self.alpha, value
-
-    def _drop(self, keep: NDArray[np.bool_]) -> None:
-        if not keep.all():
-            self.normals, self.gains, self.idle = self.normals[keep], self.gains[keep], self.idle[keep]
-            self.gram = self.gram[np.ix_(keep, keep)]
-            self.points = [point for point, kept in zip(self.points, keep, strict=True) if kept]
+    slopes: Floats
 
 
 def minimise_by_cutting_planes(
@@ -116,105 +66,84 @@ def minimise_by_cutting_planes(
     if index is not None:
         few = _CuttingPlanes(design.take(index), risk.take(index), alpha, penalty, tol, max_iter)
         few.run(points)
-        points = few.master.points
+        points = few.points_that_count()
     return _CuttingPlanes(design, risk, alpha, penalty, tol, max_iter).run(points)
 
 
 class _CuttingPlanes:
     def __init__(self, design: Design, risk: Any, alpha: float, penalty: Floats, tol: float, max_iter: int) -> None:
-        self.design, self.risk, self.alpha, self.penalty = design, risk, alpha, penalty
+        self.design, self.risk, self.alpha = design, risk, alpha
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.free = not penalty[self.n_weights :].any()
-        self.master = _Master(alpha, self.n_weights if self.free else penalty.size)
+        self.size = self.n_weights if self.free else penalty.size
+        self.planes = Planes(alpha, patience=_PATIENCE)
+        self.points: list[Floats] = []
         self.lower_bound = 0.0  # losses are not negative
         self.mu = risk.first_smoothing
 
     def run(self, points: list[Floats]) -> Solution:
         """Minimise, beginning with the planes at some points."""
-        cuts = [self._cut(theta[: self.n_weights], theta[self.n_weights :]) for theta in points]
-        best = min(cuts, key=lambda point: point.objective)
+        best = min((self._cut(theta[: self.size], theta[self.n_weights :]) for theta in points), key=_objective)
         n_iter = 0
         while n_iter < self.max_iter and not self._done(best):
             n_iter += 1
-            solution, bound = self.master.solve()
+            solution, bound = self.planes.solve()
             self.lower_bound = max(self.lower_bound, bound)
-            if self._done(best):
-                break
-            offsets = best.offsets if self.free else solution[self.n_weights :]
-            trial = self._cut(solution[: self.n_weights], offsets)
-            between = self._between(best, trial)
-            best = min(best, trial, key=lambda point: point.objective)
-            if between is not None:
-                better = self._cut(*between)
-                best = min(best, better, key=lambda point: point.objective)
-        theta = np.concatenate([best.weights, best.offsets])
+            if not self._done(best):
+                best = self._better(best, solution)
+        theta = np.concatenate([best.w[: self.n_weights], best.offsets])
         return Solution(theta, best.objective, self.lower_bound, n_iter, self._done(best))
+
+    def points_that_count(self) -> list[Floats]:
+        """The points of the planes that had weight in the last solution."""
+        return [self.points[i] for i in self.planes.number[self.planes.idle == 0]]
 
     def _done(self, best: _Point) -> bool:
         return relative_gap(best.objective, self.lower_bound) <= self.tol
 
-    def _cut(self, weights: Floats, offsets: Floats) -> _Point:
+    def _better(self, best: _Point, solution: Floats) -> _Point:
+        """The best point met on the segment from the best one so far to the master's solution."""
+        direction = solution - best.w
+        met = [best, self._cut(solution, best.offsets)]
+        low, high = (0.0, float(best.slopes @ direction)), (1.0, float(met[1].slopes @ direction))
+        for _ in range(_SECANTS):
+            if low[1] >= 0.0 or high[1] <= 0.0:
+                break
+            step = min(max(low[1] / (low[1] - high[1]), 0.05), 0.95)
+            part = low[0] + step * (high[0] - low[0])
+            met.append(self._cut(best.w + part * direction, best.offsets))
+            slope = float(met[-1].slopes @ direction)
+            low, high = ((part, slope), high) if slope < 0.0 else (low, (part, slope))
+        return min(met, key=_objective)
+
+    def _cut(self, w: Floats, offsets: Floats) -> _Point:
         """Add the plane at a point; return the point, with the best offsets if they are free."""
-        scores = self.design.times(weights.reshape(self.risk.n_scores, -1))
+        scores = self.design.times(w[: self.n_weights].reshape(self.risk.n_scores, -1))
         if self.free:
-            offsets, (gain, r) = self._inner(scores, offsets)
+            value, offsets, gain, r = self._inner(scores, offsets)
             normal = self.design.pull(r).ravel()
         else:
-            gain, r, pull = self.risk.dual(scores, offsets, 0.0, balanced=False)
+            gain, r, pull = self.risk.dual(scores, w[self.n_weights :], 0.0, balanced=False)
             normal = np.concatenate([self.design.pull(r).ravel(), pull])
-        value, offsets = self.risk.exact(scores, offsets)
-        self.master.add(gain, normal, np.concatenate([weights, offsets]))
-        return _Point(weights, offsets, scores, value + self._regulariser(weights, offsets))
+            value, offsets = self.risk.exact(scores, w[self.n_weights :])
+            w = np.concatenate([w[: self.n_weights], offsets])
+        self.planes.add(gain, normal)
+        self.points.append(np.concatenate([w[: self.n_weights], offsets]))
+        return _Point(w, offsets, value + 0.5 * self.alpha * float(w @ w), normal + self.alpha * w)
 
-    def _inner(self, scores: Floats, offsets: Floats) -> tuple[Floats, tuple[float, Floats]]:
-        """Best offsets for these scores, and a dual point that pulls at none."""
+    def _inner(self, scores: Floats, offsets: Floats) -> tuple[float, Floats, float, Floats]:
+        """The least risk at these scores and its offsets; linear value and pull of a dual point that pulls at none."""
         exactly = self.risk.best_offsets(scores)
         if exactly is not None:
-            best: Floats = exactly[0]
-            return best, exactly[1]
+            offsets, (gain, r) = exactly
+            return gain + float(np.einsum("iz,iz->", r, scores)), offsets, gain, r  # primal and dual are one
         # A little smoother than what the last solution needed: offsets move little from one point to the next.
-        best, self.mu, dual = fit_offsets(
-            self.risk, scores, offsets, min(30.0 * self.mu, self.risk.first_smoothing), _INNER * self.tol
-        )
-        return best, dual
+        mu = min(30.0 * self.mu, self.risk.first_smoothing)
+        offsets, self.mu, (gain, r) = fit_offsets(self.risk, scores, offsets, mu, _INNER * self.tol)
+        value, offsets = self.risk.exact(scores, offsets)
+        return value, offsets, gain, r
 
-    def _regulariser(self, weights: Floats, offsets: Floats) -> float:
-        theta = np.concatenate([weights, offsets])
-        return 0.5 * self.alpha * float(self.penalty @ (theta * theta))
 
-    def _between(self, best: _Point, trial: _Point) -> tuple[Floats, Floats] | None:
-        """The best point of the segment between two points, by the zero of the slope; None if it is one of them."""
-
-        def at(part: float) -> tuple[Floats, Floats, Floats]:
-            return (
-                best.weights + part * (trial.weights - best.weights),
-                best.offsets + part * (trial.offsets - best.offsets),
-                best.scores + part * (trial.scores - best.scores),
-            )
-
-        direction = np.concatenate([trial.weights - best.weights, trial.offsets - best.offsets])
-        along = trial.scores - best.scores
-
-        def slope(part: float) -> float:
-            weights, offsets, scores = at(part)
-            _, r, pull = self.risk.smooth(scores, offsets, 0.0)
-            theta = np.concatenate([weights, offsets])
-            return float(
-                np.einsum("iz,iz->", r, along)
-                + pull @ direction[self.n_weights :]
-                + self.alpha * (self.penalty * theta) @ direction
-            )
-
-        low, high = 0.0, 1.0
-        slope_low, slope_high = slope(low), slope(high)
-        if slope_low >= 0.0 or slope_high <= 0.0:
-            return None
-        for _ in range(3):
-            part = low + (high - low) * min(max(slope_low / (slope_low - slope_high), 0.1), 0.9)
-            here = slope(part)
-            if here < 0.0:
-                low, slope_low = part, here
-            else:
-                high, slope_high = part, here
-        return at(part)[:2]
+def _objective(point: _Point) -> float:
+    return point.objective

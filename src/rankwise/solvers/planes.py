@@ -1,0 +1,123 @@
+"""Planes below a convex function, and the master problem that has the largest of them in place of the function.
+
+    minimise  alpha/2 |w|^2 - <g, w> + max_j (gain_j + <a_j, w>)
+
+The dual is a small quadratic programme over the simplex,
+
+    maximise  <beta, gains> - |sum_j beta_j a_j - g|^2 / (2 alpha),      w = -(sum_j beta_j a_j - g) / alpha
+
+whose value at any beta is a lower bound on the minimum, also for the function itself. It is left to Clarabel, an
+interior point method. Planes without weight for some rounds are dropped.
+
+Source: Teo, Vishwanathan, Smola and Le, "Bundle methods for regularized risk minimization", 2010.
+"""
+
+from __future__ import annotations
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+
+class Planes:
+    """The planes found so far.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the regulariser, > 0.
+    patience : int
+        Rounds without weight after which a plane is dropped.
+
+    Attributes
+    ----------
+    normals, gains : arrays of shape (n, d) and (n,)
+        The planes.
+    number, idle : integer arrays of shape (n,)
+        How many planes were added before each, and for how many rounds it had no weight.
+    """
+
+    def __init__(self, alpha: float, *, patience: int) -> None:
+        self.alpha, self.patience = alpha, patience
+        self.normals = np.empty((0, 0))
+        self.gains = np.empty(0)
+        self.number, self.idle = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        self._gram = np.empty((0, 0))
+        self._added = 0
+
+    def add(self, gain: float, normal: Floats) -> None:
+        """Add the plane ``gain + <normal, .>``."""
+        if self._added == 0:
+            self.normals = np.empty((0, normal.size))
+        products = self.normals @ normal
+        self._gram = np.block([[self._gram, products[:, None]], [products, normal @ normal]])
+        self.normals = np.vstack([self.normals, normal])
+        self.gains = np.append(self.gains, gain)
+        self.number, self.idle = np.append(self.number, self._added), np.append(self.idle, 0)
+        self._added += 1
+
+    def solve(self, linear: Floats | None = None) -> tuple[Floats, float]:
+        """Minimiser of the master problem with ``linear`` as g, and its value, a lower bound."""
+        n, d = self.normals.shape
+        pull = np.zeros(d) if linear is None else linear
+        if d < n:
+            beta = simplex_programme(self.gains, factor=(self.normals - pull).T / np.sqrt(self.alpha))
+        else:  # weights add up to 1, so that g can be taken off every plane
+            products = self.normals @ pull
+            gram = self._gram - products[:, None] - products + float(pull @ pull)
+            beta = simplex_programme(self.gains, gram / self.alpha)
+        solution = (pull - beta @ self.normals) / self.alpha
+        bound = float(beta @ self.gains) - 0.5 * self.alpha * float(solution @ solution)
+        self.idle = np.where(beta > 1e-8, 0, self.idle + 1)
+        self._keep(self.idle <= self.patience)
+        return solution, bound
+
+    def _keep(self, keep: NDArray[np.bool_]) -> None:
+        if not keep.all():
+            self.normals, self.gains = self.normals[keep], self.gains[keep]
+            self.number, self.idle = self.number[keep], self.idle[keep]
+            self._gram = self._gram[np.ix_(keep, keep)]
+
+
+def simplex_programme(gain: Floats, H: Floats | None = None, *, factor: Floats | None = None) -> Floats:
+    """Maximise ``<beta, gain> - beta' H beta / 2`` over the simplex.
+
+    H is positive semi-definite, or given as ``factor.T @ factor``, which is faster where the factor has few rows. The
+    result lies in the simplex whatever the accuracy of the solver.
+
+    Examples
+    --------
+    >>> simplex_programme(np.zeros(2), np.diag([1.0, 3.0])).round(6)
+    array([0.75, 0.25])
+    >>> simplex_programme(np.zeros(2), factor=np.array([[1.0, -3.0]])).round(6)
+    array([0.75, 0.25])
+    """
+    n = gain.size
+    # With a factor, v = factor @ beta are more variables, and |v|^2 is the quadratic.
+    link = np.empty((0, n)) if factor is None else factor
+    more = len(link)
+    diagonal = np.einsum("ij,ij->j", link, link) if H is None else np.diagonal(H)
+    scale = max(float(diagonal.max()), float(np.abs(gain).max()), 1e-300)
+    if H is None:
+        quadratic = sparse.diags(np.repeat([0.0, 1.0], [n, more]), format="csc")
+    else:
+        quadratic = sparse.csc_matrix(np.triu(H) / scale)
+    constraints = np.zeros((1 + more + n, n + more))
+    constraints[0, :n] = 1.0
+    constraints[1 : 1 + more] = np.hstack([link / np.sqrt(scale), -np.eye(more)])
+    constraints[1 + more :, :n] = -np.eye(n)
+    limits = np.concatenate([[1.0], np.zeros(more + n)])
+    cones = [clarabel.ZeroConeT(1 + more), clarabel.NonnegativeConeT(n)]
+    linear = np.concatenate([-gain / scale, np.zeros(more)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solver = clarabel.DefaultSolver(quadratic, linear, sparse.csc_matrix(constraints), limits, cones, settings)
+    beta = np.maximum(np.array(solver.solve().x)[:n], 0.0)
+    total = beta.sum()
+    if not 0.5 < total < 2.0:  # no answer: all weight on the plane that is best alone
+        beta = np.zeros(n)
+        beta[int(np.argmax(gain - 0.5 * diagonal))] = total = 1.0
+    return np.asarray(beta / total)
