@@ -1,18 +1,23 @@
 """How good is a model: progressive validation, tables, cross-validation and claims from partial labels."""
 
 from rankwise.evaluation._claims import ErrorRange, error_range
+from rankwise.evaluation._confusion import interval_confusion
 from rankwise.evaluation._progressive import Progress, progressive
 from rankwise.evaluation._scorers import IntervalScorer
 from rankwise.evaluation._splits import StratifiedIntervalKFold
 from rankwise.evaluation._tables import compare, format_table
+from rankwise.evaluation._tradeoff import Annotated, annotation_tradeoff
 
 __all__ = [
+    "Annotated",
     "ErrorRange",
     "IntervalScorer",
     "Progress",
     "StratifiedIntervalKFold",
+    "annotation_tradeoff",
     "compare",
     "error_range",
     "format_table",
+    "interval_confusion",
     "progressive",
 ]

@@ -4,8 +4,20 @@ Colours of ordered things come from an ordered map that is safe for colour-blind
 palette of Okabe and Ito. Nothing here touches matplotlib's global settings or shows a window.
 """
 
+from rankwise.plots._annotation import AnnotationDisplay
+from rankwise.plots._confusion import ConfusionDisplay
 from rankwise.plots._progressive import ProgressiveDisplay
+from rankwise.plots._rankings import RankingDisplay
 from rankwise.plots._style import ordered_colors
 from rankwise.plots._thresholds import ThresholdDisplay
+from rankwise.plots._weights import WeightsDisplay
 
-__all__ = ["ProgressiveDisplay", "ThresholdDisplay", "ordered_colors"]
+__all__ = [
+    "AnnotationDisplay",
+    "ConfusionDisplay",
+    "ProgressiveDisplay",
+    "RankingDisplay",
+    "ThresholdDisplay",
+    "WeightsDisplay",
+    "ordered_colors",
+]

@@ -13,9 +13,22 @@ from sklearn.base import clone
 from rankwise.evaluation import Progress, progressive
 from rankwise.labels import encode
 from rankwise.losses import interval_insensitive
-from rankwise.plots._style import FAINT, FONT, INK, OKABE_ITO, SMALL, axes, ordered_colors, plain, quiet_frame
+from rankwise.plots._style import (
+    FAINT,
+    FONT,
+    INK,
+    OKABE_ITO,
+    SMALL,
+    axes,
+    loss_name,
+    ordered_colors,
+    plain,
+    quiet_frame,
+)
 
 Floats = NDArray[np.float64]
+
+_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))  # where there are more models than colours
 
 
 class ProgressiveDisplay:
@@ -97,7 +110,7 @@ class ProgressiveDisplay:
             name: progressive(clone(model), X, y, truth=truth, loss=loss, classes=classes, sample_weight=sample_weight)
             for name, model in models.items()
         }
-        return cls.from_results(results, loss_name=_loss_name(loss), ax=ax, **options)
+        return cls.from_results(results, loss_name=loss_name(loss), ax=ax, **options)
 
     @classmethod
     def from_predictions(
@@ -129,7 +142,7 @@ class ProgressiveDisplay:
             codes = encode(predicted, labels.order, n_rows=len(labels)).lower
             losses = counted * interval_insensitive(labels, codes, loss)
             results[name] = Progress(np.asarray(predicted), losses, counted)
-        return cls.from_results(results, loss_name=_loss_name(loss), ax=ax, **options)
+        return cls.from_results(results, loss_name=loss_name(loss), ax=ax, **options)
 
     @classmethod
     def from_results(
@@ -184,9 +197,10 @@ class ProgressiveDisplay:
         color_of = dict(zip(self.curves, palette, strict=False)) | dict(colors or {})
         shown = self.rounds >= (first_round if first_round < self.rounds[-1] else 1)
         self.lines_ = {}
-        for name, curve in self.curves.items():
+        for i, (name, curve) in enumerate(self.curves.items()):
             x, y = self.rounds[shown], np.asarray(curve)[shown]
-            self.lines_[name] = self.ax_.plot(x, y, color=color_of[name], lw=1.7, label=name)[0]
+            dashes = "-" if ordered else _DASHES[i // len(OKABE_ITO) % len(_DASHES)]
+            self.lines_[name] = self.ax_.plot(x, y, color=color_of[name], lw=1.7, ls=dashes, label=name)[0]
             if name in self.spread:
                 half = np.nan_to_num(np.asarray(self.spread[name])[shown])
                 self.ax_.fill_between(x, y - half, y + half, color=color_of[name], alpha=0.18, lw=0)
@@ -214,15 +228,6 @@ class ProgressiveDisplay:
                 plain(name), (1.0, place), xycoords="axes fraction", xytext=(5, 0), textcoords="offset points",
                 va="center", fontsize=SMALL, color=line.get_color(), annotation_clip=False,
             )  # fmt: skip
-
-
-def _loss_name(loss: Any) -> str:
-    names = {
-        "mae": "average absolute error, ranks",
-        "zero_one": "share of mistakes",
-        "squared": "average squared error",
-    }
-    return names.get(loss, "average loss") if isinstance(loss, str) else "average loss"
 
 
 def _spread_out(places: Floats, gap: float) -> Floats:

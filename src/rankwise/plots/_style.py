@@ -46,3 +46,13 @@ def quiet_frame(ax: Any, *, keep: tuple[str, ...]) -> None:
 def plain(name: Any) -> str:
     """Text that matplotlib shows as it is: a dollar sign would begin a formula."""
     return str(name).replace("$", r"\$")
+
+
+def loss_name(loss: Any) -> str:
+    """What the axis of a loss is called."""
+    names = {
+        "mae": "average absolute error, ranks",
+        "zero_one": "share of mistakes",
+        "squared": "average squared error",
+    }
+    return names.get(loss, "average loss") if isinstance(loss, str) else "average loss"

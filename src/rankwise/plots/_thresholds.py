@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from rankwise.labels import Labels, encode
 from rankwise.models import ranks
+from rankwise.plots._density import density
 from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 
 Floats = NDArray[np.float64]
@@ -181,7 +181,7 @@ class ThresholdDisplay:
         shown = self.labels if self.truth is None else self.truth
         parts = shown.admissible() / shown.admissible().sum(axis=1, keepdims=True)
         parts[shown.is_missing] = 0.0
-        heights = np.array([_density(self.scores, part, grid) for part in parts.T])
+        heights = np.array([density(self.scores, part, grid) for part in parts.T])
         heights /= heights.max() or 1.0
         self.densities_ = []
         for height, color in zip(heights, colors, strict=True):
@@ -230,17 +230,3 @@ class ThresholdDisplay:
             self.ax_.legend(
                 self.densities_, names, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=SMALL
             )
-
-
-def _density(scores: Floats, weight: Floats, grid: Floats) -> Floats:
-    """Gaussian density of weighted scores on an even grid, times their total weight; binned, so O(n)."""
-    step = grid[1] - grid[0]
-    edges = np.append(grid - step / 2, grid[-1] + step / 2)
-    total = weight.sum()
-    if total == 0:
-        return np.zeros_like(grid)
-    heights = np.histogram(scores, edges, weights=weight)[0] / step
-    mean = np.average(scores, weights=weight)
-    spread = np.sqrt(np.average((scores - mean) ** 2, weights=weight))
-    width = 0.9 * spread * (total**2 / np.sum(weight**2)) ** -0.2  # Silverman's rule with the effective number of rows
-    return np.asarray(gaussian_filter1d(heights, max(width / step, 1.0), mode="constant"))

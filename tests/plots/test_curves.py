@@ -11,26 +11,11 @@ from matplotlib.figure import Figure
 
 from rankwise import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.annotation import type2_intervals
-from rankwise.datasets import make_ordinal
 from rankwise.evaluation import progressive
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay, ordered_colors
+from rankwise.plots._density import density
 from rankwise.plots._progressive import _spread_out
 from rankwise.plots._style import ALARM, QUIET
-from rankwise.plots._thresholds import _density
-
-
-@pytest.fixture(autouse=True)
-def agg():
-    before = mpl.get_backend()
-    mpl.use("Agg")
-    yield
-    pyplot.close("all")
-    mpl.use(before)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_ordinal(400, 4, 5, noise=0.2, random_state=0)
 
 
 def texts(ax):
@@ -129,8 +114,8 @@ class TestThresholdDisplay:
 def test_a_density_has_the_area_of_its_weights(rng):
     scores, weight = rng.normal(size=500), rng.random(500)
     grid = np.linspace(-8, 8, 512)
-    assert _density(scores, weight, grid).sum() * (grid[1] - grid[0]) == pytest.approx(weight.sum(), rel=1e-3)
-    assert not _density(scores, np.zeros(500), grid).any()
+    assert density(scores, weight, grid).sum() * (grid[1] - grid[0]) == pytest.approx(weight.sum(), rel=1e-3)
+    assert not density(scores, np.zeros(500), grid).any()
 
 
 def test_ordered_colors_get_lighter():

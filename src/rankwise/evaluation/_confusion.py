@@ -1,0 +1,81 @@
+"""Ordered confusion matrix of labels of any form, and what a partial label counts for."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.labels import Labels
+from rankwise.metrics._compare import compare
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Counting = Literal["nearest", "shared", "farthest"]
+
+
+def interval_confusion(
+    y_true: Any, y_pred: Any, *, counting: Counting = "nearest", classes: Any = None, sample_weight: Any = None
+) -> Floats:
+    """(K, K) sums of weights in class order, row = class of the label, column = predicted class.
+
+    Without partial labels it is :func:`rankwise.metrics.confusion_matrix`. Rows without a label, or with one that
+    admits every class, are left out.
+
+    Parameters
+    ----------
+    y_true : labels of any form
+        What the annotator said, see :func:`rankwise.labels.encode`.
+    y_pred : array-like of shape (n,)
+        Predicted classes.
+    counting : {"nearest", "shared", "farthest"}, default="nearest"
+        Which class a label counts for that admits several. ``"nearest"``: the one nearest to the prediction, the lower
+        of two, so that the distances add up to the interval-insensitive MAE; ``"farthest"``: the one farthest from it,
+        so that they add up to the largest MAE that the labels allow; ``"shared"``: all of them, in equal parts.
+    classes : sequence, optional
+        The classes, lowest first; by default as in :func:`rankwise.metrics.mean_absolute_error`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> interval_confusion([(1, 2), 3], [3, 3], classes=[1, 2, 3, 4])
+    array([[0., 0., 0., 0.],
+           [0., 0., 1., 0.],
+           [0., 0., 1., 0.],
+           [0., 0., 0., 0.]])
+    >>> interval_confusion([(1, 2), 3], [3, 3], classes=[1, 2, 3, 4], counting="shared")[:, 2]
+    array([0.5, 0.5, 1. , 0. ])
+    """
+    if counting not in get_args(Counting):
+        raise ValueError(f"counting must be 'nearest', 'shared' or 'farthest'. Got {counting!r} instead.")
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
+    return confusion_of(labels, codes, weight, counting)
+
+
+def confusion_of(labels: Labels, codes: NDArray[np.integer[Any]], weight: Floats, counting: Counting) -> Floats:
+    """The matrix of encoded labels that all say something."""
+    n_classes = len(labels.order)
+    if counting == "shared":
+        admitted = labels.admissible()
+        parts = admitted * (weight / admitted.sum(axis=1))[:, None]
+        table = np.zeros((n_classes, n_classes))
+        np.add.at(table.T, codes, parts)
+        return table
+    charged = nearest_codes(labels, codes) if counting == "nearest" else farthest_codes(labels, codes)
+    cells = np.bincount(charged * n_classes + codes, weight, n_classes * n_classes)
+    return np.asarray(cells, dtype=np.float64).reshape(n_classes, n_classes)
+
+
+def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> Codes:
+    """Admissible code nearest to each predicted one, the lower of two."""
+    if labels.mask is None:
+        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
+    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
+    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
+
+
+def farthest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> Codes:
+    """Admissible code farthest from each predicted one, the lower of two: one of the ends."""
+    return np.where(codes - labels.lower >= labels.upper - codes, labels.lower, labels.upper).astype(np.int64)

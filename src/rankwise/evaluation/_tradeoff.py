@@ -1,0 +1,130 @@
+"""What interval labels cost in accuracy: one learner, the same rows, annotated ever less precisely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import clone
+
+from rankwise.annotation import alpha_beta_intervals
+from rankwise.evaluation._claims import error_range
+from rankwise.labels import decode, encode
+from rankwise.losses import Loss
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """Error of a model that learnt from annotations of one kind.
+
+    Attributes
+    ----------
+    width : int
+        ``upper - lower`` of the intervals.
+    portion : float
+        Expected share of the rows with an interval; the others are exact.
+    cost : float or None
+        Expected price of all labels; None without prices.
+    error : float
+        Mean loss on the test rows.
+    lower_limit, upper_limit : float
+        Bootstrap limits of its expectation over test rows, for this model.
+    """
+
+    width: int
+    portion: float
+    cost: float | None
+    error: float
+    lower_limit: float
+    upper_limit: float
+
+
+def annotation_tradeoff(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    widths: Sequence[int] = (1, 2, 4),
+    portions: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
+    prices: Mapping[int, float] | None = None,
+    loss: Loss = "mae",
+    classes: Any = None,
+    confidence: float = 0.95,
+    random_state: Any = 0,
+) -> list[Annotated]:
+    """Make some of the exact labels intervals, learn from them, judge on test rows; for every width and portion.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learns from exact and interval labels; clones of it do.
+    X, y : array-like
+        Rows and exact labels to learn from. The annotations are made by
+        :func:`rankwise.annotation.alpha_beta_intervals` with ``alpha = 1 - portion`` and ``beta = width``; with the
+        same ``random_state`` a larger portion only adds intervals.
+    X_test, y_test : array-like
+        Rows and exact labels to judge by.
+    widths : sequence of int, default (1, 2, 4)
+        ``upper - lower`` of the intervals, in 1..K-1.
+    portions : sequence of float, default (0, 0.25, 0.5, 0.75, 1)
+        Shares of the rows with an interval, in [0, 1].
+    prices : mapping of width to price, optional
+        Price of one label by its width, 0 for exact ones, as in :func:`rankwise.annotation.plan_budget`.
+    loss : {"mae", "zero_one", "squared"} or matrix, default "mae"
+        What to judge by.
+    classes : sequence, optional
+        All classes, lowest first; by default those of ``y``.
+    confidence : float, default 0.95
+        Of the limits.
+    random_state : int, default 0
+        Makes annotations and limits repeatable.
+
+    Returns
+    -------
+    list of Annotated
+        In the order of widths, then of portions.
+
+    Examples
+    --------
+    >>> from rankwise import PRIL
+    >>> from rankwise.datasets import make_ordinal
+    >>> from rankwise.evaluation import annotation_tradeoff
+    >>> X, y = make_ordinal(600, 3, 5, noise=0.3, random_state=0)
+    >>> found = annotation_tradeoff(
+    ...     *(PRIL(random_state=0), X[:300], y[:300], X[300:], y[300:]),
+    ...     widths=[2],
+    ...     portions=[0, 1],
+    ...     prices={0: 1.0, 2: 0.4},
+    ... )
+    >>> [(kind.portion, kind.cost) for kind in found]
+    [(0, 300.0), (1, 120.0)]
+    """
+    exact = encode(y, classes)
+    if prices is not None:
+        unpriced = [width for width in (0, *widths) if width not in prices]
+        if unpriced:
+            raise ValueError(f"prices must name every width, and 0 for exact labels. Got none for {unpriced}.")
+    truth = decode(exact.lower, exact.classes)
+    found, seen = [], {}
+    for width in widths:
+        for portion in portions:
+            said = alpha_beta_intervals(truth, 1 - portion, width, exact.classes, random_state)
+            key = said.tobytes() if said.dtype != object else repr(said.tolist())
+            if key not in seen:  # without intervals the width does not matter
+                model = clone(estimator)
+                if "classes" in model.get_params(deep=False):
+                    model.set_params(classes=exact.classes)
+                predicted = model.fit(X, said).predict(X_test)
+                seen[key] = error_range(
+                    y_test, predicted, loss=loss, classes=exact.classes, confidence=confidence, limits="bootstrap",
+                    random_state=random_state,
+                )  # fmt: skip
+            result = seen[key]
+            cost = None
+            if prices is not None:
+                cost = float(len(exact) * ((1 - portion) * prices[0] + portion * prices[width]))
+            found.append(Annotated(width, portion, cost, result.lower, result.lower_limit, result.upper_limit))
+    return found

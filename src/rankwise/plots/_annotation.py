@@ -1,0 +1,153 @@
+"""What imprecise labels cost in accuracy and save in money."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from rankwise.evaluation import Annotated, annotation_tradeoff
+from rankwise.plots._style import FAINT, FONT, INK, SMALL, axes, loss_name, ordered_colors, quiet_frame
+
+Axis = Literal["portion", "width", "cost"]
+
+_MARKERS = "osD^vPX*"
+_NAMES = {
+    "portion": "share of the rows with an interval label",
+    "width": "width of the intervals, ranks",
+    "cost": "cost of the labels",
+}
+
+
+class AnnotationDisplay:
+    """Error against the portion of interval labels, their width, or the cost of all labels.
+
+    One line for each width (for each portion, if the axis shows the width), with bars for the confidence limits of the
+    error; markers differ, so that lines can be told apart in grey.
+
+    Make it with :meth:`from_estimator` or :meth:`from_results`.
+
+    Parameters
+    ----------
+    results : sequence of Annotated
+        Results of :func:`rankwise.evaluation.annotation_tradeoff`.
+    loss_name : str
+        Name of the axis of errors.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of number to Line2D
+        The line of each width, or of each portion.
+    """
+
+    def __init__(self, *, results: Sequence[Annotated], loss_name: str = "average loss") -> None:
+        self.results = list(results)
+        self.loss_name = loss_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        x: Axis | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Annotate rows ever less precisely, learn from them, and draw the errors on test rows.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Learns from exact and interval labels; clones of it do.
+        X, y, X_test, y_test : array-like
+            Rows with exact labels to learn from and to judge by.
+        x : {"portion", "width", "cost"}, optional
+            What the axis shows; by default the cost if there are prices, else the portion.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            For :func:`rankwise.evaluation.annotation_tradeoff`: ``widths``, ``portions``, ``prices``, ``loss`` ...
+
+        Examples
+        --------
+        >>> from rankwise import PRIL
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import AnnotationDisplay
+        >>> X, y = make_ordinal(600, 3, 5, noise=0.3, random_state=0)
+        >>> display = AnnotationDisplay.from_estimator(
+        ...     PRIL(random_state=0), X[:300], y[:300], X[300:], y[300:], widths=[1, 2], portions=[0, 0.5, 1]
+        ... )
+        >>> list(display.lines_)
+        [1, 2]
+        """
+        results = annotation_tradeoff(estimator, X, y, X_test, y_test, **options)
+        return cls.from_results(results, loss_name=loss_name(options.get("loss", "mae")), x=x, ax=ax)
+
+    @classmethod
+    def from_results(
+        cls, results: Sequence[Annotated], *, loss_name: str = "average loss", x: Axis | None = None, ax: Any = None
+    ) -> Self:
+        """Draw results of :func:`rankwise.evaluation.annotation_tradeoff`.
+
+        Parameters
+        ----------
+        results : sequence of Annotated
+            At least one.
+        loss_name : str, default "average loss"
+            Name of the axis of errors.
+        x, ax
+            As in :meth:`from_estimator`.
+        """
+        return cls(results=results, loss_name=loss_name).plot(x=x, ax=ax)
+
+    def plot(self, *, x: Axis | None = None, ax: Any = None, cmap: str = "viridis") -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        x : {"portion", "width", "cost"}, optional
+            What the axis shows; by default the cost if it is known, else the portion.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        cmap : str, default "viridis"
+            An ordered colour map.
+        """
+        if not self.results:
+            raise ValueError("results must hold at least one result. Got none.")
+        priced = all(result.cost is not None for result in self.results)
+        axis = x or ("cost" if priced else "portion")
+        if axis not in _NAMES or (axis == "cost" and not priced):
+            raise ValueError(
+                f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {axis!r}"
+                f"{' and no prices' if axis == 'cost' else ''} instead."
+            )
+        self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
+        by = "portion" if axis == "width" else "width"
+        groups = sorted({getattr(result, by) for result in self.results})
+        self.lines_ = {}
+        for i, (group, color) in enumerate(zip(groups, ordered_colors(len(groups), cmap), strict=True)):
+            chosen = sorted((r for r in self.results if getattr(r, by) == group), key=lambda r: getattr(r, axis))
+            errors = [r.error for r in chosen]
+            bars = [[r.error - r.lower_limit for r in chosen], [r.upper_limit - r.error for r in chosen]]
+            name = f"{group:.0%} intervals" if by == "portion" else f"width {group}"
+            self.lines_[group] = self.ax_.errorbar(
+                [getattr(r, axis) for r in chosen], errors, yerr=[[max(0.0, b) for b in side] for side in bars],
+                color=color, marker=_MARKERS[i % len(_MARKERS)], ms=5.5, lw=1.5, elinewidth=0.9,
+                label=name,
+            )[0]  # fmt: skip
+        if axis == "portion":
+            self.ax_.xaxis.set_major_formatter("{x:.0%}")
+        elif axis == "width":
+            self.ax_.set_xticks(sorted({r.width for r in self.results}))
+        self.ax_.set_xlabel(_NAMES[axis], fontsize=FONT, color=INK)
+        self.ax_.set_ylabel(self.loss_name, fontsize=FONT, color=INK)
+        self.ax_.grid(axis="y", color=FAINT, lw=0.6)
+        self.ax_.set_axisbelow(True)
+        self.ax_.legend(frameon=False, fontsize=SMALL, labelcolor=INK)
+        quiet_frame(self.ax_, keep=("left", "bottom"))
+        return self

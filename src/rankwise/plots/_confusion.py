@@ -1,0 +1,194 @@
+"""Ordered confusion matrix, of labels of any form."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.evaluation import interval_confusion
+from rankwise.evaluation._confusion import Counting
+from rankwise.labels import encode
+from rankwise.metrics._compare import common_order
+from rankwise.plots._style import FAINT, FONT, INK, SMALL, axes, plain, quiet_frame
+
+Floats = NDArray[np.float64]
+
+_NUMBERS_UP_TO = 15  # classes; with more the numbers would overlap
+
+
+class ConfusionDisplay:
+    """Confusion matrix in the order of the classes: the lowest at the left and at the bottom, the diagonal is right.
+
+    Shades are shares of the row, that is of the class of the label; numbers are counts, or sums of weights. What a
+    label that admits several classes counts for is said by ``counting``, see
+    :func:`rankwise.evaluation.interval_confusion`; the axis says it too.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    table : ndarray of shape (K, K)
+        Row = class of the label, column = predicted class.
+    classes : ndarray of shape (K,)
+        The classes, lowest first.
+    counting : {"nearest", "shared", "farthest"} or None
+        How partial labels were counted; None: there were none.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    image_ : AxesImage
+        The shades.
+    texts_ : list of Text
+        The numbers; none for more than 15 classes.
+    """
+
+    def __init__(self, *, table: Floats, classes: NDArray[Any], counting: Counting | None = None) -> None:
+        self.table = table
+        self.classes = classes
+        self.counting = counting
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        counting: Counting = "nearest",
+        sample_weight: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the predictions of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With ``predict`` and ``classes_``.
+        X, y : array-like
+            Rows and their labels, of any form.
+        counting : {"nearest", "shared", "farthest"}, default "nearest"
+            What a label counts for that admits several classes.
+        sample_weight : array-like, optional
+            Weights of the rows.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            For :meth:`plot`.
+
+        Examples
+        --------
+        >>> from rankwise import PRIL
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import ConfusionDisplay
+        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
+        >>> display = ConfusionDisplay.from_estimator(PRIL(random_state=0).fit(X, y), X, y)
+        >>> int(display.table.sum())
+        500
+        """
+        missing = [name for name in ("predict", "classes_") if not hasattr(estimator, name)]
+        if missing:
+            raise TypeError(
+                f"ConfusionDisplay needs a fitted classifier. {type(estimator).__name__} has no "
+                f"{' and no '.join(missing)}."
+            )
+        return cls.from_predictions(
+            y, estimator.predict(X), counting=counting, classes=estimator.classes_, sample_weight=sample_weight, ax=ax,
+            **options,
+        )  # fmt: skip
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        counting: Counting = "nearest",
+        classes: Any = None,
+        sample_weight: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw given predictions.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like
+            Labels, of any form, and predicted classes.
+        classes : sequence, optional
+            All classes, lowest first.
+        counting, sample_weight, ax, **options
+            As in :meth:`from_estimator`.
+        """
+        labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
+        table = interval_confusion(y_true, y_pred, counting=counting, classes=labels.order, sample_weight=sample_weight)
+        partial = bool((~labels.is_exact & ~labels.is_missing).any())
+        return cls(table=table, classes=labels.classes, counting=counting if partial else None).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Any = None, cmap: str = "Blues", numbers: bool | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        cmap : str, default "Blues"
+            A colour map from light to dark.
+        numbers : bool, optional
+            Write the counts; by default for up to 15 classes.
+        """
+        k = len(self.classes)
+        side = float(np.clip(0.62 * k + 1.4, 3.6, 8.0))
+        self.figure_, self.ax_ = axes(ax, (side, side))
+        total = self.table.sum(axis=1, keepdims=True)
+        shares = np.divide(self.table, total, out=np.zeros_like(self.table), where=total > 0)
+        # Among many classes no cell has a large share: there the darkest shade is the largest that occurs.
+        most = 1.0 if k <= _NUMBERS_UP_TO else float(shares.max()) or 1.0
+        self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=most, origin="lower", aspect="equal")
+        self.texts_: list[Any] = []
+        if k <= _NUMBERS_UP_TO if numbers is None else numbers:
+            self._write_numbers(shares)
+        self._name_axes(k)
+        return self
+
+    def _write_numbers(self, shares: Floats) -> None:
+        for (row, column), value in np.ndenumerate(self.table):
+            if value == 0:  # an empty cell says it better than a zero
+                continue
+            red, green, blue, _ = self.image_.cmap(self.image_.norm(shares[row, column]))
+            dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
+            text = f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+            self.texts_.append(
+                self.ax_.text(
+                    column, row, text, ha="center", va="center", fontsize=SMALL, color="white" if dark else INK
+                )
+            )
+
+    def _name_axes(self, k: int) -> None:
+        names = [plain(c) for c in self.classes.tolist()]
+        step = -(-k // 25)  # not every name where there are many
+        shown = range(0, k, step)
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            axis.set_ticks(list(shown), [names[i] for i in shown])
+        if max(map(len, names)) * k > 60:
+            self.ax_.tick_params(axis="x", rotation=90 if max(map(len, names)) * k > 160 else 45)
+        how = f"label, {_COUNTED[self.counting]}" if self.counting else "label"
+        self.ax_.set_xlabel("prediction", fontsize=FONT, color=INK)
+        self.ax_.set_ylabel(how, fontsize=FONT, color=INK)
+        quiet_frame(self.ax_, keep=())
+        self.ax_.tick_params(length=0)
+        if k <= _NUMBERS_UP_TO:
+            edges = np.arange(k + 1) - 0.5
+            self.ax_.hlines(edges, -0.5, k - 0.5, color=FAINT, lw=0.6)
+            self.ax_.vlines(edges, -0.5, k - 0.5, color=FAINT, lw=0.6)
+
+
+_COUNTED = {
+    "nearest": "partial ones as the class nearest to the prediction",
+    "shared": "partial ones in equal parts",
+    "farthest": "partial ones as the class farthest from the prediction",
+}
