@@ -22,7 +22,7 @@ $(VENV)/installed-%: pyproject.toml | $(BIN)/python
 demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in data; table and picture
 	@$(BIN)/rankwise demo
 
-test: $(VENV)/installed-test ## all tests and doctests
+test: $(VENV)/installed-test-all ## all tests and doctests
 	$(BIN)/python -m pytest -n 2
 
 # PyTorch is large: nothing but this target installs it. This version is the lower bound in pyproject.toml.

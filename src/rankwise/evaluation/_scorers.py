@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+from sklearn import get_config
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
 from rankwise.metrics._compare import compare, mean
@@ -54,12 +57,36 @@ class IntervalScorer:
         self.loss = loss
         self.against = against
         self.classes = classes
+        self._weight_request: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the weighted mean loss of ``estimator.predict(X)``."""
         classes = getattr(estimator, "classes_", None) if self.classes is None else self.classes
         labels, codes, weight = compare(y, estimator.predict(X), classes, sample_weight)
         return -mean(_COSTS[self.against](labels, codes, self.loss), weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Say whether cross-validation and searches pass on weights, as with scikit-learn's own scorers.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True: asks for them; False: does not; None: passing them on is an error; a text: asks for them under this
+            name. Needs ``sklearn.set_config(enable_metadata_routing=True)``.
+        """
+        if not get_config()["enable_metadata_routing"]:
+            raise RuntimeError("set_score_request needs sklearn.set_config(enable_metadata_routing=True) before it.")
+        MetadataRequest(owner=self).score.add_request(
+            param="sample_weight", alias=sample_weight
+        )  # refuses what is wrong
+        self._weight_request = sample_weight
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What this scorer asks for, read by scikit-learn's metadata routing."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._weight_request)
+        return request
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(loss={self.loss!r}, against={self.against!r}, classes={self.classes!r})"

@@ -1,0 +1,122 @@
+"""The decision rules of the estimators as graphs: from rows of doubles to codes 0..K-1 and the decision function.
+
+Three rules serve all linear estimators:
+
+- **thresholds**: one score; the code is the number of thresholds at or below it.
+- **cumulative**: scores of the ranks add up; the first largest wins.
+- **linear**: a score for every class, possibly mixed from fewer vectors; the first largest wins.
+
+Sums are taken in another order than by ``predict``: scores agree up to rounding, and so do the labels of all rows but
+those whose score lies within rounding of a threshold. Values that are exactly equal, as the scores of two classes that
+were never updated, stay equal here, and ties are decided as by ``predict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from rankwise import label_ranking, large_margin, perceptrons
+from rankwise.labels import ClassOrder
+from rankwise.onnx._graph import Graph
+
+#: Names of the values with codes and decision function.
+Outputs = tuple[str, str]
+
+
+def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
+    """One score and ordered thresholds: PRank, PRIL, SVOR and their like."""
+    score = graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1)))
+    if hasattr(model, "intercept_"):
+        score = graph.add("Add", score, graph.number(model.intercept_))
+    n_classes = len(model.classes_)
+    cuts = model.thresholds_ if hasattr(model, "thresholds_") else np.arange(1.5, n_classes)
+    if n_classes == 1:  # nothing to compare with
+        zero = graph.add("Mul", score, graph.number(0.0))
+        return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
+    cut = graph.constant(np.ascontiguousarray(cuts)[None, :])
+    passed = graph.add("Cast", graph.add("GreaterOrEqual", score, cut), to=TensorProto.INT64)
+    codes = graph.add("ReduceSum", passed, graph.whole(1), keepdims=0)
+    return codes, _distances(graph, graph.add("Sub", score, cut), n_classes)
+
+
+def _distances(graph: Graph, above: str, n_classes: int) -> str:
+    """Signed distance of the score to the interval of each class: :func:`rankwise.models.interval_scores`."""
+    smallest, zero = np.nextafter(0.0, 1.0), graph.number(0.0)
+    tie = graph.add("Equal", above, zero)
+    if n_classes == 2:
+        return graph.add("Squeeze", graph.add("Where", tie, graph.number(smallest), above), graph.whole(1))
+    below = graph.add("Where", tie, graph.number(-smallest), graph.add("Neg", above))
+    column_before, column_after, endless = graph.whole(0, 1, 0, 0), graph.whole(0, 0, 0, 1), graph.number(np.inf)
+    from_below = graph.add("Pad", above, column_before, endless)
+    from_above = graph.add("Pad", below, column_after, endless)
+    return graph.add("Min", from_below, from_above)
+
+
+def cumulative(graph: Graph, rows: str, model: Any) -> Outputs:
+    """CuSum Rank: the score of a rank is that of the one below it and its own answer."""
+    answers = _answers(graph, rows, model.coef_, model.intercept_)
+    scores = graph.add("CumSum", answers, graph.constant(np.array(1, dtype=np.int64)))
+    codes = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    return codes, _column(graph, scores, 1) if len(model.classes_) == 2 else scores
+
+
+def linear(graph: Graph, rows: str, model: Any) -> Outputs:
+    """A vector for every class: the multi-class perceptrons and the label ranker."""
+    scores = _answers(graph, rows, model.coef_, getattr(model, "intercept_", None))
+    codes = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    if getattr(model, "scoring", "linear") == "max-win":
+        wins = graph.add("Greater", _unsqueezed(graph, scores, 2), _unsqueezed(graph, scores, 1))
+        wins = graph.add("Cast", wins, to=TensorProto.DOUBLE)
+        scores = graph.add("ReduceSum", wins, graph.whole(2), keepdims=0)
+    return codes, _lead(graph, scores, len(model.classes_))
+
+
+def mixed(graph: Graph, rows: str, model: Any) -> Outputs:
+    """MORD and PW-MORD: the classes between two cut labels mix their vectors."""
+    beta = model._beta(ClassOrder(model.classes_))
+    at_cuts = _answers(graph, rows, model.coef_, None)
+    scores = _answers(graph, at_cuts, beta, model.intercepts_)
+    codes = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    return codes, _lead(graph, scores, len(model.classes_))
+
+
+def _answers(graph: Graph, rows: str, vectors: Any, intercept: Any) -> str:
+    answers = graph.add("MatMul", rows, graph.constant(np.ascontiguousarray(vectors.T, dtype=np.float64)))
+    return answers if intercept is None else graph.add("Add", answers, graph.constant(np.asarray(intercept)))
+
+
+def _lead(graph: Graph, scores: str, n_classes: int) -> str:
+    """For two classes, the second's score minus the first's."""
+    if n_classes != 2:
+        return scores
+    return graph.add("Sub", _column(graph, scores, 1), _column(graph, scores, 0))
+
+
+def _column(graph: Graph, table: str, place: int) -> str:
+    return graph.add("Gather", table, graph.constant(np.array(place, dtype=np.int64)), axis=1)
+
+
+def _unsqueezed(graph: Graph, table: str, axis: int) -> str:
+    return graph.add("Unsqueeze", table, graph.whole(axis))
+
+
+#: The decision rule of every estimator that can be exported.
+RULES: dict[type[Any], Callable[[Graph, str, Any], Outputs]] = {
+    perceptrons.PRIL: thresholds,
+    perceptrons.PRank: thresholds,
+    perceptrons.MultiplicativePRIL: thresholds,
+    perceptrons.WidrowHoff: thresholds,
+    large_margin.SVOR: thresholds,
+    large_margin.VILMA: thresholds,
+    large_margin.RoundedRegression: thresholds,
+    perceptrons.CuSumRank: cumulative,
+    perceptrons.ImportanceWeightedPerceptron: linear,
+    perceptrons.MulticlassPerceptron: linear,
+    label_ranking.LabelRanker: linear,
+    large_margin.MORD: mixed,
+    large_margin.PiecewiseMORD: mixed,
+}

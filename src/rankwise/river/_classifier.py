@@ -1,0 +1,167 @@
+"""An online estimator under river's interface."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+from river.utils import dataframe
+from sklearn.base import clone
+
+from rankwise import perceptrons
+from rankwise.labels import decode, is_missing
+from rankwise.perceptrons._online import OnlineEstimator
+from rankwise.perceptrons._rows import Rows
+from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
+
+
+class OrdinalClassifier(base.MiniBatchClassifier):
+    """An online estimator of rankwise as a river classifier.
+
+    Features and, where the estimator declares no ``classes``, classes may be new at any time; a label may be a class,
+    an interval ``(lower, upper)``, a set of candidates or None. There are no probabilities: ``predict_proba_one``
+    raises NotImplementedError, as for river's other classifiers without them.
+
+    A mini-batch ends in the same model as its rows one by one, to the bit, at the speed of ``partial_fit``. A batch
+    with a bad row is refused as a whole.
+
+    Parameters
+    ----------
+    estimator : online estimator
+        ``PRank``, ``PRIL``, ``MultiplicativePRIL``, ``KernelPRIL``, ``CuSumRank``, ``KernelCuSumRank``,
+        ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron`` or ``WidrowHoff``. It gives the parameters and stays
+        as it is.
+
+    Attributes
+    ----------
+    model : online estimator
+        The one that learns.
+
+    Examples
+    --------
+    >>> from river import evaluate, preprocessing
+    >>> from rankwise import PRIL
+    >>> from rankwise.datasets import load_diabetes_grades
+    >>> from rankwise.river import OrdinalClassifier, OrdinalMAE
+    >>> data = load_diabetes_grades(n_classes=5)
+    >>> stream = [(dict(enumerate(x)), int(y)) for x, y in zip(data.X, data.y)]
+    >>> model = preprocessing.StandardScaler() | OrdinalClassifier(PRIL(classes=[1, 2, 3, 4, 5]))
+    >>> evaluate.progressive_val_score(stream, model, OrdinalMAE(classes=[1, 2, 3, 4, 5]))
+    OrdinalMAE: 0.922902
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        usable = [getattr(perceptrons, name) for name in perceptrons.__all__]
+        if type(estimator) not in usable:
+            names = ", ".join(kind.__name__ for kind in usable if issubclass(kind, OnlineEstimator))
+            raise TypeError(f"OrdinalClassifier takes an online estimator, {names}. Got {estimator!r} instead.")
+        self.estimator = estimator
+        self.model = clone(estimator)
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x : dict
+            Feature name -> number. Names that are absent count as zero.
+        y : label, tuple, list or set
+            An exact label, an interval ``(lower, upper)``, candidates, or None.
+        w : float, default 1.0
+            Importance of the example, >= 0.
+        """
+        self.model.learn_one(x, y, w)
+
+    def predict_one(self, x: Mapping[Hashable, Any], **_: Any) -> Any:
+        """Class of one example; None while no class is known."""
+        return self.model.predict_one(x)
+
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learn from the rows of a table, in order.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table
+            Numbers; columns may be new, or absent, which counts as zero.
+        y : series or list
+            Labels as in :meth:`learn_one`.
+        w : float or array-like, default 1.0
+            Importance of every row.
+        """
+        frame = dataframe.into_frame(X)
+        values, labels = dataframe.to_numpy(frame), _as_list(y)
+        if len(labels) != len(values):
+            raise ValueError(f"X has {len(values)} rows and y {len(labels)} labels: give one label for each row.")
+        weight = np.array(np.broadcast_to(np.asarray(w, dtype=np.float64), len(labels)))
+        before = copy.deepcopy(self.model)
+        try:
+            self._learn_rows(frame.columns, values, labels, weight)
+        except BaseException:
+            self.model = before
+            raise
+
+    def _learn_rows(self, names: list[Any], values: NDArray[Any], labels: list[Any], weight: NDArray[Any]) -> None:
+        start = 0
+        while start < len(labels):
+            if self._brings_a_class(labels[start]):
+                row = dict(zip(names, values[start].tolist(), strict=True))
+                self.model.learn_one(row, labels[start], float(weight[start]))
+                start += 1
+                continue
+            stop = next((i for i in range(start, len(labels)) if self._brings_a_class(labels[i])), len(labels))
+            # A row without a label changes nothing but makes room for its names.
+            self.model.learn_one(dict.fromkeys(names, 0.0), None)
+            self._learn_chunk(self._rows(names, values[start:stop]), labels[start:stop], weight[start:stop])
+            start = stop
+
+    def _learn_chunk(self, rows: Rows, labels: list[Any], weight: NDArray[Any]) -> None:
+        model = self.model
+        said = [set(label) if isinstance(label, list) else label for label in labels]
+        encoded = model._labels(said, model._order, rows)
+        model._learn(rows, encoded, model._weights(weight, rows), GIVEN_ORDER, NO_PREDICTIONS)
+
+    def predict_many(self, X: Any) -> Any:
+        """Class of every row of a table, as a series of the same kind; None while no class is known."""
+        frame = dataframe.into_frame(X)
+        found: Any = [None] * len(frame)
+        if self.model.__sklearn_is_fitted__():
+            codes = self.model._codes(self._rows(frame.columns, dataframe.to_numpy(frame)))
+            found = decode(codes, self.model.classes_)
+        return dataframe.to_native_series(found, name=None, like=frame)
+
+    def _rows(self, names: list[Any], values: NDArray[Any]) -> Rows:
+        """The columns that the model knows, in its order, as CSR rows."""
+        columns = np.array([self.model._features.column.get(name, -1) for name in names], dtype=np.int32)
+        known = np.flatnonzero(columns >= 0)
+        take = known[np.argsort(columns[known], kind="stable")]
+        n = len(values)
+        return (
+            np.ascontiguousarray(values[:, take]).ravel(),
+            np.tile(columns[take], n),
+            np.arange(n + 1, dtype=np.int32) * np.int32(take.size),
+        )
+
+    def _brings_a_class(self, label: Any) -> bool:
+        """Whether a label names a class that is not known yet but may become one."""
+        model = self.model
+        if not model.__sklearn_is_fitted__():
+            return True
+        said = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
+        return model._growing and any(not is_missing(value) and value not in model._order.index for value in said)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        """Parameters that river's own checks use."""
+        yield {"estimator": perceptrons.PRIL()}
+
+
+def _as_list(y: Any) -> list[Any]:
+    return list(y) if isinstance(y, (list, tuple, np.ndarray)) else list(dataframe.into_series(y).to_list())

@@ -1,0 +1,81 @@
+"""Mean absolute error in ranks as a river metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from river import base, metrics, stats
+
+from rankwise.labels import declared_order, is_missing
+
+
+class OrdinalMAE(metrics.base.Metric):
+    """Mean absolute error in ranks; to the nearest admissible class where the label is imprecise.
+
+    Examples without a label do not count.
+
+    Parameters
+    ----------
+    classes : array-like
+        The classes, lowest first.
+
+    Examples
+    --------
+    >>> from rankwise.river import OrdinalMAE
+    >>> metric = OrdinalMAE(classes=["low", "medium", "high"])
+    >>> metric.update("low", "high")
+    >>> metric.update(("low", "medium"), "medium")
+    >>> metric.update(None, "low")
+    >>> metric
+    OrdinalMAE: 1.
+    """
+
+    _fmt = ",.6f"
+
+    def __init__(self, classes: Any) -> None:
+        self.classes = classes
+        self._index = declared_order(classes).index
+        self._mean = stats.Mean()
+
+    def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
+        """Count one example."""
+        if not is_missing(y_true):
+            self._mean.update(self._distance(y_true, y_pred), w)
+
+    def revert(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
+        """Take one example out again."""
+        if not is_missing(y_true):
+            self._mean.revert(self._distance(y_true, y_pred), w)
+
+    def get(self) -> float:
+        """The mean so far."""
+        return float(self._mean.get())
+
+    @property
+    def bigger_is_better(self) -> bool:
+        """No: it is an error."""
+        return False
+
+    @property
+    def requires_labels(self) -> bool:
+        """Yes: it compares classes, not probabilities."""
+        return True
+
+    def works_with(self, model: Any) -> bool:
+        """Whether it can judge this model: any classifier."""
+        return isinstance(model, base.Classifier)
+
+    def _distance(self, y_true: Any, y_pred: Any) -> float:
+        rank = self._rank(y_pred)
+        if isinstance(y_true, tuple) and len(y_true) == 2:
+            lower = 0 if is_missing(y_true[0]) else self._rank(y_true[0])
+            upper = len(self._index) - 1 if is_missing(y_true[1]) else self._rank(y_true[1])
+            return float(max(lower - rank, 0, rank - upper))
+        admissible = y_true if isinstance(y_true, (list, set, frozenset)) else [y_true]
+        return float(min(abs(self._rank(label) - rank) for label in admissible))
+
+    def _rank(self, label: Any) -> int:
+        try:
+            return int(self._index[label])
+        except (KeyError, TypeError):
+            raise ValueError(f"a label must be one of the classes {list(self._index)}. Got {label!r}.") from None

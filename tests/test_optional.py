@@ -1,0 +1,46 @@
+"""ONNX and river are optional: only their rooms ask for them, and say what to install where they are missing."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+ASK_FOR_ALL_NAMES = """
+import sys
+import rankwise
+names = [name for name in rankwise.__all__ if getattr(rankwise, name) is not None]
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert not loaded & {"onnx", "onnxruntime", "river"}, loaded
+print(len(names))
+"""
+
+
+def test_rankwise_imports_neither():
+    done = subprocess.run([sys.executable, "-c", ASK_FOR_ALL_NAMES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 15
+
+
+@pytest.fixture
+def not_loaded(monkeypatch, request):
+    name = request.getfixturevalue("package")
+    for module in [m for m in sys.modules if m == name or m.startswith((f"{name}.", f"rankwise.{name}"))]:
+        monkeypatch.delitem(sys.modules, module)
+
+
+@pytest.mark.parametrize("package", ["onnx", "river"])
+@pytest.mark.usefixtures("not_loaded")
+def test_the_error_says_what_to_install(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"needs the package {package}: pip install 'rankwise\[{package}\]'$"):
+        importlib.import_module(f"rankwise.{package}")
+
+
+@pytest.mark.parametrize("package", ["onnx", "river"])
+@pytest.mark.usefixtures("not_loaded")
+def test_a_broken_package_speaks_for_itself(package, monkeypatch, tmp_path):
+    (tmp_path / f"{package}.py").write_text("import something_that_it_needs")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="something_that_it_needs"):
+        importlib.import_module(f"rankwise.{package}")
