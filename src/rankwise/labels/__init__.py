@@ -11,6 +11,7 @@ from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_mis
 from rankwise.labels._preferences import Preferences
 from rankwise.labels._rankings import RankingLabels, encode_rankings
 from rankwise.labels._support import KINDS, declare_support, estimators_for, require_support
+from rankwise.labels._text import format_labels, parse_labels
 from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
 
 __all__ = [
@@ -30,7 +31,9 @@ __all__ = [
     "encode_multilabel",
     "encode_rankings",
     "estimators_for",
+    "format_labels",
     "infer_order",
     "is_missing",
+    "parse_labels",
     "require_support",
 ]

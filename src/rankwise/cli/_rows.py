@@ -1,0 +1,303 @@
+"""Rows of files on their way to a model: what is read, where the labels are, and what becomes of bad rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.cli._options import OnError, label_columns, parse_columns, require_label_columns
+from rankwise.features._columns import RowError
+from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
+from rankwise.labels import ClassOrder, declared_order
+
+_ROW = re.compile(r"\brow (\d+)\b")
+
+
+class Quarantine:
+    """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.count = 0
+        self._file: Any = None
+
+    def __call__(self, file: str, row: int, text: str, reason: str) -> None:
+        """Take one row, as the functions of rankwise.io hand it over."""
+        self.count += 1
+        if self._file is not None:
+            entry = {"file": file, "row": row, "reason": reason, "text": text}
+            self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
+
+    def open(self, position: tuple[int, int] = (0, 0)) -> None:
+        """Begin, or go on where :meth:`position` said; what was written behind that is dropped."""
+        self.count, size = position
+        if self.path is not None:
+            self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
+            self._file.truncate(size)
+
+    def position(self) -> tuple[int, int]:
+        """Rows taken so far, and size of the file."""
+        if self._file is None:
+            return self.count, 0
+        self._file.flush()
+        return self.count, self._file.tell()
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows with their labels, in memory or a batch of a stream.
+
+    Attributes
+    ----------
+    X : pyarrow.Table or CSR matrix
+        Features; label columns among them are passed over by the model.
+    y, weight
+        Labels and weights, as every ``fit`` takes them.
+    place : callable
+        Number of a row -> file and row.
+    """
+
+    X: Any
+    y: Any
+    weight: NDArray[np.float64] | None
+    place: Callable[[int], str]
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+
+class Source:
+    """Files with labels, as the options of a command describe them.
+
+    Parameters
+    ----------
+    files, format
+        As in :func:`rankwise.io.open_table`.
+    labels : LabelColumns or None
+        Where the labels are; None where there need not be any.
+    ignore : sequence of str
+        Columns that are no features.
+    features : sequence of str, optional
+        Columns that are: all others by default.
+    texts : sequence of str
+        Columns that must be read as text, whatever they look like.
+    on_error : OnError
+        What a bad row does.
+    quarantine : Quarantine
+        Where skipped rows go.
+    """
+
+    def __init__(
+        self,
+        probe: Table,
+        files: Sequence[Path],
+        labels: LabelColumns,
+        features: Sequence[str],
+        texts: Sequence[str],
+        on_error: OnError,
+        quarantine: Quarantine,
+    ) -> None:
+        self.files = list(files)
+        self.labels = labels
+        self.features = list(features)
+        self.on_error = on_error
+        self.quarantine = quarantine
+        self.format = probe.format
+        self.is_svmlight = probe.format == "svmlight"
+        self.n_features = probe.n_features
+        self.types = {name: "string" for name in texts if name in probe.schema.names}
+        if probe.format in ("csv", "tsv"):
+            self.types |= labels.csv_types
+        self._columns = None if self.is_svmlight else [*self.features, *labels.names]
+
+    @property
+    def skips(self) -> bool:
+        """Whether bad rows are skipped."""
+        return self.on_error is OnError.skip
+
+    def table(self, columns: Sequence[str] | None = None, quarantine: Quarantine | None = None) -> Table:
+        """Open the files; without a quarantine skipped rows are forgotten, for a pass that only looks."""
+        return open_table(
+            self.files,
+            format=self.format,
+            columns=None if self.is_svmlight else list(columns or self._columns or ()),
+            types={} if self.is_svmlight else {k: v for k, v in self.types.items() if k in (columns or self._columns)},
+            on_error=self.on_error.value,
+            quarantine=quarantine if self.skips else None,
+        )
+
+    def order(self, classes: Sequence[Any] | None) -> ClassOrder:
+        """Order of the classes: declared, or found in one pass over the labels."""
+        if classes is not None:
+            return declared_order(classes)
+        table: Any = self.table(self.labels.names)
+        order = self.labels.find_classes(_WithGoodLabels(table, self.labels) if self.skips else table)
+        if len(order) < 2:
+            raise TableError(
+                f"the labels must name at least two classes. Got {order.values.tolist()}; --classes declares those "
+                f"that do not occur."
+            )
+        return order
+
+    def batches(self, table: Table, order: ClassOrder, start_row: int = 0) -> Iterator[tuple[Batch, Rows]]:
+        """Batches with their labels; rows with bad labels have been skipped or are an error."""
+        for batch in table.batches(start_row):
+            if self.skips:
+                batch = self.labels.without_bad_rows(batch, order, self.quarantine)
+            y, weight = self.labels.read(batch, order)
+            yield batch, Rows(as_features(batch), y, weight, batch.place)
+
+    def head(self, n_rows: int) -> Any:
+        """First rows whose labels are good, however the files are cut into batches."""
+        parts, found = [], 0
+        for batch in self.table().batches():
+            if self.skips:
+                batch = self.labels.without_bad_rows(batch, None, _forget)
+            parts.append(batch.data)
+            found += len(batch)
+            if found >= n_rows:
+                break
+        if not found:
+            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
+        return pa.Table.from_batches(parts).slice(0, n_rows).select(self.features)
+
+    def load(self, order: ClassOrder) -> Rows:
+        """All rows, in memory."""
+        batches = []
+        for batch in self.table(quarantine=self.quarantine).batches():
+            if self.skips:
+                batch = self.labels.without_bad_rows(batch, order, self.quarantine)
+            else:
+                self.labels.read(batch, order)  # names the file and row of a bad label
+            batches.append(batch)
+        starts = np.cumsum([0, *map(len, batches)])
+        if not starts[-1]:
+            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
+
+        def place(row: int) -> str:
+            which = int(np.searchsorted(starts, row, side="right")) - 1
+            return batches[which].place(row - int(starts[which]))
+
+        whole = _joined(batches)
+        y, weight = self.labels.read(whole, order)
+        return Rows(as_features(whole), y, weight, place)
+
+
+def open_source(
+    files: Sequence[Path],
+    *,
+    format: str | None,
+    label: str | None,
+    lower: str | None,
+    upper: str | None,
+    weight: str | None,
+    ignore: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    texts: Sequence[str] = (),
+    on_error: OnError = OnError.stop,
+    quarantine: Quarantine | None = None,
+) -> Source:
+    """Look at the files, and check that they have the columns that the options name."""
+    if quarantine is not None and quarantine.path is not None and on_error is OnError.stop:
+        raise typer.BadParameter("--quarantine needs --on-error skip.")
+    probe = open_table(list(files), format=format, on_error=on_error.value)
+    labels = label_columns(label, lower, upper, weight, is_svmlight=probe.format == "svmlight")
+    require_label_columns(labels, probe)
+    present = [name for name in probe.schema.names if name not in labels.names]
+    if probe.format == "svmlight":
+        if ignore:
+            raise typer.BadParameter("an svmlight file has no named columns: --ignore cannot be used.")
+        present = []
+    ignored = parse_columns(ignore, probe.schema.names, "--ignore") if ignore else []
+    kept = [name for name in present if name not in ignored] if features is None else list(features)
+    if probe.format != "svmlight" and not kept:
+        raise TableError(f"file {probe.files[0]}: no column is left to learn from.")
+    return Source(probe, files, labels, kept, texts, on_error, quarantine or Quarantine(None))
+
+
+def as_features(batch: Batch) -> Any:
+    """Rows of a batch as a model takes them."""
+    return pa.Table.from_batches([batch.data]) if isinstance(batch.data, pa.RecordBatch) else batch.data
+
+
+def fitted_width(X: Any, n_features: int) -> Any:
+    """CSR rows with as many columns as a model knows: further ones have no weight, absent ones are zero."""
+    if not sparse.issparse(X) or X.shape[1] == n_features:
+        return X
+    X = X.copy()
+    X.resize((X.shape[0], n_features))
+    return X
+
+
+def located(error: ValueError, place: Callable[[int], str]) -> TableError:
+    """Error about a row of a batch, as one about a row of a file."""
+    if isinstance(error, RowError):
+        return TableError(f"{place(error.row)}: column {error.column!r}: {error.reason}")
+    row = _ROW.search(str(error))
+    if row is None:
+        return TableError(str(error))
+    return TableError(f"{place(int(row[1]))}: {error}")
+
+
+def without_bad_features(encoder: Any, batch: Batch, quarantine: Callable[..., None]) -> Batch:
+    """The rows that an encoder accepts; the others go to the quarantine with the reason."""
+    mask = np.ones(len(batch), dtype=bool)
+    for problem in encoder.problems(as_features(batch)):
+        if mask[problem.row]:
+            mask[problem.row] = False
+            text = json.dumps(batch.data.slice(problem.row, 1).to_pylist()[0], default=str, ensure_ascii=False)
+            quarantine(
+                batch.file, batch.row_number(problem.row), text, f"column {problem.column!r}: {problem.reason}"
+            )
+    return batch.keep(mask)
+
+
+@dataclass(frozen=True)
+class _WithGoodLabels:
+    """A table without the rows whose labels cannot be read."""
+
+    table: Table
+    labels: LabelColumns
+
+    def batches(self) -> Iterator[Batch]:
+        for batch in self.table.batches():
+            yield self.labels.without_bad_rows(batch, None, _forget)
+
+
+def _joined(batches: Sequence[Batch]) -> Batch:
+    first = batches[0]
+    if isinstance(first.data, pa.RecordBatch):
+        table = pa.Table.from_batches([batch.data for batch in batches]).combine_chunks()
+        return Batch(table.to_batches()[0], first.file, 1)
+    labels: Any = [batch.labels for batch in batches]
+    if all(isinstance(part, np.ndarray) for part in labels):
+        labels = np.concatenate(labels)
+    else:
+        labels = [label for part in labels for label in part]
+    return Batch(sparse.vstack([batch.data for batch in batches], format="csr"), first.file, 1, labels=labels)
+
+
+def _forget(file: str, row: int, text: str, reason: str) -> None:
+    """Quarantine of a pass that only looks."""
