@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.solvers.design import Design
-from rankwise.solvers.smoothing import fit_offsets, part_of_rows
+from rankwise.solvers.smoothing import fit_offsets, step_of_part
 from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
@@ -112,8 +112,9 @@ def minimise_by_cutting_planes(
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [start]
-    index = part_of_rows(design.n_rows, penalty.size)
-    if index is not None:
+    step = step_of_part(design.n_rows, penalty.size)
+    if step is not None:
+        index = design.part(step)
         few = _CuttingPlanes(design.take(index), risk.take(index), alpha, penalty, tol, max_iter)
         few.run(points)
         points = few.master.points
@@ -175,7 +176,7 @@ class _CuttingPlanes:
             return best, exactly[1]
         # A little smoother than what the last solution needed: offsets move little from one point to the next.
         best, self.mu, dual = fit_offsets(
-            self.risk, scores, offsets, min(30.0 * self.mu, self.risk.first_smoothing), _INNER * self.tol
+            self.design, self.risk, scores, offsets, min(30.0 * self.mu, self.risk.first_smoothing), _INNER * self.tol
         )
         return best, dual
 
@@ -200,10 +201,8 @@ class _CuttingPlanes:
             weights, offsets, scores = at(part)
             _, r, pull = self.risk.smooth(scores, offsets, 0.0)
             theta = np.concatenate([weights, offsets])
-            return float(
-                np.einsum("iz,iz->", r, along)
-                + pull @ direction[self.n_weights :]
-                + self.alpha * (self.penalty * theta) @ direction
+            return self.design.inner(r, along) + float(
+                pull @ direction[self.n_weights :] + self.alpha * (self.penalty * theta) @ direction
             )
 
         low, high = 0.0, 1.0
