@@ -1,5 +1,7 @@
 """The oracles: compiled losses equal to the plain formulas, derivatives to differences, dual points below."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from rankwise.large_margin._thresholds import ThresholdRisk
 from rankwise.losses import loss_matrix
 from rankwise.models import beta_matrix
 from rankwise.solvers import smoothing
-from rankwise.solvers.design import Design
+from rankwise.solvers.design import Design, rows_of_part
 from tests.reference.large_margin import ThresholdProblem, UnifiedProblem
 
 K = 5
@@ -172,7 +174,14 @@ def test_quasi_newton_steps_come_to_the_same_optimum(monkeypatch):
 
 
 def test_many_rows_begin_with_a_part_of_them():
-    assert smoothing.part_of_rows(1000, 20) is None
-    part = smoothing.part_of_rows(50_000, 29)
-    assert part.size == 5000
-    np.testing.assert_array_equal(part, np.unique(part))
+    assert smoothing.step_of_part(1000, 20) is None
+    assert smoothing.step_of_part(50_000, 29) == 10
+    part = rows_of_part(10, 0, 50_000)
+    np.testing.assert_array_equal(part // 10, np.arange(5000))
+    assert np.bincount(part % 10).min() > 400  # drawn evenly
+
+
+def test_the_part_is_the_same_whatever_the_blocks():
+    ends = [0, 3, 4, 40, 41, 60, 103]
+    parts = [first + rows_of_part(7, first, last - first) for first, last in pairwise(ends)]
+    np.testing.assert_array_equal(np.concatenate(parts), rows_of_part(7, 0, 103))

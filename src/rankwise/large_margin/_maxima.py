@@ -231,10 +231,13 @@ class MaximaRisk:
     def take(self, index: NDArray[np.intp]) -> MaximaRisk:
         """The risk of some rows."""
         weight = self.weight[index]
+        return self.of_rows(self.lower[index], self.upper[index], weight / weight.sum())
+
+    def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> MaximaRisk:
+        """The same risk for other rows."""
         return MaximaRisk(
-            self.lower[index], self.upper[index], weight / weight.sum(), self.beta, self.loss,
-            joint=self.joint, basis=self.basis, fixed=self.fixed,
-        )  # fmt: skip
+            lower, upper, weight, self.beta, self.loss, joint=self.joint, basis=self.basis, fixed=self.fixed
+        )
 
     def start(self) -> Floats:
         """Offsets to start from: those whose intercepts are nearest to zero."""
@@ -268,16 +271,22 @@ class MaximaRisk:
     def hessian(self, design: Design, scores: Floats, c: Floats, mu: float) -> Floats:
         """Second derivatives of the smoothed risk by weights and offsets."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
-        ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
-        _CURVATURE(
-            design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
-            self.beta, self.basis, self.loss, self.joint, mu, ww, wb, bb,
-        )  # fmt: skip
+        ww, wb, bb = self._curvature(design, scores, c, mu)
         for z in range(Z):
             for other in range(z):
                 ww[other, :, z, :] = ww[z, :, other, :].T
         weights, both = ww.reshape(Z * d, Z * d), wb.reshape(Z * d, M)
         return np.block([[weights, both], [both.T, bb]])
+
+    def _curvature(self, design: Design, scores: Floats, c: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
+        """Second derivatives, sums over the rows: by weights, half of them, by weights and offsets, by offsets."""
+        Z, M, d = self.n_scores, self.n_offsets, design.n_features
+        ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
+        _CURVATURE(
+            design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
+            self.beta, self.basis, self.loss, self.joint, mu, ww, wb, bb,
+        )  # fmt: skip
+        return ww, wb, bb
 
     def best_offsets(self, scores: Floats) -> None:
         """There is no formula for them."""

@@ -73,14 +73,16 @@ class ThresholdRisk:
     def take(self, index: NDArray[np.intp]) -> ThresholdRisk:
         """The risk of some rows."""
         weight = self.weight[index]
-        return ThresholdRisk(
-            self.lower[index], self.upper[index], weight / weight.sum(), self.n_offsets + 1, explicit=self.explicit
-        )
+        return self.of_rows(self.lower[index], self.upper[index], weight / weight.sum())
+
+    def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> ThresholdRisk:
+        """The same risk for other rows."""
+        return ThresholdRisk(lower, upper, weight, self.n_offsets + 1, explicit=self.explicit)
 
     def start(self) -> Floats:
         """Thresholds to start from: the more weight above one, the lower it lies."""
-        above = np.bincount(self.lower, self.weight, self.n_offsets + 1)[:0:-1].cumsum()[::-1]
-        below = np.bincount(self.upper, self.weight, self.n_offsets + 1)[:-1].cumsum()
+        by_lower, by_upper = self._weight_of_codes()
+        above, below = by_lower[:0:-1].cumsum()[::-1], by_upper[:-1].cumsum()
         both = above + below
         return np.asarray(np.divide(below - above, both, out=np.zeros_like(both), where=both > 0))
 
@@ -126,14 +128,9 @@ class ThresholdRisk:
     def hessian(self, design: Design, scores: Floats, t: Floats, mu: float) -> Floats:
         """Second derivatives of the smoothed risk by weights and thresholds, (d + K-1, d + K-1)."""
         d = design.n_features
-        by_score = np.empty(design.n_rows)
-        by_both, by_threshold = np.zeros((t.size, d)), np.zeros(t.size)
-        CURVATURE(
-            design.rows, scores[:, 0], t, self.lower, self.upper, self.weight, self.reach,
-            not self.explicit, mu, by_score, by_both, by_threshold,
-        )  # fmt: skip
+        by_weight, by_both, by_threshold = self._curvature(design, scores, t, mu)
         hessian = np.zeros((d + t.size, d + t.size))
-        hessian[:d, :d] = design.gram(by_score)
+        hessian[:d, :d] = by_weight
         hessian[:d, d:] = by_both.T
         hessian[d:, :d] = by_both
         hessian[d:, d:] = np.diag(by_threshold)
@@ -181,6 +178,22 @@ class ThresholdRisk:
         return Pieces(
             row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.weight[row], self.explicit
         )
+
+    def _weight_of_codes(self) -> tuple[Floats, Floats]:
+        """Weight of the rows with each lowest, and with each highest, admissible code."""
+        n_classes = self.n_offsets + 1
+        by_lower, by_upper = (np.bincount(codes, self.weight, n_classes) for codes in (self.lower, self.upper))
+        return by_lower.astype(np.float64), by_upper.astype(np.float64)
+
+    def _curvature(self, design: Design, scores: Floats, t: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
+        """Second derivatives, sums over the rows: by weights (d, d), by threshold and weight, by threshold (K-1,)."""
+        by_score = np.empty(design.n_rows)
+        by_both, by_threshold = np.zeros((t.size, design.n_features)), np.zeros(t.size)
+        CURVATURE(
+            design.rows, scores[:, 0], t, self.lower, self.upper, self.weight, self.reach,
+            not self.explicit, mu, by_score, by_both, by_threshold,
+        )  # fmt: skip
+        return design.gram(by_score), by_both, by_threshold
 
     def _ranges(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number of thresholds below and above the label that count, for every row."""

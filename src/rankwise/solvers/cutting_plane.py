@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rankwise.solvers.design import Design
 from rankwise.solvers.planes import Planes
-from rankwise.solvers.smoothing import fit_offsets, part_of_rows
+from rankwise.solvers.smoothing import fit_offsets, step_of_part
 from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
@@ -62,8 +62,9 @@ def minimise_by_cutting_planes(
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [start]
-    index = part_of_rows(design.n_rows, penalty.size)
-    if index is not None:
+    step = step_of_part(design.n_rows, penalty.size)
+    if step is not None:
+        index = design.part(step)
         few = _CuttingPlanes(design.take(index), risk.take(index), alpha, penalty, tol, max_iter)
         few.run(points)
         points = few.points_that_count()
@@ -137,10 +138,10 @@ class _CuttingPlanes:
         exactly = self.risk.best_offsets(scores)
         if exactly is not None:
             offsets, (gain, r) = exactly
-            return gain + float(np.einsum("iz,iz->", r, scores)), offsets, gain, r  # primal and dual are one
+            return gain + self.design.inner(r, scores), offsets, gain, r  # primal and dual are one
         # A little smoother than what the last solution needed: offsets move little from one point to the next.
         mu = min(30.0 * self.mu, self.risk.first_smoothing)
-        offsets, self.mu, (gain, r) = fit_offsets(self.risk, scores, offsets, mu, _INNER * self.tol)
+        offsets, self.mu, (gain, r) = fit_offsets(self.design, self.risk, scores, offsets, mu, _INNER * self.tol)
         value, offsets = self.risk.exact(scores, offsets)
         return value, offsets, gain, r
 

@@ -73,6 +73,22 @@ _PULL = _make_pull()
 _GRAM = _make_gram()
 
 
+def rows_of_part(step: int, first: int, n_rows: int) -> NDArray[np.intp]:
+    """Places, among ``n_rows`` rows that begin with row number ``first``, of those in a random part of all rows.
+
+    One row of every ``step`` that follow each other is in the part, which one is drawn by their number alone: so the
+    same rows make the part, whatever the blocks that all rows are read in.
+    """
+    groups = np.arange(first // step, -(-(first + n_rows) // step), dtype=np.uint64)
+    # Steele, Lea and Flood's SplitMix64: a number that looks random for every group.
+    z = (groups + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    drawn = (z ^ (z >> np.uint64(31))) % np.uint64(step)
+    places = (groups * np.uint64(step) + drawn).astype(np.intp) - first
+    return np.asarray(places[(places >= 0) & (places < n_rows)])
+
+
 class Design:
     """Rows of features as a linear map.
 
@@ -111,12 +127,36 @@ class Design:
         _PULL(self.rows, R, out)
         return out
 
+    def inner(self, R: Floats, S: Floats) -> float:
+        """Sum of the products of two matrices (n, Z), such as derivatives by the scores and changes of the scores."""
+        return float(np.einsum("iz,iz->", R, S))
+
+    @property
+    def n_stored(self) -> int:
+        """Number of stored entries."""
+        return int(self.rows[0].size if self.is_sparse else self.rows.size)
+
+    def part(self, step: int) -> NDArray[np.intp]:
+        """Numbers of the rows of a random part, about one in ``step``; see :func:`rows_of_part`."""
+        return rows_of_part(step, 0, self.n_rows)
+
     def take(self, index: NDArray[np.intp]) -> Design:
         """The rows at ``index``, copied."""
         if not self.is_sparse:
             return Design(np.ascontiguousarray(self.rows[index]), self.n_features)
         part = self.matrix()[index]
         return Design((part.data, part.indices, part.indptr), self.n_features)
+
+    def between(self, first: int, last: int) -> Design:
+        """Rows first .. last - 1, without a copy."""
+        if not self.is_sparse:
+            return Design(self.rows[first:last], self.n_features)
+        data, indices, indptr = self.rows
+        return Design((data, indices, indptr[first : last + 1]), self.n_features)
+
+    def without_columns(self) -> Design:
+        """The same rows with no features: scores that are fixed are not changed by it."""
+        return Design(np.empty((self.n_rows, 0)), 0)
 
     def gram(self, weight: Floats) -> Floats:
         """``sum_i weight_i x_i x_i'`` (d, d)."""

@@ -54,7 +54,7 @@ class Pieces:
 
 def affordable(risk: Any, design: Design) -> bool:
     """Whether the linear programme is small enough to be solved exactly."""
-    per_row = design.rows[0].size / max(design.n_rows, 1) if design.is_sparse else design.n_features
+    per_row = design.n_stored / max(design.n_rows, 1)
     return bool(risk.n_pieces() * (per_row * risk.n_scores + 3) <= _MOST_ENTRIES)
 
 

@@ -115,8 +115,8 @@ class _Smoothed:
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
             scores = point.scores + step * along
             value, r, db = self._value(theta, scores)
-            here = float(
-                np.einsum("iz,iz->", r, along) + db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
+            here = self.design.inner(r, along) + float(
+                db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
             )
             lower_enough = value <= point.value + 1e-4 * step * slope
             if lower_enough and abs(here) <= 0.9 * abs(slope):
@@ -168,8 +168,9 @@ def minimise_by_smoothing(
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     mu = risk.first_smoothing
-    index = part_of_rows(design.n_rows, penalty.size)
-    if index is not None:
+    step = step_of_part(design.n_rows, penalty.size)
+    if step is not None:
+        index = design.part(step)
         few = _Continuation(design.take(index), risk.take(index), weighted, tol, max_iter)
         few.run(start, mu)
         start, mu = few.theta, few.mu
@@ -178,12 +179,10 @@ def minimise_by_smoothing(
     return whole.solution()
 
 
-def part_of_rows(n_rows: int, n_parameters: int) -> NDArray[np.intp] | None:
-    """Rows of a random part that is worth solving first, the same for the same numbers; None if there is none."""
+def step_of_part(n_rows: int, n_parameters: int) -> int | None:
+    """One in how many rows makes a random part that is worth solving first; None if there is none."""
     part = max(n_rows // _PART, _ROWS_PER_PARAMETER * n_parameters)
-    if 2 * part > n_rows:
-        return None
-    return np.sort(np.random.default_rng(0).choice(n_rows, part, replace=False))
+    return n_rows // part if 2 * part <= n_rows else None
 
 
 class _Continuation:
@@ -226,7 +225,6 @@ class _Continuation:
             if following is None:
                 break
             self.n_iter += 1
-
             point = following
         return point
 
@@ -274,8 +272,8 @@ class _Continuation:
 class _Shifted:
     """A risk of offsets alone: the scores of the rows are fixed, and a design without columns adds nothing to them."""
 
-    def __init__(self, risk: SmoothRisk, scores: Floats) -> None:
-        self.risk, self.scores = risk, scores
+    def __init__(self, design: Design, risk: SmoothRisk, scores: Floats) -> None:
+        self.design, self.risk, self.scores = design, risk, scores
         self.n_scores, self.n_offsets = risk.n_scores, risk.n_offsets
         self.tidy = risk.tidy
 
@@ -287,22 +285,22 @@ class _Shifted:
 
     def dual(self, _: Floats, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
         gain, r, db = self.risk.dual(self.scores, b, mu, balanced=balanced)
-        return gain + float(np.einsum("iz,iz->", r, self.scores)), r, db
+        return gain + self.design.inner(r, self.scores), r, db
 
     def hessian(self, design: Design, _: Floats, b: Floats, mu: float) -> Floats:
         return self.risk.hessian(design, self.scores, b, mu)
 
 
 def fit_offsets(
-    risk: Any, scores: Floats, b: Floats, mu: float, tol: float
+    design: Design, risk: Any, scores: Floats, b: Floats, mu: float, tol: float
 ) -> tuple[Floats, float, tuple[float, Floats]]:
     """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol``, from b and smoothing mu on.
 
     Returns them with the last mu, and with a dual point that pulls at no offset: its linear value, and its pull at
     the scores.
     """
-    nothing = Design(np.empty((len(scores), 0)), 0)
-    inner = _Continuation(nothing, _Shifted(risk, scores), np.zeros(risk.n_offsets), tol, 200)  # type: ignore[arg-type]
+    shifted: Any = _Shifted(design, risk, scores)
+    inner = _Continuation(design.without_columns(), shifted, np.zeros(risk.n_offsets), tol, 200)
     inner.run(b, mu)
     gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
     return inner.best, inner.mu, (gain, r)

@@ -1,0 +1,133 @@
+"""Blocks of encoded rows in the memory of the workers, and sums over all of them.
+
+A sum is one task for each block and a tree of additions in the order of the blocks, so that the result does not depend
+on which worker was faster, and the client receives one sum however many blocks there are. The tasks are pure functions
+of blocks and arguments: when a worker is lost, Dask computes its blocks and its sums again and nothing changes.
+
+Within a block the sum runs over some thousand rows at a time, which stay in the cache between the product with the
+weights and that with the derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.dask._parts import computed, kept
+from rankwise.perceptrons._rows import kernel_rows
+from rankwise.solvers.design import Design, rows_of_part
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Sums = tuple[Any, ...]  # floats and arrays
+
+_FAN_IN = 16  # sums that one task adds up
+_BYTES_IN_CACHE = 1 << 20  # of rows that are worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows of one partition: features, lowest and highest admissible code, weight (zero if the label is missing)."""
+
+    design: Design
+    lower: Codes
+    upper: Codes
+    weight: Floats
+
+    def pieces(self) -> Iterator[Block]:
+        """The rows in portions that fit into the cache."""
+        n, row = self.design.n_rows, 8 * max(1, self.design.n_stored // max(1, self.design.n_rows))
+        size = max(256, _BYTES_IN_CACHE // row)
+        for first in range(0, n, size):
+            last = min(first + size, n)
+            rows = slice(first, last)
+            yield Block(self.design.between(first, last), self.lower[rows], self.upper[rows], self.weight[rows])
+
+    def part(self, step: int, first: int) -> Block:
+        """The rows of a random part, of a block whose first row has the number ``first``."""
+        index = rows_of_part(step, first, self.design.n_rows)
+        return Block(self.design.take(index), self.lower[index], self.upper[index], self.weight[index])
+
+    def size(self) -> tuple[int, int, float]:
+        """Rows, stored entries, and the sum of the weights."""
+        return self.design.n_rows, self.design.n_stored, float(self.weight.sum())
+
+
+def added(first: Sums, *others: Sums) -> Sums:
+    """Sum of sums, in their order."""
+    total = first
+    for other in others:
+        total = tuple(a + b for a, b in zip(total, other, strict=True))
+    return total
+
+
+def tree_sum(tasks: list[Delayed]) -> Delayed:
+    """Delayed sum of the results of tasks, by a tree that depends on their number alone."""
+    add = delayed(added, pure=False)
+    while len(tasks) > 1:
+        tasks = [add(*tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
+    return tasks[0]
+
+
+def _sum_over_pieces(block: Block, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+    function, rest = arguments
+    sums = [function(piece, *rest) for piece in block.pieces()]
+    return added(*sums)
+
+
+class Blocks:
+    """All rows, block by block.
+
+    Parameters
+    ----------
+    tasks : list of Delayed
+        Blocks, none of them empty, kept by the workers.
+    n_features : int
+        Columns of every block.
+    """
+
+    def __init__(self, tasks: list[Delayed], n_features: int) -> None:
+        sizes = computed([task.size() for task in tasks])
+        self.tasks = [task for task, size in zip(tasks, sizes, strict=True) if size[0]]
+        self.lengths = [size[0] for size in sizes if size[0]]
+        self.n_features = n_features
+        self.n_rows = sum(self.lengths)
+        self.n_stored = sum(size[1] for size in sizes)
+        self.weight = sum(size[2] for size in sizes)
+        self._parts: dict[int, Blocks] = {}
+
+    def sum(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Sum over all rows of ``function(block, *arguments)``, for portions of blocks."""
+        shared = delayed((function, arguments), traverse=False)  # sent once, not once for every block
+        task = delayed(_sum_over_pieces, pure=False)
+        return computed([tree_sum([task(block, shared) for block in self.tasks])])[0]  # type: ignore[no-any-return]
+
+    def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """The sum divided by the weight of all rows."""
+        return tuple(value / self.weight for value in self.sum(function, *arguments))
+
+    def part(self, step: int) -> Blocks:
+        """A random part of the rows, kept by the workers too; the same for the same step."""
+        if step not in self._parts:
+            firsts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
+            tasks = [block.part(step, first) for block, first in zip(self.tasks, firsts, strict=False)]
+            self._parts[step] = Blocks(kept(tasks), self.n_features)
+        return self._parts[step]
+
+    @cached_property
+    def whole(self) -> Block:
+        """All rows in one block, brought to the client."""
+        blocks = computed(self.tasks)
+        if blocks[0].design.is_sparse:
+            rows = kernel_rows(sparse.vstack([block.design.matrix() for block in blocks], format="csr"))
+        else:
+            rows = np.concatenate([block.design.rows for block in blocks])
+        joined = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("lower", "upper", "weight"))
+        return Block(Design(rows, self.n_features), *joined)

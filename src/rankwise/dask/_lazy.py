@@ -1,0 +1,145 @@
+"""What every estimator on Dask shares: the way back to one machine, lazy predictions, and scores by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar
+
+import dask.array
+import numpy as np
+from dask.delayed import delayed
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.dask._blocks import tree_sum
+from rankwise.dask._parts import computed, in_parts, is_partitioned, naming_partition
+from rankwise.labels import check_weights, encode
+
+#: Methods that give one result a row, of which an estimator has some.
+_ROW_BY_ROW = ("predict", "decision_function", "project", "predict_ranking", "predict_top")
+
+
+class OnDask:
+    """Base of the estimators on Dask.
+
+    ``fit`` takes a Dask array, a Dask dataframe or a list of delayed blocks; predictions for them are lazy Dask arrays.
+    Everything else works as without Dask, and what is in memory is treated as the plain estimator would.
+    """
+
+    #: The estimator for one machine.
+    plain: ClassVar[type[Any]]
+
+    n_features_in_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "plain" in cls.__dict__:
+            for name in _ROW_BY_ROW:
+                if hasattr(cls.plain, name):
+                    setattr(cls, name, lazily(cls.plain, name))
+
+    def _as_local(self) -> Any:
+        """The plain estimator with the same parameters, not fitted."""
+        mine = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return self.plain(**{name: mine[name] for name in self.plain._get_param_names()})
+
+    def to_local(self) -> Any:
+        """The fitted estimator of the same name for one machine, such as :class:`rankwise.SVOR`: no Dask in it."""
+        check_is_fitted(self)
+        local = self._as_local()
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in parameters})
+        return local
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score as without Dask, each partition where it is."""
+        if not is_partitioned(X):
+            return super().score(X, y, sample_weight)  # type: ignore[misc, no-any-return]
+        model, task = delayed(self.to_local(), traverse=False), delayed(_score, pure=False)
+        parts = enumerate(in_parts(X, y, sample_weight))
+        total, weight = computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
+        return float(total / weight) if weight else float("nan")
+
+    def _set_features(self, numbers: list[int], found: list[tuple[int, NDArray[Any] | None]]) -> None:
+        """Take the features of the first partition and refuse one that has others."""
+        (n_features, names), *others = found
+        for number, (n, other) in zip(numbers[1:], others, strict=True):
+            if n != n_features:
+                raise ValueError(
+                    f"partition {number} has {n} features, partition {numbers[0]} has {n_features}: all must have the "
+                    f"same."
+                )
+            mine, theirs = (None if array is None else array.tolist() for array in (other, names))
+            if mine != theirs:
+                raise ValueError(
+                    f"partition {number} has the features {mine}, partition {numbers[0]} has {theirs}: all must have "
+                    f"the same in the same order."
+                )
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+
+
+def lazily(plain: type[Any], name: str) -> Callable[..., Any]:
+    """Method of the plain estimator that gives a lazy Dask array where X is partitioned."""
+    eager = getattr(plain, name)
+
+    @wraps(eager)
+    def method(self: OnDask, X: Any, *arguments: Any, **options: Any) -> Any:
+        if not is_partitioned(X):
+            return eager(self, X, *arguments, **options)
+        model = self.to_local()
+        example = np.asarray(getattr(model, name)(_one_row(model), *arguments, **options))
+        shape, like = example.shape[1:], example[:0]
+        call = delayed(_predict, pure=True)
+        lengths = X.chunks[0] if isinstance(X, dask.array.Array) else None
+        shared = delayed(model, traverse=False)
+        blocks = []
+        for p, (block,) in enumerate(in_parts(X)):
+            n = np.nan if lengths is None else lengths[p]
+            task = call(shared, name, p, block, shape, like.dtype, arguments, options)
+            blocks.append(dask.array.from_delayed(task, (n, *shape), meta=like))
+        return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+    return method
+
+
+def _one_row(model: Any) -> Any:
+    """A row of zeros, with names if the model knows any."""
+    zeros = np.zeros((1, model.n_features_in_))
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return zeros
+    import pandas
+
+    return pandas.DataFrame(zeros, columns=names)
+
+
+def _predict(
+    model: Any, name: str, number: int, X: Any, shape: tuple[int, ...], dtype: Any, arguments: Any, options: Any
+) -> NDArray[Any]:
+    if X.shape[0] == 0:
+        return np.empty((0, *shape), dtype=dtype)
+    with naming_partition(number):
+        return np.asarray(getattr(model, name)(X, *arguments, **options), dtype=dtype)
+
+
+def _score(model: Any, number: int, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+    """Score of one partition times its weight, and that weight."""
+    if X.shape[0] == 0:
+        return 0.0, 0.0
+    with naming_partition(number):
+        weight = _counted(model, X.shape[0], y, sample_weight)
+        return (weight * model.score(X, y, sample_weight), weight) if weight else (0.0, 0.0)
+
+
+def _counted(model: Any, n: int, y: Any, sample_weight: Any) -> float:
+    """Weight of the rows that the estimator's score is a mean over: those whose label says something."""
+    weight = check_weights(sample_weight, n)
+    weight = weight if weight.size else np.ones(n)
+    if hasattr(model, "predict_ranking"):
+        return float(weight.sum())
+    labels = encode(y, model.classes_, n_rows=n)
+    return float(weight[~labels.is_missing].sum())

@@ -1,0 +1,118 @@
+"""Partitioned data, whatever holds it, as lists of delayed blocks; and results of tasks, with errors that say where.
+
+X may be a Dask array, a Dask dataframe, or a list of delayed blocks, such as CSR matrices that functions of the user's
+load. Labels and weights come in the same partitions; for a Dask array they may be rechunked, or cut up if they are in
+memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import dask
+import dask.array
+import numpy as np
+from dask.delayed import Delayed
+from sklearn.utils import _safe_indexing
+
+
+def is_partitioned(data: Any) -> bool:
+    """Whether data is a Dask collection, or a list of delayed blocks."""
+    return bool(dask.is_dask_collection(data)) or _is_list_of_delayed(data)
+
+
+def _is_list_of_delayed(data: Any) -> bool:
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(block, Delayed) for block in data)
+
+
+def in_parts(X: Any, *others: Any) -> list[tuple[Any, ...]]:
+    """Blocks of X and of the others (labels, weights, or None) that belong together, partition by partition.
+
+    Parameters
+    ----------
+    X : Dask array, Dask dataframe or list of delayed blocks
+        Features.
+    *others : Dask collection, list of delayed blocks, array-like or None
+        What has an entry for every row of X.
+    """
+    if isinstance(X, dask.array.Array) and X.ndim != 2:
+        raise ValueError(f"X must be a Dask array of two dimensions. Got shape {X.shape} instead.")
+    columns = [_blocks(X)]
+    for other, name in zip(others, ("y", "sample_weight"), strict=False):
+        columns.append(_blocks_like(X, len(columns[0]), other, name))
+    return list(zip(*columns, strict=True))
+
+
+def _blocks(data: Any) -> list[Any]:
+    if _is_list_of_delayed(data):
+        return list(data)
+    if isinstance(data, dask.array.Array):
+        whole_rows = data.rechunk({1: -1}) if data.ndim == 2 and data.numblocks[1] > 1 else data
+        return whole_rows.to_delayed().ravel().tolist()  # type: ignore[no-any-return]
+    return list(data.to_delayed())
+
+
+def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
+    if data is None:
+        return [None] * n_blocks
+    lengths = X.chunks[0] if isinstance(X, dask.array.Array) else (np.nan,)
+    known = not np.isnan(lengths).any()
+    if not is_partitioned(data):
+        if not known:
+            raise TypeError(
+                f"{name} must be a Dask collection or a list of delayed blocks, in the same partitions as X, whose "
+                f"lengths are not known here. Got a {type(data).__name__} instead."
+            )
+        n = data.shape[0] if hasattr(data, "shape") else len(data)
+        if n != sum(lengths):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {sum(lengths)} rows, {name} has {n}."
+            )
+        ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+        return [_safe_indexing(data, slice(first, last)) for first, last in pairwise(ends)]
+    if isinstance(data, dask.array.Array) and known and not np.isnan(data.shape[0]) and data.shape[0] == sum(lengths):
+        data = data.rechunk({0: lengths})
+    blocks = _blocks(data)
+    if len(blocks) != n_blocks:
+        raise ValueError(f"X has {n_blocks} partitions but {name} has {len(blocks)}: they must be the same.")
+    return blocks
+
+
+@contextmanager
+def naming_partition(number: int) -> Iterator[None]:
+    """Errors about data begin with the number of the partition; the row in them is counted within it."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"partition {number}: {error}") from None
+
+
+def computed(tasks: Sequence[Any]) -> list[Any]:
+    """Results of delayed tasks."""
+    with _clear_connection_errors():
+        return list(dask.compute(*tasks, optimize_graph=False))
+
+
+def kept(tasks: Sequence[Any]) -> list[Any]:
+    """Delayed tasks whose results stay where they are computed, in the memory of the workers."""
+    with _clear_connection_errors():
+        return list(dask.persist(*tasks, optimize_graph=False))
+
+
+@contextmanager
+def _clear_connection_errors() -> Iterator[None]:
+    try:
+        yield
+    except (concurrent.futures.CancelledError, asyncio.CancelledError, OSError, TimeoutError) as error:
+        if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
+            if type(error).__module__.partition(".")[0] != "distributed":
+                raise  # such as a file that a task could not open
+        raise ConnectionError(
+            f"the Dask scheduler cannot be reached any more ({type(error).__name__}: {error}). Nothing was learnt and "
+            f"the estimator is as it was: connect a new dask.distributed.Client and call the method again."
+        ) from error
