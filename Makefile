@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-torch test-lowest lint format bench clean
+.PHONY: help demo test test-torch test-lowest lint format bench docs figures clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -52,5 +52,11 @@ format: $(VENV)/installed-lint ## put the code into shape
 bench: $(VENV)/installed-bench ## speed and accuracy beside scikit-learn, river and Vowpal Wabbit
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/installed-docs ## the documentation as pages in site/, warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+figures: $(VENV)/installed-docs ## draw the pictures of the documentation again
+	$(BIN)/python docs/figures.py
+
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lowest results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest results site .pytest_cache .mypy_cache .ruff_cache .hypothesis
