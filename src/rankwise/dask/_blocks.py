@@ -29,7 +29,7 @@ Codes = NDArray[np.int32]
 Sums = tuple[Any, ...]  # floats and arrays
 
 _FAN_IN = 16  # sums that one task adds up
-_BYTES_IN_CACHE = 1 << 20  # of rows that are worked on at a time
+_BYTES_IN_CACHE = 1 << 21  # of rows that are worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,9 @@ def added(first: Sums, *others: Sums) -> Sums:
     return total
 
 
-def tree_sum(tasks: list[Delayed]) -> Delayed:
+def tree_sum(tasks: list[Delayed], together: Callable[..., Any] = added) -> Delayed:
     """Delayed sum of the results of tasks, by a tree that depends on their number alone."""
-    add = delayed(added, pure=False)
+    add = delayed(together, pure=False)
     while len(tasks) > 1:
         tasks = [add(*tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
     return tasks[0]

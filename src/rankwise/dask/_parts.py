@@ -54,7 +54,9 @@ def _blocks(data: Any) -> list[Any]:
     if isinstance(data, dask.array.Array):
         whole_rows = data.rechunk({1: -1}) if data.ndim == 2 and data.numblocks[1] > 1 else data
         return whole_rows.to_delayed().ravel().tolist()  # type: ignore[no-any-return]
-    return list(data.to_delayed())
+    # Columns that are not asked for are not read; but no partitions are put together, as to_delayed would do with few
+    # columns and not with many.
+    return list(data.simplify().to_delayed(optimize_graph=False))
 
 
 def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
