@@ -53,6 +53,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ...     load(path).predict([[2.0]])
     array([3])
     """
+    if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
+        model = model.to_local()
     name = type(model).__name__
     if _known_estimators().get(name) is not type(model):
         raise TypeError(

@@ -61,10 +61,10 @@ class Block:
 
 
 def added(first: Sums, *others: Sums) -> Sums:
-    """Sum of sums, in their order."""
+    """Sum of sums, in their order; one of them may be a tuple of sums again."""
     total = first
     for other in others:
-        total = tuple(a + b for a, b in zip(total, other, strict=True))
+        total = tuple(added(a, b) if isinstance(a, tuple) else a + b for a, b in zip(total, other, strict=True))
     return total
 
 
@@ -76,7 +76,7 @@ def tree_sum(tasks: list[Delayed], together: Callable[..., Any] = added) -> Dela
     return tasks[0]
 
 
-def _sum_over_pieces(block: Block, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+def _sum_over_pieces(block: Any, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
     function, rest = arguments
     sums = [function(piece, *rest) for piece in block.pieces()]
     return added(*sums)
@@ -88,7 +88,7 @@ class Blocks:
     Parameters
     ----------
     tasks : list of Delayed
-        Blocks, none of them empty, kept by the workers.
+        Blocks, kept by the workers: :class:`Block`, or another class with ``pieces`` and ``size``.
     n_features : int
         Columns of every block.
     """

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rankwise.dask._blocks import Sums, added
 from rankwise.label_ranking._state import GAINED, MOST_ITERATIONS, REACH
-from rankwise.models.softmax import log_weight, weight_of
+from rankwise.models.softmax import LOWEST
 from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.perceptrons.multiplicative import ETA, _adapted_rate, _refresh_all
 
@@ -37,7 +37,8 @@ Contribution = tuple[Sums, Sums]
 def _added_to(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
     """Arrays of a state in the coordinates in which it is a sum of updates."""
     if "weights" in state:
-        return {"weights": np.vectorize(log_weight, otypes=[float])(state["weights"]) + state["shift"]}
+        kept = state["weights"]  # a weight, or its logarithm if that is very small
+        return {"weights": np.log(kept, out=kept.copy(), where=kept > 0.0) + state["shift"]}
     names = ("S", "T") if "S" in state else [name for name in ("w", "t", "W", "b", "theta") if name in state]
     return {name: state[name] for name in names}
 
@@ -106,7 +107,8 @@ def mixed(model: Any, found: Contribution) -> State:
 def _set_exponents(state: State, theta: NDArray[np.float64]) -> None:
     """Weights of the entropic label ranker from their exponents, the largest of each label as its shift."""
     shift = theta.max(axis=0)
-    weights = np.vectorize(weight_of, otypes=[float])(theta - shift)
+    weights = theta - shift
+    np.exp(weights, out=weights, where=weights > LOWEST)
     total = np.maximum(weights, 0.0).sum(axis=0)
-    state["weights"], state["shift"] = np.ascontiguousarray(weights), shift
+    state["weights"], state["shift"] = weights, shift
     state["normaliser"] = np.stack([total, np.zeros_like(total), total])

@@ -30,11 +30,14 @@ from rankwise.dask._lazy import OnDask
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
 from rankwise.dask._parts import computed, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
+from rankwise.labels._rankings import _read
 from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
 
 
 class OnlineOnDask(OnDask):
     """Base of the online estimators on Dask; see the module's docstring."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     mode: str
     n_epochs: int
@@ -45,8 +48,10 @@ class OnlineOnDask(OnDask):
         super().__init_subclass__(**kwargs)
         if "plain" in cls.__dict__:
             cls.__init__ = _initialiser(cls.plain)  # type: ignore[method-assign]
-            options: dict[str, list[Any]] = {"mode": [StrOptions({"sequential", "mixing"})]}
-            cls._parameter_constraints: ClassVar = {**cls.plain._parameter_constraints, **options}
+            cls._parameter_constraints = {
+                **cls.plain._parameter_constraints,
+                "mode": [StrOptions({"sequential", "mixing"})],
+            }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: ``n_epochs`` passes over the partitions, one after the other or side by side.
@@ -129,7 +134,7 @@ def _initialiser(plain: type[Any]) -> Any:
     mode = inspect.Parameter("mode", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="sequential")
     signature = inspect.Signature([*parameters, mode])
 
-    def __init__(*arguments: Any, **options: Any) -> None:
+    def initialise(*arguments: Any, **options: Any) -> None:
         bound = signature.bind(*arguments, **options)
         bound.apply_defaults()
         self, *_ = bound.arguments.values()
@@ -137,8 +142,8 @@ def _initialiser(plain: type[Any]) -> Any:
             if name != "self":
                 setattr(self, name, value)
 
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
+    initialise.__signature__ = signature  # type: ignore[attr-defined]
+    return initialise
 
 
 # -- the order of the classes ------------------------------------------------------------------------------------------
@@ -161,12 +166,8 @@ def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found
 
 def _ranking_labels(y: Any) -> list[Any]:
     """Labels of a partition in their order, none if no row names one."""
-    try:
-        return encode_rankings(y).order.values.tolist()
-    except ValueError as error:
-        if "no row names a label" in str(error):
-            return []
-        raise
+    rows = _read(y)
+    return rows.labels_order().values.tolist() if rows.labels_present() else []
 
 
 def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
@@ -252,6 +253,6 @@ def _threads() -> int:
     try:
         from distributed import get_client
 
-        return max(1, sum(get_client().nthreads().values()))
+        return max(1, int(sum(get_client().nthreads().values())))
     except (ImportError, ValueError):
         return int(dask.config.get("num_workers", None) or os.cpu_count() or 1)

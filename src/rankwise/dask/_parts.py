@@ -73,7 +73,8 @@ def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
         n = data.shape[0] if hasattr(data, "shape") else len(data)
         if n != sum(lengths):
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {sum(lengths)} rows, {name} has {n}."
+                f"Found input variables with inconsistent numbers of samples: X has {sum(lengths)} rows, {name} has "
+                f"{n}."
             )
         ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
         return [_safe_indexing(data, slice(first, last)) for first, last in pairwise(ends)]
@@ -111,9 +112,9 @@ def _clear_connection_errors() -> Iterator[None]:
     try:
         yield
     except (concurrent.futures.CancelledError, asyncio.CancelledError, OSError, TimeoutError) as error:
-        if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
-            if type(error).__module__.partition(".")[0] != "distributed":
-                raise  # such as a file that a task could not open
+        of_connection = (concurrent.futures.CancelledError, asyncio.CancelledError, ConnectionError, TimeoutError)
+        if not isinstance(error, of_connection) and not type(error).__module__.startswith("distributed"):
+            raise  # such as a file that a task could not open
         raise ConnectionError(
             f"the Dask scheduler cannot be reached any more ({type(error).__name__}: {error}). Nothing was learnt and "
             f"the estimator is as it was: connect a new dask.distributed.Client and call the method again."
