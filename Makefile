@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-torch test-lowest lint format bench docs figures clean
+.PHONY: help demo test test-torch test-dask test-lowest lint format bench docs figures clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -33,6 +33,9 @@ $(VENV)/installed-torch: pyproject.toml | $(BIN)/python
 test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; installs PyTorch
 	$(BIN)/python -c 'import torch'
 	$(BIN)/python -m pytest -n 2 tests/torch src/rankwise/torch
+
+test-dask: $(VENV)/installed-test,dask ## tests and doctests of rankwise.dask, on clusters of real processes; installs Dask
+	$(BIN)/python -m pytest tests/dask src/rankwise/dask
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest

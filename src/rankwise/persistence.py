@@ -58,6 +58,8 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     ...     load(path).predict([[2.0]])
     array([3])
     """
+    if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
+        model = model.to_local()
     arrays: dict[str, NDArray[Any]] = {}
     header = {"format": FORMAT, "rankwise": __version__, **_pack_estimator(model, "", arrays)}
     if notes is not None:

@@ -1,20 +1,53 @@
-"""The estimators on Dask."""
+"""The estimators on Dask, for data that outgrow one machine: same names, parameters and fitted attributes.
 
-from rankwise import large_margin as _large_margin
-from rankwise.dask._batch import BatchOnDask as _Batch
+``fit`` takes a Dask array, a Dask dataframe (Parquet files) or a list of delayed blocks (CSR matrices); predictions for
+them are lazy Dask arrays. Dask schedules, moves and recovers; tasks here are pure functions, so that losing a worker
+changes nothing but the time.
 
+=======================================================  ===========================================================
+SVOR, VILMA, MORD, PiecewiseMORD,                        rows stay on the workers; a step of the solver is a sum over
+MissingLabelClassifier                                   blocks; objective and certificate of one machine
+PRank, PRIL, MultiplicativePRIL, CuSumRank,              partitions in turn (``mode="sequential"``), or side by side
+ImportanceWeightedPerceptron, LabelRanker                from a shared model (``mode="mixing"``)
+=======================================================  ===========================================================
 
-class SVOR(_Batch, _large_margin.SVOR, abstract=True):
-    plain = _large_margin.SVOR
+Tasks run on the current ``dask.distributed.Client``; without one, in threads of this machine. ``to_local`` gives the
+fitted plain estimator, which needs no Dask to predict; :func:`rankwise.save` stores that.
 
+This is the only room that imports Dask. Without it: ``pip install 'rankwise[dask]'``.
+"""
 
-class VILMA(_Batch, _large_margin.VILMA, abstract=True):
-    plain = _large_margin.VILMA
+try:
+    import dask as _dask  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "dask":  # Dask is there, but something that it needs is not: its own message says what
+        raise
+    raise ImportError("rankwise.dask needs Dask: pip install 'rankwise[dask]'") from None
 
+from rankwise.dask.estimators import (
+    MORD,
+    PRIL,
+    SVOR,
+    VILMA,
+    CuSumRank,
+    ImportanceWeightedPerceptron,
+    LabelRanker,
+    MissingLabelClassifier,
+    MultiplicativePRIL,
+    PiecewiseMORD,
+    PRank,
+)
 
-class MORD(_Batch, _large_margin.MORD, abstract=True):
-    plain = _large_margin.MORD
-
-
-class PiecewiseMORD(_Batch, _large_margin.PiecewiseMORD, abstract=True):
-    plain = _large_margin.PiecewiseMORD
+__all__ = [
+    "MORD",
+    "PRIL",
+    "SVOR",
+    "VILMA",
+    "CuSumRank",
+    "ImportanceWeightedPerceptron",
+    "LabelRanker",
+    "MissingLabelClassifier",
+    "MultiplicativePRIL",
+    "PRank",
+    "PiecewiseMORD",
+]

@@ -105,6 +105,16 @@ def _evaluate(block: Block, risk: Any, W: Floats, arguments: tuple[Any, ...]) ->
     return (*sums, block.design.pull(r), last)
 
 
+def _exactly(block: Block, risk: Any, W: Floats, offsets: Floats) -> Sums:
+    """The risk without its derivatives."""
+    return (_of(block, risk)._exactly(block.design.times(W), offsets),)
+
+
+def _sides(block: Block, risk: Any, W: Floats, t: Floats, mu: float) -> Sums:
+    """Sums of the dual variables on both sides of every threshold."""
+    return tuple(_of(block, risk)._sides(block.design.times(W), t, mu))
+
+
 def _second(block: Block, risk: Any, W: Floats, with_columns: bool, offsets: Floats, mu: float) -> Sums:
     """Second derivatives by weights and offsets."""
     scores = block.design.times(W)
@@ -140,6 +150,9 @@ class _RemoteRisk:
         *sums, pulled, last = self.blocks.mean(_evaluate, self.rule, scores.weights, arguments)
         return (*sums, Pulled(pulled), last)
 
+    def _exactly(self, scores: Scores, offsets: Floats) -> float:
+        return float(self.blocks.mean(_exactly, self.rule, scores.weights, offsets)[0])
+
     def _curvature(self, design: RemoteDesign, scores: Scores, offsets: Floats, mu: float) -> Sums:
         with_columns = design.n_features > 0
         return self.blocks.mean(_second, self.rule, scores.weights, with_columns, offsets, mu)
@@ -158,6 +171,10 @@ class RemoteThresholdRisk(_RemoteRisk, ThresholdRisk):  # type: ignore[misc] # s
     def _weight_of_codes(self) -> tuple[Floats, Floats]:
         by_lower, by_upper = self.blocks.mean(_weight_of_codes, self.rule)
         return by_lower, by_upper
+
+    def _sides(self, scores: Any, t: Floats, mu: float) -> tuple[Floats, Floats]:
+        low, high = self.blocks.mean(_sides, self.rule, scores.weights, t, mu)
+        return low, high
 
 
 class RemoteMaximaRisk(_RemoteRisk, MaximaRisk):  # type: ignore[misc] # scores of another kind
@@ -180,10 +197,15 @@ class _Loaded:
     y: Any
     weight: Floats
 
-    def found(self, number: int, ordered: bool) -> tuple[int, NDArray[Any] | None, Found | None]:
-        """Number of features, their names, and the classes of the labels if they are asked for."""
-        with naming_partition(number):
-            return self.design.n_features, self.names, found_in(self.y) if ordered else None
+
+@dataclass(frozen=True)
+class _Description:
+    """What the client must know about a partition; classes only if they were not declared."""
+
+    n_features: int
+    names: NDArray[Any] | None
+    classes: Found | None
+    has_weight: bool
 
 
 def _load(model: BatchEstimator, number: int, X: Any, y: Any, sample_weight: Any) -> _Loaded | None:
@@ -206,8 +228,12 @@ def _encode(model: BatchEstimator, number: int, loaded: _Loaded, order: ClassOrd
         return Block(loaded.design, labels.lower, labels.upper, weight)
 
 
-def _has_weight(loaded: _Loaded) -> bool:
-    return bool(loaded.weight.any())
+def _describe(number: int, loaded: _Loaded | None, declared: bool) -> _Description | None:
+    if loaded is None:
+        return None
+    with naming_partition(number):
+        classes = None if declared else found_in(loaded.y)
+        return _Description(loaded.design.n_features, loaded.names, classes, bool(loaded.weight.any()))
 
 
 @dataclass(frozen=True)
@@ -224,18 +250,20 @@ class BatchOnDask(OnDask):
         if not is_partitioned(X):
             return super()._read(X, y, sample_weight)  # type: ignore[misc]
         model: Any = self._as_local()
-        load, encode_part = delayed(_load, pure=False), delayed(_encode, pure=False)
-        tasks = [load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))]
-        loaded = kept(tasks)
-        full = [p for p, empty in enumerate(computed([delayed(_is_nothing)(task) for task in loaded])) if not empty]
+        load, describe, encode_part = (delayed(f, pure=False) for f in (_load, _describe, _encode))
+        loaded = kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
+        declared = model.classes is not None
+        described = computed([describe(p, part, declared) for p, part in enumerate(loaded)])
+        full = {p: part for p, part in enumerate(described) if part is not None}
         if not full:
             raise ValueError("every partition is empty: there is nothing to learn from.")
-        declared = model.classes is not None
-        found = computed([loaded[p].found(p, not declared) for p in full])
-        self._set_features(full, [part[:2] for part in found])
-        if not any(computed([delayed(_has_weight)(loaded[p]) for p in full])):
+        self._set_features(list(full), [(part.n_features, part.names) for part in full.values()])
+        if not any(part.has_weight for part in full.values()):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-        order = declared_order(model.classes) if declared else merged_order([part[2] for part in found], warn=True)
+        if declared:
+            order = declared_order(model.classes)
+        else:
+            order = merged_order([part.classes for part in full.values()], warn=True)
         blocks = Blocks(kept([encode_part(model, p, loaded[p], order) for p in full]), self.n_features_in_)
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
@@ -257,7 +285,3 @@ class BatchOnDask(OnDask):
             design = whole.design
             risk = risk.rule.of_rows(whole.lower, whole.upper, whole.weight / whole.weight.sum())
         return super()._solve(design, risk, n_weights, n_offsets, start)  # type: ignore[misc, no-any-return]
-
-
-def _is_nothing(loaded: _Loaded | None) -> bool:
-    return loaded is None

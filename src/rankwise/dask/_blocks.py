@@ -29,7 +29,7 @@ Codes = NDArray[np.int32]
 Sums = tuple[Any, ...]  # floats and arrays
 
 _FAN_IN = 16  # sums that one task adds up
-_BYTES_IN_CACHE = 1 << 20  # of rows that are worked on at a time
+_BYTES_IN_CACHE = 1 << 21  # of rows that are worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,22 +61,22 @@ class Block:
 
 
 def added(first: Sums, *others: Sums) -> Sums:
-    """Sum of sums, in their order."""
+    """Sum of sums, in their order; one of them may be a tuple of sums again."""
     total = first
     for other in others:
-        total = tuple(a + b for a, b in zip(total, other, strict=True))
+        total = tuple(added(a, b) if isinstance(a, tuple) else a + b for a, b in zip(total, other, strict=True))
     return total
 
 
-def tree_sum(tasks: list[Delayed]) -> Delayed:
+def tree_sum(tasks: list[Delayed], together: Callable[..., Any] = added) -> Delayed:
     """Delayed sum of the results of tasks, by a tree that depends on their number alone."""
-    add = delayed(added, pure=False)
+    add = delayed(together, pure=False)
     while len(tasks) > 1:
         tasks = [add(*tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
     return tasks[0]
 
 
-def _sum_over_pieces(block: Block, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+def _sum_over_pieces(block: Any, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
     function, rest = arguments
     sums = [function(piece, *rest) for piece in block.pieces()]
     return added(*sums)
@@ -88,7 +88,7 @@ class Blocks:
     Parameters
     ----------
     tasks : list of Delayed
-        Blocks, none of them empty, kept by the workers.
+        Blocks, kept by the workers: :class:`Block`, or another class with ``pieces`` and ``size``.
     n_features : int
         Columns of every block.
     """

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.dask._blocks import tree_sum
 from rankwise.dask._parts import computed, in_parts, is_partitioned, naming_partition
-from rankwise.labels import check_weights, encode
+from rankwise.labels import check_weights, encode, encode_multilabel
 
 #: Methods that give one result a row, of which an estimator has some.
 _ROW_BY_ROW = ("predict", "decision_function", "project", "predict_ranking", "predict_top")
@@ -141,5 +141,7 @@ def _counted(model: Any, n: int, y: Any, sample_weight: Any) -> float:
     weight = weight if weight.size else np.ones(n)
     if hasattr(model, "predict_ranking"):
         return float(weight.sum())
+    if hasattr(model, "n_annotated_"):
+        return float(weight @ (encode_multilabel(y, classes=model.classes_, n_rows=n).codes >= 0).sum(axis=1))
     labels = encode(y, model.classes_, n_rows=n)
     return float(weight[~labels.is_missing].sum())

@@ -54,7 +54,9 @@ def _blocks(data: Any) -> list[Any]:
     if isinstance(data, dask.array.Array):
         whole_rows = data.rechunk({1: -1}) if data.ndim == 2 and data.numblocks[1] > 1 else data
         return whole_rows.to_delayed().ravel().tolist()  # type: ignore[no-any-return]
-    return list(data.to_delayed())
+    # Columns that are not asked for are not read; but no partitions are put together, as to_delayed would do with few
+    # columns and not with many.
+    return list(data.simplify().to_delayed(optimize_graph=False))
 
 
 def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
@@ -71,7 +73,8 @@ def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
         n = data.shape[0] if hasattr(data, "shape") else len(data)
         if n != sum(lengths):
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {sum(lengths)} rows, {name} has {n}."
+                f"Found input variables with inconsistent numbers of samples: X has {sum(lengths)} rows, {name} has "
+                f"{n}."
             )
         ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
         return [_safe_indexing(data, slice(first, last)) for first, last in pairwise(ends)]
@@ -109,9 +112,9 @@ def _clear_connection_errors() -> Iterator[None]:
     try:
         yield
     except (concurrent.futures.CancelledError, asyncio.CancelledError, OSError, TimeoutError) as error:
-        if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
-            if type(error).__module__.partition(".")[0] != "distributed":
-                raise  # such as a file that a task could not open
+        of_connection = (concurrent.futures.CancelledError, asyncio.CancelledError, ConnectionError, TimeoutError)
+        if not isinstance(error, of_connection) and not type(error).__module__.startswith("distributed"):
+            raise  # such as a file that a task could not open
         raise ConnectionError(
             f"the Dask scheduler cannot be reached any more ({type(error).__name__}: {error}). Nothing was learnt and "
             f"the estimator is as it was: connect a new dask.distributed.Client and call the method again."

@@ -239,12 +239,15 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         """
         with self._all_or_nothing():
             super().fit(X, y, sample_weight)
-            if len(self._order) > 1 and not self._state["counts"][_state.ROUNDS]:
-                raise ValueError(
-                    "no row says which label should be ranked above another: every row names no label, or all of them. "
-                    "(An indicator matrix must be an array, not a list.)"
-                )
+            self._refuse_no_rounds()
         return self
+
+    def _refuse_no_rounds(self) -> None:
+        if len(self._order) > 1 and not self._state["counts"][_state.ROUNDS]:
+            raise ValueError(
+                "no row says which label should be ranked above another: every row names no label, or all of them. "
+                "(An indicator matrix must be an array, not a list.)"
+            )
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one example, a dict of features; names and, if none were declared, labels may be new.

@@ -254,7 +254,7 @@ class MaximaRisk:
 
     def exact(self, scores: Floats, c: Floats) -> tuple[float, Floats]:
         """The risk itself, and the offsets as they are."""
-        return self._evaluate(scores, c, 0.0, self._one)[0], c
+        return self._exactly(scores, c), c
 
     def dual(self, scores: Floats, c: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
         """Dual point near the smoothed gradient, feasible: its linear value, and its pull at scores and offsets."""
@@ -319,6 +319,10 @@ class MaximaRisk:
         by_offset = sparse.csr_array(self.basis[other] - self.basis[own])
         by_score = self.beta[other] - self.beta[own]
         return Pieces(np.array(row), np.array(slack), constant, by_score, by_offset, weight, ordered=False)
+
+    def _exactly(self, scores: Floats, c: Floats) -> float:
+        """The risk itself."""
+        return self._evaluate(scores, c, 0.0, self._one)[0]
 
     def _intercepts(self, c: Floats) -> Floats:
         return np.asarray(self.basis @ c + self.fixed)

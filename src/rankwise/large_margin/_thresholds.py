@@ -104,7 +104,7 @@ class ThresholdRisk:
     def exact(self, scores: Floats, t: Floats) -> tuple[float, Floats]:
         """The risk itself, at the nearest thresholds that are allowed, and these."""
         t = _in_order(t) if self.explicit else np.sort(t)
-        return self._evaluate(scores, t, 0.0, self._one, self._one)[0], t
+        return self._exactly(scores, t), t
 
     def dual(self, scores: Floats, t: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
         """Dual variables near the smoothed gradient, feasible: their sum, and what they pull at scores and thresholds.
@@ -178,6 +178,10 @@ class ThresholdRisk:
         return Pieces(
             row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.weight[row], self.explicit
         )
+
+    def _exactly(self, scores: Floats, t: Floats) -> float:
+        """The risk itself at thresholds that are allowed."""
+        return self._evaluate(scores, t, 0.0, self._one, self._one)[0]
 
     def _weight_of_codes(self) -> tuple[Floats, Floats]:
         """Weight of the rows with each lowest, and with each highest, admissible code."""

@@ -20,8 +20,8 @@ from numba.extending import register_jitable
 from rankwise._kernels.compile import SOURCES, kernel
 from rankwise._kernels.rows import column, n_entries, value
 
-_LOWEST = -600.0  # logarithm of the smallest weight that is kept as such
-_SMALLEST = np.exp(_LOWEST)
+LOWEST = -600.0  # logarithm of the smallest weight that is kept as such
+_SMALLEST = np.exp(LOWEST)
 _LARGEST = np.exp(300.0)
 _WIDEST = 300.0  # a change of an exponent, or the logarithm of a normaliser, that is still harmless
 _TINY = 1e-15  # of the largest sum: what is left has some 15 digits still
@@ -38,7 +38,7 @@ def add_exactly(total, low, term):
 @register_jitable
 def weight_of(logarithm):
     """How a weight with this logarithm is kept."""
-    return np.exp(logarithm) if logarithm > _LOWEST else logarithm
+    return np.exp(logarithm) if logarithm > LOWEST else logarithm
 
 
 @register_jitable

@@ -1,0 +1,258 @@
+"""Online estimators over partitions: one after the other, or side by side.
+
+``mode="sequential"`` passes the model from partition to partition. Learning is faster than reading, so some partitions
+are read ahead, one for each thread of the cluster, and the model waits for the next of them: that bounds the memory
+whatever the number of rows. With ``shuffle=False`` the result is that of one machine to the bit. With
+``shuffle=True`` no machine sees all rows at once: each epoch takes the partitions in a random order, and the rows
+within each in a random order.
+
+``mode="mixing"`` is iterative parameter mixing (:mod:`rankwise.dask._mixing`): an epoch takes as long as one
+partition after another on each worker, not on one of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from typing import Any, ClassVar, Self
+
+import dask
+import numpy as np
+from dask.delayed import delayed
+from sklearn.utils import check_random_state
+
+from rankwise._sklearn import StrOptions
+from rankwise.dask._blocks import tree_sum
+from rankwise.dask._labels import Found, found_in, merged_order
+from rankwise.dask._lazy import OnDask
+from rankwise.dask._mixing import Contribution, contribution, mixed, together
+from rankwise.dask._parts import computed, in_parts, is_partitioned, naming_partition
+from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
+from rankwise.labels._rankings import _read
+from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
+
+
+class OnlineOnDask(OnDask):
+    """Base of the online estimators on Dask; see the module's docstring."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    mode: str
+    n_epochs: int
+    shuffle: bool
+    random_state: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "plain" in cls.__dict__:
+            cls.__init__ = _initialiser(cls.plain)  # type: ignore[method-assign]
+            cls._parameter_constraints = {
+                **cls.plain._parameter_constraints,
+                "mode": [StrOptions({"sequential", "mixing"})],
+            }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: ``n_epochs`` passes over the partitions, one after the other or side by side.
+
+        Parameters
+        ----------
+        X : Dask array, Dask dataframe, list of delayed blocks, or what the plain estimator takes
+            Features. Several epochs read partitions several times: persist X where it fits into the workers' memory.
+        y, sample_weight : the same, or arrays where X is a Dask array
+            Labels and weights, in the same partitions.
+        """
+        if not is_partitioned(X):
+            return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
+        with self._all_or_nothing():  # type: ignore[attr-defined]
+            self._validate_params()  # type: ignore[attr-defined]
+            parts = in_parts(X, y, sample_weight)
+            order = self._order_of(parts, self.classes)  # type: ignore[attr-defined]
+            model = _begun(self._as_local(), parts, order)
+            generator = check_random_state(self.random_state)
+            for _ in range(self.n_epochs):
+                numbers = generator.permutation(len(parts)) if self.shuffle else np.arange(len(parts))
+                seeds = generator.randint(2**31 - 1, size=len(parts)).tolist() if self.shuffle else [None] * len(parts)
+                one_pass = _in_turn if self.mode == "sequential" else _side_by_side
+                model = one_pass(model, [(p, *parts[p], seeds[p]) for p in numbers.tolist()])
+            self._take_over(model)
+            self.n_iter_ = self.n_epochs
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more partitions, one after the other as they come, whatever the mode.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes : array-like, optional
+            All classes, lowest first. The first call takes those that occur, without it or the parameter ``classes``.
+        """
+        if not is_partitioned(X):
+            return super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc, no-any-return]
+        with self._all_or_nothing():  # type: ignore[attr-defined]
+            self._validate_params()  # type: ignore[attr-defined]
+            parts = in_parts(X, y, sample_weight)
+            if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
+                model = self.to_local()
+                model._declared_order(classes, None, False)
+            else:
+                order = self._order_of(parts, classes if classes is not None else self.classes)  # type: ignore
+                model = _begun(self._as_local(), parts, order)
+            self._take_over(_in_turn(model, [(p, *part, None) for p, part in enumerate(parts)]))
+        return self
+
+    def _order_of(self, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
+        """Order of the classes; a look at labels and weights, not at features, where they have to be seen."""
+        weighted = parts[0][2] is not None
+        if classes is not None and not weighted:
+            return declared_order(classes)
+        kind = "declared" if classes is not None else "ranking" if hasattr(self, "predict_ranking") else "grades"
+        describe = delayed(_describe, pure=False)
+        described = computed([describe(p, y, weight, kind) for p, (_, y, weight) in enumerate(parts)])
+        if not any(has_weight for _, has_weight in described):
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+        if classes is not None:
+            return declared_order(classes)
+        found = [classes for classes, _ in described if classes is not None]
+        if kind == "ranking":
+            return _merged_labels(found)
+        return merged_order(found, warn=self.ordered)  # type: ignore[attr-defined]
+
+    def _take_over(self, model: Any) -> None:
+        parameters = model.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in model.__dict__.items() if name not in parameters})
+        if hasattr(model, "_refuse_no_rounds"):
+            model._refuse_no_rounds()
+
+
+def _initialiser(plain: type[Any]) -> Any:
+    """``__init__`` with the parameters of the plain estimator and ``mode``, as scikit-learn wants to see them."""
+    parameters = list(inspect.signature(plain.__init__).parameters.values())
+    mode = inspect.Parameter("mode", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="sequential")
+    signature = inspect.Signature([*parameters, mode])
+
+    def initialise(*arguments: Any, **options: Any) -> None:
+        bound = signature.bind(*arguments, **options)
+        bound.apply_defaults()
+        self, *_ = bound.arguments.values()
+        for name, value in bound.arguments.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    initialise.__signature__ = signature  # type: ignore[attr-defined]
+    return initialise
+
+
+# -- the order of the classes ------------------------------------------------------------------------------------------
+
+
+def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found | list[Any] | None, bool]:
+    """Classes that occur in a partition, if they are asked for, and whether it has a weight above zero."""
+    n = y.shape[0] if hasattr(y, "shape") else len(y)
+    if n == 0:
+        return None, False
+    with naming_partition(number):
+        weight = check_weights(sample_weight, n)
+        has_weight = bool(weight.any()) if sample_weight is not None else True
+        if kind == "declared":
+            return None, has_weight
+        if kind == "grades":
+            return found_in(y), has_weight
+        return _ranking_labels(y), has_weight
+
+
+def _ranking_labels(y: Any) -> list[Any]:
+    """Labels of a partition in their order, none if no row names one."""
+    rows = _read(y)
+    return rows.labels_order().values.tolist() if rows.labels_present() else []
+
+
+def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
+    """All labels: those of an indicator matrix as they are, others sorted as for one machine."""
+    found = list(found)
+    if found and all(labels == found[0] for labels in found):
+        return ClassOrder(found[0])
+    return encode_rankings([[label] for labels in found for label in labels]).order
+
+
+# -- passes ------------------------------------------------------------------------------------------------------------
+
+
+def _begun(model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
+    """The model before its first round; it learns the number of features from the first partition with rows."""
+    begin = delayed(_begin, pure=False)
+    for number, (X, _, _) in enumerate(parts):
+        begun = computed([begin(model, number, X, order)])[0]
+        if begun is not None:
+            return begun
+    raise ValueError("every partition is empty: there is nothing to learn from.")
+
+
+def _begin(model: Any, number: int, X: Any, order: ClassOrder) -> Any:
+    if X.shape[0] == 0:
+        return None
+    with naming_partition(number):
+        model = deepcopy(model)
+        model._growing = False
+        model._rows(X[:1], reset=True)
+        model._begin(model.n_features_in_, order)
+        return model
+
+
+def _learn(model: Any, number: int, X: Any, y: Any, sample_weight: Any, seed: int | None) -> Any:
+    """The model after a pass over one partition; the one that came in stays, as a task may be run again."""
+    if X.shape[0] == 0:
+        return model
+    with naming_partition(number):
+        model = deepcopy(model)
+        rows = model._rows(X, reset=False)
+        labels = model._labels(y, model._order, rows)
+        weight = model._weights(sample_weight, rows)
+        n = len(labels)
+        order = GIVEN_ORDER if seed is None else np.random.RandomState(seed).permutation(n).astype(np.int64)
+        model._learn(rows, labels, weight, order, NO_PREDICTIONS)
+        return model
+
+
+def _in_turn(model: Any, passes: list[tuple[Any, ...]]) -> Any:
+    """Let the model learn from one partition after the other."""
+    learn = delayed(_learn, pure=False)
+    for some in _batches(passes, _threads()):
+        task = delayed(model, traverse=False)
+        for one in some:
+            task = learn(task, *one)
+        model = computed([task])[0]
+    return model
+
+
+def _side_by_side(model: Any, passes: list[tuple[Any, ...]]) -> Any:
+    """Let every partition learn from the same model, and mix what comes out."""
+    contribute, shared = delayed(_contribute, pure=False), delayed(model, traverse=False)
+    in_order = sorted(passes, key=lambda one: one[0])
+    found = computed([tree_sum([contribute(shared, *one) for one in in_order], together)])[0]
+    result = deepcopy(model)
+    result._state = mixed(model, found)
+    return result
+
+
+def _contribute(model: Any, number: int, *rest: Any) -> Contribution | None:
+    after = _learn(model, number, *rest)
+    return contribution(model._state, after._state) if after is not model else None
+
+
+def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
+    for first in range(0, len(items), size):
+        yield items[first : first + size]
+
+
+def _threads() -> int:
+    """Threads of the cluster, or of this machine where tasks run without one."""
+    try:
+        from distributed import get_client
+
+        return max(1, int(sum(get_client().nthreads().values())))
+    except (ImportError, ValueError):
+        return int(dask.config.get("num_workers", None) or os.cpu_count() or 1)
