@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
+    from rankwise.report import report
     from rankwise.structured import ChainClassifier, MissingLabelClassifier, StructuredPerceptron
 
 _HOME = {
@@ -73,6 +74,7 @@ _ROOMS = (
     "metrics",
     "models",
     "plots",
+    "report",
     "structured",
 )
 
