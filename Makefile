@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-torch test-lowest lint format bench clean
+.PHONY: help demo test test-torch test-browser test-lowest lint format bench clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -33,6 +33,9 @@ $(VENV)/installed-torch: pyproject.toml | $(BIN)/python
 test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; installs PyTorch
 	$(BIN)/python -c 'import torch'
 	$(BIN)/python -m pytest -n 2 tests/torch src/rankwise/torch
+
+test-browser: $(VENV)/installed-browser ## the report in headless Chromium; without one it says why and does nothing
+	@if tests/browser/chromium.sh; then RANKWISE_BROWSER=required $(BIN)/python -m pytest tests/browser; fi
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest

@@ -1,5 +1,9 @@
-"""What pytest leaves alone: doctests of the room that needs PyTorch, where there is none (`make test-torch` has it)."""
+"""What pytest leaves alone where a package is missing: what needs PyTorch (`make test-torch` has it), and the report in a
+browser (`make test-browser`).
+"""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("torch") else ["src/rankwise/torch"]
+_NEEDS = {"torch": "src/rankwise/torch", "playwright": "tests/browser"}
+
+collect_ignore = [place for package, place in _NEEDS.items() if find_spec(package) is None]

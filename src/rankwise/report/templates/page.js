@@ -82,10 +82,10 @@
 
     const view = (a, b) => {
       const width = Math.min(Math.max(b - a, least), all[1] - all[0]);
-      low = Math.min(Math.max(a, all[0]), all[1] - width);
+      low = Math.max(Math.min(a, all[1] - width), all[0]);
       high = low + width;
-      const unit = 1000 / (all[1] - all[0]);
-      svg.setAttribute("viewBox", `${(low - all[0]) * unit} 0 ${width * unit} 1000`);
+      const place = (x) => Number((1000 * x / (all[1] - all[0])).toFixed(4));
+      svg.setAttribute("viewBox", `${place(low - all[0])} 0 ${place(width)} 1000`);
       axis.replaceChildren(...ticks(low, high, Math.max(2, Math.min(8, plot.clientWidth / 90))).map(([place, text]) => {
         const span = document.createElement("span");
         span.style.left = place + "%";
