@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-torch test-dask test-lowest lint format bench docs figures clean
+.PHONY: help demo test test-torch test-dask test-browser test-lowest lint format bench docs figures clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -36,6 +36,9 @@ test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; ins
 
 test-dask: $(VENV)/installed-test,dask ## tests and doctests of rankwise.dask, on clusters of real processes; installs Dask
 	$(BIN)/python -m pytest tests/dask src/rankwise/dask
+
+test-browser: $(VENV)/installed-browser ## the report in headless Chromium; without one it says why and does nothing
+	@if tests/browser/chromium.sh; then RANKWISE_BROWSER=required $(BIN)/python -m pytest tests/browser; fi
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest

@@ -1,6 +1,6 @@
-"""What pytest leaves alone: doctests that need PyTorch, Dask or river, where there is none.
+"""What pytest leaves alone where a package is missing: what needs PyTorch, Dask, river, or a browser.
 
-`make test-torch` and `make test-dask` have the first two, `make test` has river; `make test-lowest` has none.
+`make test-torch`, `make test-dask` and `make test-browser` have them, `make test` has river; `make test-lowest` has none.
 """
 
 from importlib.util import find_spec
@@ -9,6 +9,7 @@ ROOMS = {
     "torch": ["src/rankwise/torch"],
     "dask": ["src/rankwise/dask"],
     "river": ["src/rankwise/river", "docs/streams.md"],
+    "playwright": ["tests/browser"],
 }
 
 collect_ignore = ["docs/hooks"]  # they need what builds the pages: `make docs`

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
+    from rankwise.report import report
     from rankwise.structured import ChainClassifier, MissingLabelClassifier, StructuredPerceptron
     from rankwise.table_model import TableModel
 
@@ -76,6 +77,7 @@ _ROOMS = (
     "metrics",
     "models",
     "plots",
+    "report",
     "structured",
 )
 

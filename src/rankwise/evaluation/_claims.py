@@ -136,7 +136,7 @@ def error_range(
     lower, upper = mean(losses[0], weight), mean(losses[1], weight)
     largest = float(loss_matrix(loss, len(labels.order)).max())
     if limits == "hoeffding":
-        limit = _hoeffding((lower, upper), weight, largest)
+        limit = hoeffding((lower, upper), float(weight.sum()), float(weight @ weight), largest)
     else:
         limit = _bootstrap(losses, weight, n_resamples, random_state)
     tail = (1 - confidence) / 2
@@ -157,9 +157,12 @@ def error_range(
     )
 
 
-def _hoeffding(means: tuple[float, float], weight: Floats, largest: float) -> Limit:
-    """Limits from Hoeffding's inequality for a weighted mean of independent losses in [0, largest]."""
-    spread = largest * math.sqrt(float(weight @ weight) / 2) / float(weight.sum())
+def hoeffding(means: tuple[float, float], weight: float, squared_weight: float, largest: float) -> Limit:
+    """Limits from Hoeffding's inequality for a weighted mean of independent losses in [0, largest].
+
+    ``weight`` is the sum of the weights, ``squared_weight`` that of their squares.
+    """
+    spread = largest * math.sqrt(squared_weight / 2) / weight
 
     def limit(end: int, probability: float) -> float:
         slack = spread * math.sqrt(-math.log(min(probability, 1 - probability)))

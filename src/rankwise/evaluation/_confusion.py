@@ -59,10 +59,8 @@ def confusion_of(labels: Labels, codes: NDArray[np.integer[Any]], weight: Floats
     n_classes = len(labels.order)
     if counting == "shared":
         admitted = labels.admissible()
-        parts = admitted * (weight / admitted.sum(axis=1))[:, None]
-        table = np.zeros((n_classes, n_classes))
-        np.add.at(table.T, codes, parts)
-        return table
+        part = weight / admitted.sum(axis=1)
+        return np.array([np.bincount(codes, part * column, n_classes) for column in admitted.T], dtype=np.float64)
     charged = nearest_codes(labels, codes) if counting == "nearest" else farthest_codes(labels, codes)
     cells = np.bincount(charged * n_classes + codes, weight, n_classes * n_classes)
     return np.asarray(cells, dtype=np.float64).reshape(n_classes, n_classes)

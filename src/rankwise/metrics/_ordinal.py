@@ -143,12 +143,7 @@ def macro_mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, 
     >>> macro_mean_absolute_error([1, 1, 1, 3], [1, 1, 1, 1], classes=[1, 2, 3])
     1.0
     """
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, needs_exact="macro_mean_absolute_error")
-    n_classes = len(labels.order)
-    at_stake = np.bincount(labels.lower, weight, n_classes)
-    lost = np.bincount(labels.lower, weight * labels.distance(codes), n_classes)
-    occurs = at_stake > 0
-    return float(np.mean(lost[occurs] / at_stake[occurs]))
+    return macro_error_of(_table(y_true, y_pred, classes, sample_weight, "macro_mean_absolute_error"))
 
 
 def confusion_matrix(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> NDArray[Any]:
@@ -184,12 +179,7 @@ def quadratic_weighted_kappa(y_true: Any, y_pred: Any, *, classes: Any = None, s
     >>> quadratic_weighted_kappa([1, 2, 3], [1, 2, 3])
     1.0
     """
-    table = _table(y_true, y_pred, classes, sample_weight, "quadratic_weighted_kappa")
-    codes = np.arange(table.shape[0])
-    squared = (codes[:, None] - codes) ** 2
-    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    expected = float((squared * by_chance).sum())
-    return 1.0 - float((squared * table).sum()) / expected if expected > 0 else float("nan")
+    return kappa_of(_table(y_true, y_pred, classes, sample_weight, "quadratic_weighted_kappa"))
 
 
 def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -208,17 +198,38 @@ def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight:
     >>> kendall_tau([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    table = _table(y_true, y_pred, classes, sample_weight, "kendall_tau")
-    concordant, discordant = _pairs_above(table), _pairs_above(table[:, ::-1])
-    untied = [_pairs_above(np.diag(table.sum(axis=axis))) for axis in (0, 1)]
-    if min(untied) == 0:
-        return float("nan")
-    return float(np.clip((concordant - discordant) / np.sqrt(untied[0] * untied[1]), -1.0, 1.0))
+    return tau_of(_table(y_true, y_pred, classes, sample_weight, "kendall_tau"))
 
 
 #: For ``scoring=``. Classes are those of the fold and its predictions; where a fold may lack one, pin them with
 #: ``make_scorer(mean_absolute_error, greater_is_better=False, classes=[...])`` or use the estimator's own ``score``.
 neg_mean_absolute_error_scorer = make_scorer(mean_absolute_error, greater_is_better=False)
+
+
+def macro_error_of(table: Floats) -> float:
+    """Macro mean absolute error of a confusion matrix."""
+    codes = np.arange(table.shape[0])
+    at_stake, lost = table.sum(axis=1), (np.abs(codes[:, None] - codes) * table).sum(axis=1)
+    occurs = at_stake > 0
+    return float(np.mean(lost[occurs] / at_stake[occurs]))
+
+
+def kappa_of(table: Floats) -> float:
+    """Quadratic weighted kappa of a confusion matrix."""
+    codes = np.arange(table.shape[0])
+    squared = (codes[:, None] - codes) ** 2
+    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    expected = float((squared * by_chance).sum())
+    return 1.0 - float((squared * table).sum()) / expected if expected > 0 else float("nan")
+
+
+def tau_of(table: Floats) -> float:
+    """Kendall's tau-b of a confusion matrix."""
+    concordant, discordant = _pairs_above(table), _pairs_above(table[:, ::-1])
+    untied = [_pairs_above(np.diag(table.sum(axis=axis))) for axis in (0, 1)]
+    if min(untied) == 0:
+        return float("nan")
+    return float(np.clip((concordant - discordant) / np.sqrt(untied[0] * untied[1]), -1.0, 1.0))
 
 
 def _table(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: str) -> Floats:

@@ -1,0 +1,81 @@
+"""The model card: facts that the model and the rows themselves state, and what they do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankwise._version import __version__
+from rankwise.report._tally import Tally
+from rankwise.report._view import View
+
+_MOST = 24  # names of classes or features that are spelled out
+
+
+def card(view: View, tally: Tally, data: str | None) -> list[tuple[str, str]]:
+    """Terms and descriptions, in the order to show them."""
+    final = view.final
+    lines = [("estimator", _path(view)), ("what it is", _first_sentence(final))]
+    lines.append(("what it predicts", f"one of {len(view.classes)} {'ordered ' if view.ordered else ''}classes"))
+    lines.append(("classes" + (", lowest first" if view.ordered else ""), _some(view.classes.tolist())))
+    if view.names:
+        lines.append(("features", f"{len(view.names):,}: {_some(view.names)}"))
+    parameters = ", ".join(f"{name}={_short(value)}" for name, value in final.get_params(deep=False).items())
+    lines.append(("parameters", parameters or "none"))
+    kinds = getattr(final, "label_kinds", None)
+    if kinds:
+        lines.append(("learns from", ", ".join(name for kind, name in _KINDS.items() if kind in kinds) + " labels"))
+    lines += _learnt(final)
+    lines.append(("judged on", f"{tally.n_judged:,} labelled rows of {tally.n_rows:,}" + (f": {data}" if data else "")))
+    lines.append(("weights of rows", "given" if tally.weighted else "none: every row counts the same"))
+    lines.append(("software", f"rankwise {__version__}"))
+    lines.append(
+        (
+            "not known to this page",
+            "where the rows come from, whether the model was fitted to them, whom its predictions concern and how "
+            "mistakes would harm them: whoever passes the page on should add this",
+        )
+    )
+    return lines
+
+
+_KINDS = {"exact": "exact", "interval": "interval", "candidates": "candidate-set", "missing": "missing"}
+
+
+def _learnt(final: Any) -> list[tuple[str, str]]:
+    lines = []
+    if hasattr(final, "n_updates_"):
+        lines.append(("updates", f"{final.n_updates_:,} rounds changed the model"))
+    if hasattr(final, "gap_"):
+        if np.isfinite(final.lower_bound_):
+            proof = f"proven to be within a relative gap of {final.gap_:.2g} of the optimum"
+        else:
+            proof = "without a proof of how far the optimum is"
+        lines.append(("certificate", f"objective {final.objective_:.6g}, {proof}, after {final.n_iter_:,} iterations"))
+    if hasattr(final, "thresholds_"):
+        lines.append(("thresholds", _some([f"{t:.4g}".replace("-", "−") for t in final.thresholds_])))
+    return lines
+
+
+def _path(view: View) -> str:
+    """Names of the steps of a pipeline, or of the estimator alone; with the search around it."""
+    inner = getattr(view.model, "best_estimator_", view.model)
+    steps = [type(step).__name__ for _, step in inner.steps] if hasattr(inner, "steps") else [type(inner).__name__]
+    chain = " → ".join(steps)
+    return chain if inner is view.model else f"{chain}, chosen by {type(view.model).__name__}"
+
+
+def _first_sentence(final: Any) -> str:
+    lines = (type(final).__doc__ or "").strip().splitlines()
+    return lines[0].strip() if lines else type(final).__name__
+
+
+def _some(values: list[Any]) -> str:
+    shown = ", ".join(map(str, values[:_MOST]))
+    return shown if len(values) <= _MOST else f"{shown}, … and {len(values) - _MOST:,} more"
+
+
+def _short(value: Any) -> str:
+    text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,206 @@
+"""From counts to facts, and from facts to the page.
+
+The page is a jinja2 template with autoescape: whatever comes from the data is text, never markup. Its one script is
+named in a content security policy by its digest, so that nothing else runs and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from rankwise._version import __version__
+from rankwise.report._card import card
+from rankwise.report._pictures import STRETCHES, class_colors, heat_map, loss_picture, score_picture
+from rankwise.report._quality import Options, by_class, claims, measures
+from rankwise.report._tally import COUNTINGS, Tally
+from rankwise.report._view import View
+
+_LARGEST_TABLE = 20  # classes of a confusion matrix with numbers
+_MOST_PARTS = 12  # columns of the table of weights
+_MOST_WIDTHS = 16  # bars of the histogram of widths
+
+
+def facts_of(
+    view: View, tally: Tally, options: Options, *, title: str | None, data: str | None, command: str, top: int
+) -> dict[str, Any]:
+    """Everything on the page that is not a picture, as plain values; None where a number does not exist."""
+    facts = {
+        "title": title or type(view.final).__name__,
+        "estimator": type(view.final).__name__,
+        "version": __version__,
+        "ordered": view.ordered,
+        "rows": {"all": tally.n_rows, "judged": tally.n_judged, "weightless": tally.n_weightless},
+        "weighted": tally.weighted,
+        "partial": tally.has_partial,
+        "labels": dict(tally.kinds),
+        "widths": tally.widths.tolist(),
+        "quality": [asdict(measure) for measure in measures(tally, options, ordered=view.ordered)],
+        "claims": [asdict(claim) for claim in claims(tally, options, ordered=view.ordered)],
+        "classes": [
+            {**line, "recall": asdict(line["recall"]), "precision": asdict(line["precision"])}
+            for line in by_class(tally, view.classes, options.confidence, ordered=view.ordered)
+        ],
+        # Thirds of rows add up to slightly different sums in another order: rounded, batches do not show.
+        "confusion": {counting: tally.confusion[counting].round(9).tolist() for counting in COUNTINGS},
+        "thresholds": None if view.thresholds is None else view.thresholds.tolist(),
+        "weights": _weights(view, top),
+        "card": card(view, tally, data),
+        "command": command,
+        "confidence": options.confidence,
+        "n_resamples": options.n_resamples,
+        "random_state": options.random_state,
+    }
+    return {name: _without_nan(value) for name, value in facts.items()}
+
+
+def render(view: View, tally: Tally, facts: dict[str, Any]) -> str:
+    """The page."""
+    names = [line["class"] for line in facts["classes"]]
+    script, style = _asset("page.js"), _asset("page.css")
+    scores = None
+    if view.thresholds is not None and len(names) > 1 and np.isfinite(view.thresholds).all():
+        scores = score_picture(tally.sample, view.thresholds, names)
+    context = {
+        **facts,
+        "names": names,
+        "colors": class_colors(len(names)) if scores else [],
+        "shown": len(tally.sample),
+        "scores": scores,
+        "losses": loss_picture(tally.curve, facts["quality"][0]["name"]) if tally.curve.n_rows > 1 else None,
+        "stretch": tally.curve.rows_in_stretch(STRETCHES),
+        "level": f"{100 * facts['confidence']:.4g}%",
+        "matrices": _matrices(facts, names),
+        "width_bars": _width_bars(facts["widths"]),
+        "style": style,
+        "script": script,
+        "script_digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+    return str(_template().render(context))
+
+
+def load_jinja() -> Any:
+    """Return the module, or say how to get it."""
+    try:
+        import jinja2
+    except ImportError:
+        raise ImportError('a report needs jinja2: pip install "rankwise[report]"') from None
+    return jinja2
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for reading: ``digits`` significant ones, no exponent where it can be helped, a dash for none."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if size < -4 or size >= 7:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - size)}f}".replace("-", "−")
+
+
+def exact(value: float | None) -> str:
+    """All digits of a number, for the script."""
+    return "nan" if value is None else repr(value)
+
+
+def percent(value: float | None) -> str:
+    """A share for reading."""
+    return "–" if value is None else f"{value:.1%}"
+
+
+def count(value: float) -> str:
+    """A number of rows, or a sum of weights."""
+    return f"{value:,.0f}" if float(value).is_integer() else number(value)
+
+
+def _weights(view: View, top: int) -> dict[str, Any] | None:
+    weights = view.weights
+    if weights is None:
+        return None
+    sizes = np.abs(weights) if weights.ndim == 1 else np.linalg.norm(weights, axis=0)
+    chosen = np.argsort(-sizes, kind="stable")[:top]
+    several = weights.ndim == 2
+    parts = None
+    if several and len(weights) <= _MOST_PARTS:
+        of_classes = len(weights) == len(view.classes)
+        parts = (
+            [str(c) for c in view.classes.tolist()] if of_classes else [f"part {i + 1}" for i in range(len(weights))]
+        )
+    return {
+        "n_features": weights.shape[-1],
+        "parts": parts,
+        "several": several,
+        "largest": float(sizes.max()) if sizes.size else 0.0,
+        "lines": [
+            {
+                "name": view.names[j],
+                "size": float(sizes[j]),
+                "values": weights[:, j].tolist() if several else [float(weights[j])],
+            }
+            for j in chosen
+        ],
+    }
+
+
+def _matrices(facts: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
+    """The confusion matrix, counted in each way that makes a difference."""
+    found = []
+    for counting in COUNTINGS if facts["partial"] else COUNTINGS[:1]:
+        table = np.array(facts["confusion"][counting])
+        small = len(names) <= _LARGEST_TABLE
+        total = table.sum(axis=1, keepdims=True)
+        shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+        found.append(
+            {
+                "counting": counting,
+                "table": table.tolist() if small else None,
+                "shares": shares.tolist(),
+                "picture": None if small else heat_map(table, names),
+            }
+        )
+    return found
+
+
+def _width_bars(widths: list[int]) -> list[tuple[str, int]]:
+    """Histogram of the widths of labels, in bins where there are many."""
+    last = max((width for width, rows in enumerate(widths) if rows), default=0)
+    bin_size = -(-(last + 1) // _MOST_WIDTHS)
+    if bin_size == 1:
+        return [(str(width), widths[width]) for width in range(last + 1)]
+    # Exact labels stay on their own: they are another kind of label.
+    bars = [("0", widths[0])]
+    for first in range(1, last + 1, bin_size):
+        end = min(first + bin_size - 1, last)
+        bars.append((f"{first}–{end}" if end > first else str(first), sum(widths[first : end + 1])))
+    return bars
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _asset(name: str) -> str:
+    return (files("rankwise.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Any:
+    jinja2 = load_jinja()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"number": number, "exact": exact, "percent": percent, "count": count}
+    return environment.from_string(_asset("page.html"))

@@ -1,0 +1,261 @@
+"""Pictures of the page, drawn as plain SVG in a unit square that the page stretches and zooms.
+
+Lines keep their width whatever the stretch (``vector-effect``), dots are strokes of length zero with round ends, and
+all text is HTML beside the picture, so that it stays readable at every width. Colours are classes of the style sheet.
+Elements are built with :mod:`xml.etree`, which escapes what the data hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.models import ranks
+from rankwise.plots._density import density
+from rankwise.report._tally import Curve, Sample
+
+Floats = NDArray[np.float64]
+
+SIDE = 1000.0  # of the square
+STRETCHES = 50  # of rows, in the picture of the loss
+_GRID = 300
+_BARS = 12
+_LARGEST_KEY = 12  # classes with a colour of their own
+_VIRIDIS = (
+    "440154", "482475", "414487", "355f8d", "2a788e", "21918c", "22a884", "44bf70", "7ad151", "bddf26", "fde725",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A zoomable picture.
+
+    Attributes
+    ----------
+    svg : str
+        The drawing, safe to put into the page.
+    low, high : float
+        Ends of the horizontal axis.
+    x_ticks, y_ticks : list of (float, str)
+        Places in per cent of the axis, and texts.
+    bands : list of (float, float, str)
+        Named stretches of the horizontal axis.
+    hover : dict
+        What the page's script shows under the pointer.
+    """
+
+    svg: str
+    low: float
+    high: float
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]] = field(default_factory=list)
+    bands: list[tuple[float, float, str]] = field(default_factory=list)
+    hover: dict[str, Any] = field(default_factory=dict)
+
+
+def class_colors(n: int) -> list[tuple[str, str]]:
+    """Colours of n ordered classes on a light and on a dark ground; none if there are too many to tell apart."""
+    if n > _LARGEST_KEY:
+        return []
+    places = np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.4])
+    return [(_viridis(0.82 * place), _viridis(0.28 + 0.72 * place)) for place in places]
+
+
+def score_picture(sample: Sample, thresholds: Floats, names: list[str]) -> Picture:
+    """Densities of the classes on the score axis, the thresholds, and some partial labels as bars with their scores."""
+    scores = sample["scores"]
+    low, high = _limits(scores, thresholds)
+    bars = _rows_with_bars(sample)
+    floor = 640.0 if bars.size else 980.0
+    drawing = _drawing("Density of the scores of each class, with thresholds between the classes.")
+    ends = np.concatenate([[low], np.clip(thresholds, low, high), [high]])
+    _draw_densities(drawing, sample, np.linspace(low, high, _GRID), floor, len(names))
+    for threshold in thresholds:
+        crowded = "" if len(names) <= _LARGEST_KEY else " crowded"
+        _path(drawing, f"M{_x(threshold, low, high)} 0V{SIDE:g}", f"threshold{crowded}")
+    _path(drawing, f"M0 {floor:g}H{SIDE:g}", "baseline")
+    codes = ranks(scores, thresholds)
+    for place, row in enumerate(bars):
+        _draw_bar(drawing, sample, int(row), codes[row], ends, (low, high), names, floor + 30.0 + 27.5 * place)
+    bands = [(float(a), float(b), name) for a, b, name in zip(ends[:-1], ends[1:], names, strict=True)]
+    return Picture(
+        svg=ElementTree.tostring(drawing, encoding="unicode"),
+        low=low,
+        high=high,
+        x_ticks=_ticks(low, high),
+        bands=bands,
+        hover={"kind": "bands", "name": "score"},
+    )
+
+
+def loss_picture(curve: Curve, name: str) -> Picture:
+    """Mean loss of stretches of rows, in their order, and the mean of all rows so far."""
+    ends, means, _ = curve.points(STRETCHES)
+    fine_ends, _, running = curve.points(400)
+    n = float(curve.n_rows)
+    low = 0.0
+    # The running mean of the first few rows is noise that would flatten the rest.
+    calm = running[fine_ends >= min(20, n / 2)]
+    top = 1.08 * max(float(means.max()), float(calm.max())) or 1.0
+    drawing = _drawing(f"{name} along the rows: mean of stretches and mean so far.")
+    ticks = _ticks(0.0, top)
+    for place, _ in ticks:
+        _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
+    starts = [0, *ends[:-1].tolist()]
+    steps = "".join(
+        f"{'M' if i == 0 else 'L'}{_x(a, low, n)} {_y(m, top)}H{_x(b, low, n)}"
+        for i, (a, b, m) in enumerate(zip(starts, ends, means, strict=True))
+    )
+    _path(drawing, steps, "stretch")
+    line = "".join(
+        f"{'M' if i == 0 else 'L'}{_x(x, low, n)} {_y(min(m, top), top)}"
+        for i, (x, m) in enumerate(zip(fine_ends, running, strict=True))
+    )
+    _path(drawing, line, "running")
+    return Picture(
+        svg=ElementTree.tostring(drawing, encoding="unicode"),
+        low=low,
+        high=n,
+        x_ticks=_ticks(low, n),
+        y_ticks=ticks,
+        hover={
+            "kind": "series",
+            "name": "row",
+            "series": [
+                {"name": "mean so far", "x": fine_ends.tolist(), "y": _rounded(running)},
+                {"name": "mean of the stretch", "x": ends.tolist(), "y": _rounded(means)},
+            ],
+        },
+    )
+
+
+def heat_map(table: Floats, names: list[str]) -> str:
+    """Confusion matrix of many classes: shades are shares of the row, neighbours are joined beyond 100 classes."""
+    group = -(-len(names) // 100)
+    starts = list(range(0, len(names), group))
+    cells = np.add.reduceat(np.add.reduceat(table, starts, axis=0), starts, axis=1)
+    labels = [names[a] if group == 1 else f"{names[a]}–{names[min(a + group, len(names)) - 1]}" for a in starts]
+    total = cells.sum(axis=1, keepdims=True)
+    shares = np.divide(cells, total, out=np.zeros_like(cells), where=total > 0)
+    darkest = float(shares.max()) or 1.0
+    size = SIDE / len(starts)
+    drawing = _drawing("Confusion matrix: labels from bottom to top, predictions from left to right.")
+    for row, column in np.argwhere(cells > 0):
+        cell = ElementTree.SubElement(drawing, "rect")
+        cell.set("x", f"{column * size:.2f}")
+        cell.set("y", f"{SIDE - (row + 1) * size:.2f}")
+        cell.set("width", f"{size:.2f}")
+        cell.set("height", f"{size:.2f}")
+        cell.set("class", "heat")
+        cell.set("fill-opacity", f"{0.08 + 0.92 * shares[row, column] / darkest:.3f}")
+        share = f"{shares[row, column]:.1%}"
+        cell.set("data-tip", f"label {labels[row]}, predicted {labels[column]}: {cells[row, column]:,.6g} ({share})")
+    return ElementTree.tostring(drawing, encoding="unicode")
+
+
+def _draw_densities(drawing: Any, sample: Sample, grid: Floats, floor: float, n_classes: int) -> None:
+    admissible = sample["admissible"]
+    parts = admissible / admissible.sum(axis=1, keepdims=True)
+    parts[sample["missing"]] = 0.0
+    if n_classes > _LARGEST_KEY:
+        parts = parts.sum(axis=1, keepdims=True)
+    heights = np.array([density(sample["scores"], part, grid) for part in parts.T])
+    heights /= heights.max() or 1.0
+    for code, height in enumerate(heights):
+        color = f"k{code}" if n_classes <= _LARGEST_KEY else "all"
+        points = [
+            f"{_x(a, grid[0], grid[-1])} {floor - (floor - 20) * h:.1f}" for a, h in zip(grid, height, strict=True)
+        ]
+        _path(drawing, f"M0 {floor:g}L{'L'.join(points)}L{SIDE:g} {floor:g}Z", f"area {color}")
+        _path(drawing, f"M{'L'.join(points)}", f"line {color}")
+
+
+def _rows_with_bars(sample: Sample) -> NDArray[np.intp]:
+    """Rows with a partial label, evenly spread over the ranks of their scores, lowest first."""
+    partial = np.flatnonzero((sample["admissible"].sum(axis=1) > 1) & ~sample["missing"])
+    partial = partial[np.argsort(sample["scores"][partial], kind="stable")]
+    if partial.size <= _BARS:
+        return partial
+    return np.asarray(partial[np.linspace(0, partial.size - 1, _BARS + 2).round().astype(int)[1:-1]])
+
+
+def _draw_bar(
+    drawing: Any,
+    sample: Sample,
+    row: int,
+    code: int,
+    ends: Floats,
+    limits: tuple[float, float],
+    names: list[str],
+    y: float,
+) -> None:
+    admitted = np.flatnonzero(sample["admissible"][row])
+    first, last = int(admitted[0]), int(admitted[-1])
+    fits = bool(sample["admissible"][row, code])
+    gaps = admitted.size <= last - first
+    label = f"one of {', '.join(names[i] for i in admitted)}" if gaps else f"{names[first]} to {names[last]}"
+    score = float(sample["scores"][row])
+    tip = f"label {label}; score {score:.4g}, predicted {names[code]}{'' if fits else ': outside'}"
+    kind = "fits" if fits else "outside"
+    path = f"M{_x(ends[first], *limits)} {y:.1f}H{_x(ends[last + 1], *limits)}"
+    _path(drawing, path, f"bar {kind}", tip)
+    _path(drawing, f"M{_x(min(max(score, limits[0]), limits[1]), *limits)} {y:.1f}h0.01", f"dot {kind}", tip)
+
+
+def _drawing(what: str) -> Any:
+    drawing = ElementTree.Element("svg", {"viewBox": f"0 0 {SIDE:g} {SIDE:g}", "preserveAspectRatio": "none"})
+    drawing.set("role", "img")
+    drawing.set("aria-label", what)
+    return drawing
+
+
+def _path(drawing: Any, path: str, kind: str, tip: str | None = None) -> None:
+    element = ElementTree.SubElement(drawing, "path", {"d": path, "class": kind})
+    if tip is not None:
+        element.set("data-tip", tip)
+
+
+def _x(value: float, low: float, high: float) -> str:
+    return f"{SIDE * (value - low) / (high - low):.2f}"
+
+
+def _y(value: float, top: float) -> str:
+    return f"{SIDE * (1 - value / top):.1f}"
+
+
+def _limits(scores: Floats, thresholds: Floats) -> tuple[float, float]:
+    """Stretch of the axis with all thresholds and nearly all scores: a few far rows shall not squeeze the rest."""
+    low, high = (float(end) for end in np.quantile(scores, [0.005, 0.995]))
+    if thresholds.size:
+        low, high = min(low, float(thresholds[0])), max(high, float(thresholds[-1]))
+    room = 0.04 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _ticks(low: float, high: float, about: int = 6) -> list[tuple[float, str]]:
+    """Round numbers on an axis, at most about so many; the page's script places them by the same rule."""
+    step = 10.0 ** math.floor(math.log10((high - low) / about))
+    for factor in (1, 2, 5, 10):
+        if (high - low) / (step * factor) <= about:
+            step *= factor
+            break
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [(100 * (i * step - low) / (high - low), f"{i * step + 0.0:,.{digits}f}") for i in range(first, last + 1)]
+
+
+def _rounded(values: Floats) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def _viridis(place: float) -> str:
+    at = place * (len(_VIRIDIS) - 1)
+    below = min(int(at), len(_VIRIDIS) - 2)
+    pair = [np.array([int(_VIRIDIS[i][j : j + 2], 16) for j in (0, 2, 4)]) for i in (below, below + 1)]
+    mixed = pair[0] + (at - below) * (pair[1] - pair[0])
+    return "#" + "".join(f"{round(v):02x}" for v in mixed)

@@ -1,0 +1,232 @@
+"""Numbers of the report from the counts: quality with bootstrap limits, what may be claimed, classes one by one.
+
+The bootstrap draws how many rows of each cell a resample has, which is all that the measures need: it is the bootstrap
+of rows, at a cost that does not grow with them. Where weights differ within a cell, their sum in a resample is drawn
+from the normal distribution with their mean and variance, which is the limit for many rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
+from rankwise.evaluation import ErrorRange
+from rankwise.evaluation._claims import hoeffding
+from rankwise.metrics._ordinal import kappa_of, macro_error_of, tau_of
+from rankwise.report._tally import Cells, Tally
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 2_000_000  # numbers that resampling holds at a time
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure on the rows and its confidence limits; NaN where the measure does not exist."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One line of the table of quality.
+
+    ``best`` counts partial labels as the admissible class nearest to the prediction, ``worst`` as the farthest; they
+    are the same, and ``worst`` is None, if no label is partial.
+    """
+
+    name: str
+    note: str
+    better: str
+    best: Measured
+    worst: Measured | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How limits are found."""
+
+    confidence: float
+    n_resamples: int
+    random_state: int
+
+
+def measures(tally: Tally, options: Options, *, ordered: bool) -> list[Measure]:
+    """Lines of the table of quality: those that the labels allow."""
+    k = tally.n_classes
+    used = np.flatnonzero(tally.losses.rows)
+    kinds = list(_by_distance(k) if ordered else _UNORDERED)
+    # One column for each measure against the nearest class, then one for each against the farthest.
+    columns = [of_distance(distance) for distance in np.divmod(used, k) for *_, of_distance in kinds]
+    values = np.column_stack(columns)
+    means = np.vstack([sums @ values / sums.sum(axis=1, keepdims=True) for sums in _resample(tally.losses, options)])
+    points = tally.losses.weight[used] @ values / tally.losses.weight[used].sum()
+    limits = [_limits(float(point), column, options) for point, column in zip(points, means.T, strict=True)]
+    found = [
+        Measure(name, note, better, best, worst if tally.has_partial else None)
+        for (name, note, better, _), best, worst in zip(kinds, limits[: len(kinds)], limits[len(kinds) :], strict=True)
+    ]
+    if ordered and not tally.has_partial and k > 1:
+        found += _of_tables(tally.exact, k, options)
+    return found
+
+
+def _by_distance(k: int) -> Iterator[tuple[str, str, str, Callable[[Any], Floats]]]:
+    yield "mean absolute error", "mean distance from the label, in ranks", "lower", lambda d: d.astype(np.float64)
+    yield "exactly right", "share of the predictions that the label admits", "higher", lambda d: (d == 0).astype(float)
+    if k > 2:
+        yield "within one rank", "share at most one rank off", "higher", lambda d: (d <= 1).astype(np.float64)
+    yield "mean squared error", "of the distance in ranks", "lower", lambda d: (d * d).astype(np.float64)
+
+
+_UNORDERED = (
+    ("exactly right", "share of the predictions that the label admits", "higher", lambda d: (d == 0).astype(float)),
+    ("weighted cost", "weight of the mistakes as a share of all weight", "lower", lambda d: (d > 0).astype(float)),
+)
+
+
+def _of_tables(cells: Cells, k: int, options: Options) -> list[Measure]:
+    """Measures of the whole confusion matrix, which exists for exact labels only."""
+    lines = (
+        ("macro mean absolute error", "mean over the classes: rare ones count as much as common ones", "lower"),
+        ("quadratic weighted kappa", "agreement beyond chance; 1 is perfect, 0 is chance", "higher"),
+        ("Kendall's tau", "pairs of rows in the right order, less those in the wrong one", "higher"),
+    )
+
+    used = np.flatnonzero(cells.rows)
+
+    def values(weights: Floats) -> list[float]:
+        table = np.zeros(k * k)
+        table[used] = weights
+        return [of(table.reshape(k, k)) for of in (macro_error_of, kappa_of, tau_of)]
+
+    resampled = np.array([values(weights) for block in _resample(cells, options) for weights in block])
+    return [
+        Measure(*line, _limits(value, column, options), None)
+        for line, value, column in zip(lines, values(cells.weight[used]), resampled.T, strict=True)
+    ]
+
+
+def _resample(cells: Cells, options: Options) -> Iterator[Floats]:
+    """Weights of the cells with rows in resamples of the rows, a block at a time: (resamples, cells)."""
+    generator = np.random.default_rng(options.random_state)
+    used = np.flatnonzero(cells.rows)
+    rows = cells.rows[used]
+    mean = cells.weight[used] / rows
+    spread = np.sqrt(np.maximum(cells.squares[used] / rows - mean * mean, 0.0))
+    spread[spread < 1e-7 * mean] = 0.0  # rounding, for equal weights
+    step = max(1, _BLOCK // used.size)
+    for start in range(0, options.n_resamples, step):
+        drawn = generator.multinomial(rows.sum(), rows / rows.sum(), size=min(step, options.n_resamples - start))
+        sums = drawn * mean
+        if spread.any():
+            sums += np.sqrt(drawn) * spread * generator.standard_normal(drawn.shape)
+        yield np.maximum(sums, 0.0)
+
+
+def _limits(value: float, resampled: Floats, options: Options) -> Measured:
+    tail = (1 - options.confidence) / 2
+    known = resampled[np.isfinite(resampled)]
+    if not known.size:
+        return Measured(value, math.nan, math.nan)
+    low, high = np.quantile(known, [tail, 1 - tail])
+    return Measured(value, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the rows allow one to say about the error behind partial labels.
+
+    ``bounds`` are upper ends from the theorems of :mod:`rankwise.bounds`, each with what it assumes.
+    """
+
+    loss: str
+    unit: str
+    range: ErrorRange
+    bounds: list[tuple[str, str, float]]
+
+
+def claims(tally: Tally, options: Options, *, ordered: bool) -> list[Claim]:
+    """Ranges of the errors as in :func:`rankwise.evaluation.error_range`, and the risk bounds."""
+    k = tally.n_classes
+    least, most = np.divmod(np.arange(k * k), k)
+    weight = float(tally.losses.weight.sum())
+    alpha = float(tally.width_weight[0]) / weight
+    beta = int(np.flatnonzero(tally.widths).max())
+    mean_width = float(tally.width_weight @ np.arange(k)) / weight
+    found = []
+    for loss in ("mae", "zero_one") if ordered else ("zero_one",):
+        ends = [d.astype(float) if loss == "mae" else (d > 0).astype(float) for d in (least, most)]
+        lower, upper = (float(tally.losses.weight @ values) / weight for values in ends)
+        largest = float(k - 1) if loss == "mae" else 1.0
+        limit = hoeffding((lower, upper), weight, float(tally.losses.squares.sum()), largest)
+        tail = (1 - options.confidence) / 2
+        span = ErrorRange(
+            lower=lower,
+            upper=upper,
+            lower_limit=max(0.0, limit(0, tail)),
+            upper_limit=min(largest, limit(1, 1 - tail)),
+            confidence=options.confidence,
+            n_rows=tally.n_judged,
+        )
+        bounds = []
+        if tally.has_partial and loss == "mae":
+            bounds = [
+                ("Theorem 3", f"exact labels α = {alpha:.3g}, widths up to β = {beta}: error at best + (1 − α) β",
+                 interval_mae_risk(lower, alpha, beta)),
+                ("Theorem 3, mean width", f"labels {mean_width:.3g} ranks wide on average: error at best + mean width",
+                 interval_mae_risk(lower, 0.0, mean_width)),
+            ]  # fmt: skip
+        elif tally.has_partial and alpha > 0:
+            assumption = f"if every row had a chance of {alpha:.3g} or more of an exact label: error at best / α"
+            bounds = [("Theorem 2", assumption, interval_zero_one_risk(min(1.0, lower), 1 - alpha))]
+        names = {"mae": ("mean absolute error", "ranks"), "zero_one": ("share of mistakes", "")}
+        found.append(Claim(*names[loss], span, bounds))
+    return found
+
+
+def by_class(tally: Tally, classes: NDArray[Any], confidence: float, *, ordered: bool) -> list[dict[str, Any]]:
+    """One line a class: rows, and what became of them."""
+    k = tally.n_classes
+    rows, weight, squares = (part.reshape(k, k) for part in (tally.exact.rows, tally.exact.weight, tally.exact.squares))
+    lines = []
+    for code, name in enumerate(classes.tolist()):
+        recall = _share(weight[code, code], weight[code].sum(), squares[code].sum(), confidence)
+        precision = _share(
+            tally.admissible.weight[code], tally.predicted.weight[code], tally.predicted.squares[code], confidence
+        )
+        distance = np.abs(np.arange(k) - code)
+        lines.append(
+            {
+                "class": str(name),
+                "exact": int(rows[code].sum()),
+                "admits": int(tally.admits[code]),
+                "predicted": int(tally.predicted.rows[code]),
+                "recall": recall,
+                "precision": precision,
+                "mae": float(weight[code] @ distance / weight[code].sum())
+                if ordered and weight[code].any()
+                else math.nan,
+            }
+        )
+    return lines
+
+
+def _share(part: float, whole: float, squares: float, confidence: float) -> Measured:
+    """Weighted share with Wilson's limits for the effective number of rows, ``(sum w)^2 / sum w^2``."""
+    if whole == 0:
+        return Measured(math.nan, math.nan, math.nan)
+    share, n = part / whole, whole * whole / squares
+    z = float(ndtri((1 + confidence) / 2))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return Measured(share, max(0.0, middle - half), min(1.0, middle + half))

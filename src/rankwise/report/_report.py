@@ -1,0 +1,223 @@
+"""The function that makes a report, and what it returns."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.labels import ClassOrder, check_weights, encode
+from rankwise.persistence import _write_atomically
+from rankwise.report._page import facts_of, load_jinja, render
+from rankwise.report._quality import Options
+from rankwise.report._tally import Batch, Tally
+from rankwise.report._view import View, look_at
+
+
+class Report:
+    """A page about a model, and the numbers on it.
+
+    Notebooks show the page.
+
+    Parameters
+    ----------
+    page : str
+        The page, HTML.
+    facts : dict
+        All numbers on it, as plain values that JSON can hold.
+
+    Examples
+    --------
+    >>> from rankwise import PRIL, report
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(300, 3, 4, noise=0.2, random_state=0)
+    >>> found = report(PRIL(random_state=0).fit(X[:200], y[:200]), X[200:], y[200:])
+    >>> found.facts["labels"]
+    {'exact': 100, 'interval': 0, 'candidates': 0, 'missing': 0}
+    >>> found
+    Report('PRIL': 100 labelled rows, mean absolute error 0.13)
+    """
+
+    def __init__(self, page: str, facts: dict[str, Any]) -> None:
+        self.page = page
+        self.facts = facts
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is replaced only when the new one is complete."""
+        _write_atomically(Path(path), self.page.encode())
+
+    def __repr__(self) -> str:
+        first = self.facts["quality"][0]
+        rows = self.facts["rows"]["judged"]
+        return f"Report({self.facts['title']!r}: {rows:,} labelled rows, {first['name']} {first['best']['value']:.3g})"
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.page, quote=True)
+        title = html.escape(self.facts["title"], quote=True)
+        style = "width:100%;height:45rem;border:0"
+        return f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    sample_weight: Any = None,
+    title: str | None = None,
+    data: str | None = None,
+    command: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    sample_size: int = 4000,
+    top: int = 20,
+    random_state: int = 0,
+) -> Report:
+    """Judge a fitted classifier on some rows, and write one page about both that needs no network.
+
+    The page says what labels there are, how good the predictions are and with which confidence, what labels that admit
+    several classes allow one to claim, what happens in each class, what the model is, and how to make the page again.
+    The limits ask for rows that the model was not fitted to. The same input gives the same page.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any ordinal or multi-class estimator, alone, in a pipeline or found by a search.
+    X, y : array-like
+        Rows and their labels, of any form that :func:`rankwise.labels.encode` reads. Or X is an iterable of batches
+        ``(X, y)`` or ``(X, y, sample_weight)``, and y is None: each is looked at once, and memory does not grow with
+        their number. Tables count all rows; pictures show a random sample of them.
+    path : path, optional
+        File to write, replaced only when the new one is complete. Without it see :meth:`Report.save`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    title : str, optional
+        By default the name of the estimator.
+    data : str, optional
+        What the rows are, in a few words.
+    command : str, optional
+        What made the page; by default the call of this function.
+    confidence : float, default 0.95
+        Of all limits.
+    n_resamples : int, default 1000
+        Bootstrap samples.
+    sample_size : int, default 4000
+        Rows that the picture of the scores is drawn from.
+    top : int, default 20
+        Features in the table of weights.
+    random_state : int, default 0
+        Makes sample and bootstrap repeatable.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import rankwise as rw
+    >>> from rankwise.annotation import type1_intervals
+    >>> X, y = rw.datasets.make_ordinal(600, 3, 5, noise=0.2, random_state=0)
+    >>> model = rw.PRIL(random_state=0).fit(X[:300], y[:300])
+    >>> intervals = type1_intervals(y, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = rw.report(model, X[300:], intervals[300:], os.path.join(folder, "page.html"))
+    ...     os.listdir(folder)
+    ['page.html']
+    >>> found.facts["labels"]["interval"]
+    300
+    """
+    _check_options(confidence, n_resamples=n_resamples, sample_size=sample_size, top=top)
+    _check_seed(random_state)
+    load_jinja()
+    if path is not None:
+        _check_path(Path(path))
+    view = look_at(model)
+    tally = Tally(len(view.classes), sample_size, random_state)
+    for batch in _batches(view, X, y, sample_weight):
+        tally.add(batch, ordered=view.ordered)
+    if not tally.n_judged:
+        raise ValueError(
+            f"a report needs at least one row with a label and a weight. Got {tally.n_rows} rows, "
+            f"{tally.kinds['missing']} of them without a label, {tally.n_weightless} of weight zero."
+        )
+    if command is None:
+        command = _call(path, title, data, confidence, n_resamples, sample_size, top, random_state)
+    options = Options(confidence, n_resamples, random_state)
+    facts = facts_of(view, tally, options, title=title, data=data, command=command, top=top)
+    made = Report(render(view, tally, facts), facts)
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[Batch]:
+    order = ClassOrder(view.classes)
+    if y is not None:
+        yield _encoded(view, order, X, y, sample_weight)
+        return
+    if sample_weight is not None:
+        raise ValueError("sample_weight cannot be given with batches: put it into them, (X, y, sample_weight).")
+    if not isinstance(X, Iterable) or hasattr(X, "shape"):
+        raise ValueError("y must be given, or X must be an iterable of batches (X, y) or (X, y, sample_weight).")
+    seen = 0
+    for number, batch in enumerate(X, start=1):
+        if not isinstance(batch, tuple) or len(batch) not in (2, 3):
+            raise ValueError(
+                f"batch {number} must be a tuple (X, y) or (X, y, sample_weight). Got a {type(batch).__name__}"
+                f"{f' of {len(batch)}' if isinstance(batch, tuple) else ''} instead."
+            )
+        if hasattr(batch[1], "__len__") and len(batch[1]) == 0:
+            continue
+        try:
+            encoded = _encoded(view, order, batch[0], batch[1], batch[2] if len(batch) == 3 else None)
+        except ValueError as error:
+            raise ValueError(f"batch {number}, which begins at row {seen}: {error}") from error
+        seen += len(encoded.labels)
+        yield encoded
+
+
+def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> Batch:
+    predicted = encode(view.model.predict(X), order)
+    labels = encode(y, order, n_rows=len(predicted), ordered=view.ordered)
+    weight = check_weights(sample_weight, len(labels))
+    scores = view.scores(X) if view.thresholds is not None else None
+    return Batch(labels, predicted.lower, weight if weight.size else None, scores)
+
+
+def _check_options(confidence: float, **counts: Any) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+            raise ValueError(f"{name} must be an integer >= 1. Got {value!r} instead.")
+
+
+def _check_seed(random_state: Any) -> None:
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise ValueError(f"random_state must be an integer >= 0. Got {random_state!r} instead.")
+
+
+def _check_path(path: Path) -> None:
+    """Say before the work what could not be written after it."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a directory.")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"cannot write {path}: the directory {path.parent} is read-only.")
+
+
+def _call(path: Any, *values: Any) -> str:
+    """The call of this function, with the options that are not as by default."""
+    names = ("title", "data", "confidence", "n_resamples", "sample_size", "top", "random_state")
+    defaults = (None, None, 0.95, 1000, 4000, 20, 0)
+    given = [f"{name}={value!r}" for name, value, usual in zip(names, values, defaults, strict=True) if value != usual]
+    where = [] if path is None else [repr(os.fspath(path))]
+    return f"rankwise.report({', '.join(['model', 'X', 'y', *where, *given])})"

@@ -1,0 +1,105 @@
+"""How the report sees a model: what predicts, what has the thresholds and weights, what the features are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A fitted classifier, wherever it stands: alone, at the end of a pipeline, or as the best of a search.
+
+    Attributes
+    ----------
+    model : estimator
+        What was handed in; it predicts.
+    final : estimator
+        The classifier inside.
+    transform : callable or None
+        From rows of the model to rows of the classifier; None: they are the same.
+    classes : ndarray of shape (K,)
+        The classes, lowest first if they have an order.
+    ordered : bool
+        Whether the order of the classes means something.
+    names : list of str
+        The classifier's features; empty if it does not say how many it has.
+    """
+
+    model: Any
+    final: Any
+    transform: Callable[[Any], Any] | None
+    classes: NDArray[Any]
+    ordered: bool
+    names: list[str]
+
+    @property
+    def thresholds(self) -> Floats | None:
+        """Thresholds on the score axis, if the classifier has one score and thresholds."""
+        if not hasattr(self.final, "project") or not hasattr(self.final, "thresholds_"):
+            return None
+        return np.asarray(self.final.thresholds_, dtype=np.float64)
+
+    @property
+    def weights(self) -> Floats | None:
+        """Weights of the features, (d,) or (m, d); None for a classifier that has none, or whose features grew."""
+        weights = getattr(self.final, "coef_", None)
+        if weights is None:
+            return None
+        found = np.asarray(weights, dtype=np.float64)
+        return found if found.ndim in (1, 2) and found.shape[-1] == len(self.names) else None
+
+    def scores(self, X: Any) -> Floats:
+        """Scores on the axis of the thresholds."""
+        return np.asarray(self.final.project(X if self.transform is None else self.transform(X)), dtype=np.float64)
+
+
+def look_at(model: Any) -> View:
+    """Find the classifier in a fitted model, or say why there is nothing to report on."""
+    name = type(model).__name__
+    if hasattr(model, "predict_ranking"):
+        raise TypeError(
+            f"a report is about predicted classes, and {name} ranks labels: see rankwise.metrics.ranking_loss and "
+            f"rankwise.plots.RankingDisplay."
+        )
+    if not hasattr(model, "predict"):
+        raise TypeError(f"a report needs a fitted classifier with predict and classes_. {name} has no predict.")
+    check_is_fitted(model)
+    inner = getattr(model, "best_estimator_", model)
+    final, transform = _last(inner)
+    if not hasattr(final, "classes_") or np.ndim(final.classes_) != 1:
+        raise TypeError(
+            f"a report needs a fitted classifier with predict and classes_. {name} has no list of classes_."
+        )
+    classes = np.asarray(final.classes_)
+    ours = type(final).__module__.startswith("rankwise.")
+    # Others sort their classes, which is an order for numbers and none for names.
+    ordered = bool(getattr(final, "ordered", ours or classes.dtype.kind in "iuf"))
+    return View(model, final, transform, classes, ordered, _names(inner, final))
+
+
+def _last(model: Any) -> tuple[Any, Callable[[Any], Any] | None]:
+    """The classifier of a pipeline and what comes before it; of any other model the model itself."""
+    if not hasattr(model, "steps"):
+        return model, None
+    before = model[:-1]
+    return model[-1], before.transform if len(before) else None
+
+
+def _names(model: Any, final: Any) -> list[str]:
+    if hasattr(model, "steps") and len(model) > 1:
+        try:
+            return [str(name) for name in model[:-1].get_feature_names_out()]
+        except (AttributeError, ValueError):  # a step that cannot name what it makes
+            return [f"x{j}" for j in range(getattr(final, "n_features_in_", 0))]
+    found = getattr(final, "feature_names_in_", None)
+    if found is None:
+        return [f"x{j}" for j in range(getattr(final, "n_features_in_", 0))]
+    return [str(name) for name in found]
