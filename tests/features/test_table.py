@@ -90,7 +90,7 @@ class TestKinds:
             ({"siez": "number"}, "kinds names the column 'siez'; did you mean 'size'?"),
             ({"size": "date"}, "must be one of number, boolean, category, text, ignore. Got 'date'"),
             ({"size": "text"}, "column 'size' cannot be text: it holds double"),
-            ({"empty": "number"}, "column 'empty' holds no number"),
+            ({"empty": "number"}, "column 'empty' holds no finite number"),
         ],
     )
     def test_wrong_kinds(self, frame, kinds, message):

@@ -36,6 +36,14 @@ class Format(StrEnum):
     svmlight = "svmlight"
 
 
+class Method(StrEnum):
+    """Ways to judge."""
+
+    holdout = "holdout"
+    progressive = "progressive"
+    cv = "cv"
+
+
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.", show_default=False)
 ]
@@ -105,6 +113,8 @@ QuarantineFile = Annotated[
         rich_help_panel=_ROWS,
     ),
 ]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 

@@ -36,10 +36,11 @@ class Quarantine:
         self.path = path
         self.count = 0
         self._file: Any = None
+        self._silent = False
 
     def __call__(self, file: str, row: int, text: str, reason: str) -> None:
         """Take one row, as the functions of rankwise.io hand it over."""
-        self.count += 1
+        self.count += not self._silent
         if self._file is not None:
             entry = {"file": file, "row": row, "reason": reason, "text": text}
             self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
@@ -50,6 +51,11 @@ class Quarantine:
         if self.path is not None:
             self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
             self._file.truncate(size)
+
+    def silence(self) -> None:
+        """Take no more rows: those to come have been taken before."""
+        self.close()
+        self._silent = True
 
     def position(self) -> tuple[int, int]:
         """Rows taken so far, and size of the file."""
@@ -127,6 +133,7 @@ class Source:
         self.format = probe.format
         self.is_svmlight = probe.format == "svmlight"
         self.n_features = probe.n_features
+        self.n_bytes = probe.n_bytes
         self.types = {name: "string" for name in texts if name in probe.schema.names}
         if probe.format in ("csv", "tsv"):
             self.types |= labels.csv_types
@@ -161,30 +168,31 @@ class Source:
             )
         return order
 
-    def batches(self, table: Table, order: ClassOrder, start_row: int = 0) -> Iterator[tuple[Batch, Rows]]:
-        """Batches with their labels; rows with bad labels have been skipped or are an error."""
+    def batches(
+        self, table: Table, order: ClassOrder, start_row: int = 0, *, counts: bool = True
+    ) -> Iterator[tuple[Batch, Rows]]:
+        """Batches with their labels; rows with bad labels are an error, or skipped, and counted if ``counts``."""
         for batch in table.batches(start_row):
             if self.skips:
-                batch = self.labels.without_bad_rows(batch, order, self.quarantine)
+                batch = self.labels.without_bad_rows(batch, order, self.quarantine if counts else forget)
             y, weight = self.labels.read(batch, order)
             yield batch, Rows(as_features(batch), y, weight, batch.place)
 
-    def head(self, n_rows: int) -> Any:
-        """First rows whose labels are good, however the files are cut into batches."""
-        parts, found = [], 0
+    def head(self, n_rows: int) -> Rows:
+        """First rows whose labels are good, however the files are cut into batches; without their labels."""
+        batches, found = [], 0
         for batch in self.table().batches():
             if self.skips:
-                batch = self.labels.without_bad_rows(batch, None, _forget)
-            parts.append(batch.data)
+                batch = self.labels.without_bad_rows(batch, None, forget)
+            batches.append(batch)
             found += len(batch)
             if found >= n_rows:
                 break
-        if not found:
-            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
-        return pa.Table.from_batches(parts).slice(0, n_rows).select(self.features)
+        whole = self._joined(batches)
+        return Rows(as_features(whole).slice(0, n_rows).select(self.features), None, None, _places(batches))
 
-    def load(self, order: ClassOrder) -> Rows:
-        """All rows, in memory."""
+    def load(self, order: ClassOrder, encoder: Any = None) -> Rows:
+        """All rows, in memory; where bad rows are skipped, so are those that the encoder refuses."""
         batches = []
         for batch in self.table(quarantine=self.quarantine).batches():
             if self.skips:
@@ -192,17 +200,28 @@ class Source:
             else:
                 self.labels.read(batch, order)  # names the file and row of a bad label
             batches.append(batch)
-        starts = np.cumsum([0, *map(len, batches)])
-        if not starts[-1]:
-            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
-
-        def place(row: int) -> str:
-            which = int(np.searchsorted(starts, row, side="right")) - 1
-            return batches[which].place(row - int(starts[which]))
-
-        whole = _joined(batches)
+        if self.skips and encoder is not None:
+            batches = self._without_problems(batches, encoder)
+        whole = self._joined(batches)
         y, weight = self.labels.read(whole, order)
-        return Rows(as_features(whole), y, weight, place)
+        return Rows(as_features(whole), y, weight, _places(batches))
+
+    def _without_problems(self, batches: list[Batch], encoder: Any) -> list[Batch]:
+        problems = encoder.problems(as_features(self._joined(batches)).select(self.features))
+        if not problems:
+            return batches
+        parts: list[list[RowError]] = [[] for _ in batches]
+        starts = np.cumsum([0, *map(len, batches)])
+        for problem in problems:
+            which = int(np.searchsorted(starts, problem.row, side="right")) - 1
+            parts[which].append(RowError(problem.column, problem.row - int(starts[which]), problem.reason))
+        return [without(batch, part, self.quarantine) for batch, part in zip(batches, parts, strict=True)]
+
+    def _joined(self, batches: list[Batch]) -> Batch:
+        batches = [batch for batch in batches if len(batch)]
+        if not batches:
+            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
+        return _joined(batches)
 
 
 def open_source(
@@ -261,16 +280,15 @@ def located(error: ValueError, place: Callable[[int], str]) -> TableError:
     return TableError(f"{place(int(row[1]))}: {error}")
 
 
-def without_bad_features(encoder: Any, batch: Batch, quarantine: Callable[..., None]) -> Batch:
-    """The rows that an encoder accepts; the others go to the quarantine with the reason."""
+def without(batch: Batch, problems: Sequence[RowError], quarantine: Callable[..., None]) -> Batch:
+    """The rows of a batch that have no problem; the others go to the quarantine with the first reason."""
     mask = np.ones(len(batch), dtype=bool)
-    for problem in encoder.problems(as_features(batch)):
+    for problem in problems:
         if mask[problem.row]:
             mask[problem.row] = False
             text = json.dumps(batch.data.slice(problem.row, 1).to_pylist()[0], default=str, ensure_ascii=False)
-            quarantine(
-                batch.file, batch.row_number(problem.row), text, f"column {problem.column!r}: {problem.reason}"
-            )
+            reason = f"column {problem.column!r}: {problem.reason}"
+            quarantine(batch.file, batch.row_number(problem.row), text, reason)
     return batch.keep(mask)
 
 
@@ -283,7 +301,18 @@ class _WithGoodLabels:
 
     def batches(self) -> Iterator[Batch]:
         for batch in self.table.batches():
-            yield self.labels.without_bad_rows(batch, None, _forget)
+            yield self.labels.without_bad_rows(batch, None, forget)
+
+
+def _places(batches: Sequence[Batch]) -> Callable[[int], str]:
+    """Where each row of several batches stands."""
+    starts = np.cumsum([0, *map(len, batches)])
+
+    def place(row: int) -> str:
+        which = int(np.searchsorted(starts, row, side="right")) - 1
+        return batches[which].place(row - int(starts[which]))
+
+    return place
 
 
 def _joined(batches: Sequence[Batch]) -> Batch:
@@ -299,5 +328,5 @@ def _joined(batches: Sequence[Batch]) -> Batch:
     return Batch(sparse.vstack([batch.data for batch in batches], format="csr"), first.file, 1, labels=labels)
 
 
-def _forget(file: str, row: int, text: str, reason: str) -> None:
+def forget(file: str, row: int, text: str, reason: str) -> None:
     """Quarantine of a pass that only looks."""
