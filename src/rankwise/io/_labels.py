@@ -102,7 +102,7 @@ class LabelColumns:
         except TableError:
             raise
         except ValueError as error:
-            raise self._located(batch, error, self._label_columns) from None
+            raise self.located(batch, error) from None
         return y, self._weights(batch)
 
     def without_bad_rows(self, batch: Batch, classes: Any, quarantine: Quarantine) -> Batch:
@@ -154,7 +154,7 @@ class LabelColumns:
         if batch.labels is not None:
             y = batch.labels
             if not isinstance(y, np.ndarray):
-                y = [set(candidates) or None for candidates in y]
+                y = [{label for label in candidates if label == label} or None for candidates in y]
         elif self.label is not None:
             column = _column(batch, self.label)
             if _is_text(column.type):
@@ -192,7 +192,7 @@ class LabelColumns:
         except TableError:
             raise
         except ValueError as error:
-            raise self._located(batch, error, [self.weight]) from None
+            raise _located(batch, error, [self.weight]) from None
 
     def _raw_weights(self, batch: Batch) -> NDArray[np.float64]:
         assert self.weight is not None
@@ -200,14 +200,9 @@ class LabelColumns:
             raise TableError(f"file {batch.file}: an svmlight file has no column {self.weight!r} of weights.")
         return numeric_matrix(batch, [self.weight])[:, 0]
 
-    @staticmethod
-    def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
-        """The error of a row of a batch, as one of a row of a file."""
-        row = _ROW.match(str(error))
-        names = " and ".join(map(repr, columns))
-        if row is None:
-            return TableError(f"file {batch.file}: {names}: {error}")
-        return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+    def located(self, batch: Batch, error: ValueError) -> TableError:
+        """The error of a label in a row of a batch, as one in a row of a file."""
+        return _located(batch, error, self._label_columns)
 
     def _distinct_labels(self, batch: Batch) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """A row for every distinct label of a batch, and which of these every row has."""
@@ -229,6 +224,14 @@ class LabelColumns:
 
 def _as_order(classes: Any) -> ClassOrder | None:
     return classes if classes is None or isinstance(classes, ClassOrder) else declared_order(classes)
+
+
+def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
+    names = " and ".join(map(repr, columns))
+    row = _ROW.match(str(error))
+    if row is None:
+        return TableError(f"file {batch.file}: {names}: {error}")
+    return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
 
 
 def _column(batch: Batch, name: str) -> Any:
