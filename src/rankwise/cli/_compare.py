@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._errors import plain_errors, require_writable
-from rankwise.cli._fit import (
+from rankwise.cli._encoding import (
     CategoriesOption,
     Indicate,
     Kind,
@@ -19,6 +18,7 @@ from rankwise.cli._fit import (
     make_encoder,
     parse_kinds,
 )
+from rankwise.cli._errors import plain_errors, require_writable
 from rankwise.cli._options import (
     AsJSON,
     Classes,

@@ -61,9 +61,7 @@ def convert(
         str | None,
         typer.Option(metavar="COL", help="Column of upper ends.", show_default=False, rich_help_panel=_TO),
     ] = None,
-    style: Annotated[
-        Style, typer.Option(help="Texts as 3-5, or as 3|4|5.", rich_help_panel=_TO)
-    ] = Style.shortest,
+    style: Annotated[Style, typer.Option(help="Texts as 3-5, or as 3|4|5.", rich_help_panel=_TO)] = Style.shortest,
     format: FileFormat = None,
     output_format: Annotated[
         Format | None, typer.Option(help="Format of the new file, if its name does not say it.")

@@ -36,8 +36,8 @@ def evaluate(
     method: Annotated[
         Method,
         typer.Option(
-            help="holdout: the model as it is, on these rows, which it should not have seen. progressive: a fresh model "
-            "of the same kind predicts each row and then learns it. cv: fresh models in folds of these rows."
+            help="holdout: the model as it is, on these rows, which it should not have seen. progressive: a fresh "
+            "model of the same kind predicts each row and then learns it. cv: fresh models in folds of these rows."
         ),
     ] = Method.holdout,
     folds: Folds = 5,
@@ -51,8 +51,9 @@ def evaluate(
 
     rankwise evaluate model.rankwise test.csv --label stars
 
-    Distances are to the nearest class that a label admits; for imprecise labels the error that the truth could bring at
-    worst is given too. Rows without a label are left out.
+    Distances are to the nearest class that a label admits. Rows without a label are left out.
+
+    For imprecise labels, the error that the truth behind them could bring at worst is given too.
     """
     if quarantine is not None:
         require_writable(quarantine, "--quarantine")
@@ -67,7 +68,9 @@ def evaluate(
         loaded = load_model(model)
         if method is Method.progressive and not hasattr(loaded, "progressive_predict"):
             inner = loaded.estimator_ if isinstance(loaded, TableModel) else loaded
-            raise typer.BadParameter(f"--method progressive is for online estimators, and {type(inner).__name__} is none.")
+            raise typer.BadParameter(
+                f"--method progressive is for online estimators, and {type(inner).__name__} is none."
+            )
         source = open_source(
             files,
             format=None if format is None else format.value,

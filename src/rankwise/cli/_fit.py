@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,17 @@ import numpy as np
 import typer
 
 from rankwise.cli import _estimators
+from rankwise.cli._encoding import (
+    CategoriesOption,
+    Indicate,
+    Kind,
+    MissingOption,
+    ScalingOption,
+    UnknownOption,
+    encoder_options,
+    make_encoder,
+    parse_kinds,
+)
 from rankwise.cli._errors import STOPPED, complain, plain_errors, require_writable
 from rankwise.cli._options import (
     AsJSON,
@@ -23,8 +33,8 @@ from rankwise.cli._options import (
     OnError,
     QuarantineFile,
     Upper,
-    WhenBad,
     Weight,
+    WhenBad,
     parse_classes,
 )
 from rankwise.cli._print import print_facts, print_json
@@ -38,40 +48,7 @@ if TYPE_CHECKING:
 LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default estimator reads all rows at once
 STREAM, IN_MEMORY = "PRIL", "SVOR"
 
-_FEATURES = "Features"
 _LEARNING = "Learning"
-
-
-class Scaling(StrEnum):
-    """How numbers are scaled."""
-
-    standard = "standard"
-    minmax = "minmax"
-    robust = "robust"
-    none = "none"
-
-
-class Missing(StrEnum):
-    """What becomes of missing values."""
-
-    mean = "mean"
-    median = "median"
-    refuse = "refuse"
-
-
-class Categories(StrEnum):
-    """How categories become numbers."""
-
-    onehot = "onehot"
-    hash = "hash"
-
-
-class Unknown(StrEnum):
-    """What becomes of categories that were not met while learning."""
-
-    ignore = "ignore"
-    column = "column"
-    refuse = "refuse"
 
 
 Estimator = Annotated[
@@ -96,42 +73,6 @@ Set = Annotated[
         rich_help_panel=_LEARNING,
     ),
 ]
-Kind = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COL=KIND",
-        help="Read a column as number, category, boolean or text, whatever it looks like; may be repeated.",
-        show_default=False,
-        rich_help_panel=_FEATURES,
-    ),
-]
-ScalingOption = Annotated[
-    Scaling | None,
-    typer.Option("--scaling", help="How numbers are scaled. [default: standard]", rich_help_panel=_FEATURES),
-]
-MissingOption = Annotated[
-    Missing | None,
-    typer.Option(
-        "--missing", help="Fill in missing numbers, or refuse missing values. [default: mean]", rich_help_panel=_FEATURES
-    ),
-]
-Indicate = Annotated[
-    bool, typer.Option("--indicate-missing", help="Add columns that say what was missing.", rich_help_panel=_FEATURES)
-]
-CategoriesOption = Annotated[
-    Categories | None,
-    typer.Option(
-        "--categories",
-        help="A column for each category, or hashed ones, which know categories that come later. [default: onehot]",
-        rich_help_panel=_FEATURES,
-    ),
-]
-UnknownOption = Annotated[
-    Unknown | None,
-    typer.Option(
-        "--unknown", help="What a category not met while learning is. [default: ignore]", rich_help_panel=_FEATURES
-    ),
-]
 
 
 def fit(
@@ -149,7 +90,7 @@ def fit(
         int | None,
         typer.Option(
             min=1,
-            help="Passes of an online estimator over the files, in the order of the rows. [default: 1]",
+            help="Passes of an online estimator over the files, in the order of the rows; one by default.",
             show_default=False,
             rich_help_panel=_LEARNING,
         ),
@@ -183,8 +124,9 @@ def fit(
 
     rankwise fit day-*.parquet --lower at_least --upper at_most --classes 1..5 --estimator PRIL --output model.rankwise
 
-    Scales, fillings and categories are learnt from all rows by batch estimators, from the first 100,000 by online ones,
-    and are part of the model: predict takes raw rows.
+    How columns become features is part of the model: predict takes raw rows.
+
+    It is learnt from all rows by batch estimators, from the first 100,000 by online ones.
     """
     require_writable(output, "--output")
     for path, option in ((checkpoint, "--checkpoint"), (quarantine, "--quarantine")):
@@ -241,41 +183,6 @@ def default_estimator(source: Source, *, streams: bool) -> str:
     return STREAM if streams or source.n_bytes > LARGEST_IN_MEMORY else IN_MEMORY
 
 
-def encoder_options(
-    scaling: Scaling | None, missing: Missing | None, indicate: bool, categories: Categories | None, unknown: Unknown | None
-) -> dict[str, Any]:
-    """Parameters of the encoder that were given."""
-    chosen = {"scaling": scaling, "missing": missing, "categories": categories, "unknown": unknown}
-    given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}
-    return {**given, "indicate_missing": True} if indicate else given
-
-
-def parse_kinds(assignments: Sequence[str] | None) -> dict[str, str]:
-    """``["zip=category"]`` as a dict."""
-    kinds: dict[str, str] = {}
-    known = ("number", "category", "boolean", "text")
-    for assignment in assignments or ():
-        column, equals, wanted = assignment.rpartition("=")
-        if not equals or wanted not in known:
-            raise typer.BadParameter(f"--kind is given as column=kind, kind one of {', '.join(known)}. Got {assignment!r}.")
-        kinds[column] = wanted
-    return kinds
-
-
-def make_encoder(source: Source, kinds: Mapping[str, str], encoding: Mapping[str, Any]) -> TableEncoder | str:
-    """Encoder for the columns of the files; svmlight rows are taken as they are."""
-    from rankwise.cli._options import require_column
-    from rankwise.features import TableEncoder
-
-    if source.is_svmlight:
-        if kinds or encoding:
-            raise typer.BadParameter("svmlight rows are numbers as they are: there is nothing to encode.")
-        return "none"
-    for column in kinds:
-        require_column(column, source.features, "--kind")
-    return TableEncoder(kinds=dict(kinds) or None, **encoding)
-
-
 def _fit_in_memory(
     source: Source, template: Any, encoder: TableEncoder | str, declared: list[Any] | None, output: Path
 ) -> dict[str, Any]:
@@ -288,7 +195,7 @@ def _fit_in_memory(
     rows = source.load(order, None if isinstance(encoder, str) else encoder)
     model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
     try:
-        model.fit(rows.X if source.is_svmlight else rows.X.select(source.features), rows.y, rows.weight)
+        model.fit(rows.X, rows.y, rows.weight)
     except ValueError as error:
         raise located(error, rows.place) from None
     source.quarantine.close()
@@ -344,15 +251,15 @@ def _fit_stream(
     return {**_summary(model, source, learner.n_learnt, output), "progressive": learner.loss.results()}
 
 
-def begin(source: Source, template: Any, encoder: TableEncoder | str, order: ClassOrder) -> TableModel:
+def begin(source: Source, template: Any, encoder: TableEncoder | str | None, order: ClassOrder) -> TableModel:
     """Model for a stream, whose encoder has learnt from the first rows."""
     from rankwise.cli._rows import located
     from rankwise.cli._stream import HEAD_ROWS
     from rankwise.table_model import TableModel
 
     model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
-    if isinstance(encoder, str):
-        return model.fit_encoder(None)
+    if encoder is None or isinstance(encoder, str):
+        return model.fit_encoder(None if source.is_svmlight else source.head(HEAD_ROWS).X)
     head = source.head(HEAD_ROWS)
     try:
         bad = [error.row for error in encoder.problems(head.X)] if source.skips else []

@@ -53,8 +53,7 @@ def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
 
 def _arrays(learnt: dict[str, Any]) -> dict[str, Any]:
     found = dict(learnt.get("state", {}))
-    found |= {name: value for name, value in learnt.items() if name in ("weights", "offsets") and hasattr(value, "shape")}
-    return found
+    return found | {name: learnt[name] for name in ("weights", "offsets") if hasattr(learnt.get(name), "shape")}
 
 
 def _in_words(facts: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.cli._print import stream_bar
-from rankwise.cli._rows import Rows, Source, as_features, fitted_width, located, without
+from rankwise.cli._rows import Rows, Source, fitted_width, located, without
 from rankwise.cli._tally import Tally
 from rankwise.evaluation import StratifiedIntervalKFold
 from rankwise.features._columns import RowError
@@ -24,15 +24,15 @@ from rankwise.table_model import TableModel
 def predict_rows(model: TableModel, source: Source, batch: Batch) -> tuple[Batch, NDArray[Any]]:
     """Predictions for a batch; rows that cannot be encoded are an error, or left out."""
     try:
-        return batch, _predicted(model, as_features(batch))
+        return batch, _predicted(model, source.features_of(batch))
     except RowError as error:
         if not source.skips:
             raise located(error, batch.place) from None
     except ValueError as error:
         raise located(error, batch.place) from None
     assert model.encoder_ is not None
-    kept = without(batch, model.encoder_.problems(as_features(batch)), source.quarantine)
-    return kept, _predicted(model, as_features(kept))
+    kept = without(batch, model.encoder_.problems(source.features_of(batch)), source.quarantine)
+    return kept, _predicted(model, source.features_of(kept))
 
 
 def _predicted(model: TableModel, X: Any) -> NDArray[Any]:
@@ -94,7 +94,7 @@ def judge_in_folds(
         try:
             model.fit(learnt.X, learnt.y, learnt.weight)
         except RowError as error:
-            raise located(error, lambda i, train=train: rows.place(int(train[i]))) from None
+            raise located(error, learnt.place) from None
         seconds += time.perf_counter() - start
         predicted = model.predict(judged.X)
         fold = Tally(order)

@@ -37,7 +37,7 @@ def text_columns(model: Any) -> list[str]:
 
 
 def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> TableModel:
-    """Model that takes raw rows; a bare estimator gets the columns as numbers, in its own order or that of the files."""
+    """Model that takes raw rows; a bare estimator gets the columns as numbers, in their order."""
     n_features = int((model.estimator_ if isinstance(model, TableModel) else model).n_features_in_)
     if isinstance(model, TableModel):
         if is_svmlight and model.encoder_ is not None:

@@ -78,37 +78,25 @@ class _Prediction:
         import pyarrow as pa
 
         from rankwise.cli._models import for_columns, known_columns, load_model, text_columns
-        from rankwise.cli._rows import Source
-        from rankwise.io import LabelColumns, TableError, open_table
+        from rankwise.cli._rows import Source, require_features
+        from rankwise.io import TableError, open_table
 
         loaded = load_model(path)
-        wanted = None if format is None else format.value
-        probe = open_table(list(files), format=wanted, on_error=on_error.value)
-        names = list(probe.schema.names)
-        needed = known_columns(loaded)
-        if probe.format != "svmlight":
-            if COLUMN in names and not only:
-                raise TableError(f"file {probe.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
-            for name in needed or ():
-                if name not in names:
-                    raise _lacks(probe.files[0], name, names)
+        probe = open_table(list(files), format=None if format is None else format.value, on_error=on_error.value)
+        is_svmlight = probe.format == "svmlight"
+        names = [] if is_svmlight else list(probe.schema.names)
+        if COLUMN in names and not only:
+            raise TableError(f"file {probe.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
+        needed = known_columns(loaded) or names
+        if not is_svmlight:
+            require_features(needed, probe)
         self.only = only
-        self.model = for_columns(loaded, needed or names, is_svmlight=probe.format == "svmlight")
-        nothing = LabelColumns(label="")  # no labels are read
-        columns = needed if only and needed is not None else names
-        self.source = Source(probe, files, nothing, columns, text_columns(loaded), on_error, skipped)
-        self.source.types.pop("", None)
-        self.table = open_table(
-            list(files),
-            format=probe.format,
-            columns=None if probe.format == "svmlight" else columns,
-            types=self.source.types,
-            on_error=on_error.value,
-            quarantine=skipped if on_error is OnError.skip else None,
-        )
+        self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
+        self.source = Source(probe, files, None, needed, text_columns(loaded), on_error, skipped)
+        self.table = self.source.table(needed if only else names, skipped)
         field = pa.field(COLUMN, pa.array(self.model.classes_).type)
-        kept = [] if only or probe.format == "svmlight" else list(self.table.schema)
-        self.schema = pa.schema([*kept, field]) if only or probe.format != "svmlight" else None
+        kept = [] if only else list(self.table.schema)
+        self.schema = None if is_svmlight and not only else pa.schema([*kept, field])
 
     def batches(self) -> Iterator[Any]:
         """Rows with their predictions, as record batches."""
@@ -127,13 +115,6 @@ class _Prediction:
                     yield append_column(kept, COLUMN, predicted)
                 done += len(kept)
                 show(batch.bytes_read, done, None)
-
-
-def _lacks(file: str, name: str, names: list[str]) -> ValueError:
-    from rankwise.cli._errors import suggestion
-    from rankwise.io import TableError
-
-    return TableError(f"file {file}: the model needs the column {name!r}. {suggestion(name, names)}")
 
 
 def _to_file(prediction: _Prediction, output: Path) -> int:

@@ -15,6 +15,7 @@ import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise.cli._errors import suggestion
 from rankwise.cli._options import OnError, label_columns, parse_columns, require_label_columns
 from rankwise.features._columns import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
@@ -78,7 +79,7 @@ class Rows:
     Attributes
     ----------
     X : pyarrow.Table or CSR matrix
-        Features; label columns among them are passed over by the model.
+        Features.
     y, weight
         Labels and weights, as every ``fit`` takes them.
     place : callable
@@ -99,14 +100,14 @@ class Source:
 
     Parameters
     ----------
-    files, format
-        As in :func:`rankwise.io.open_table`.
+    probe : Table
+        The files, opened once to see what is in them.
+    files : sequence of Path
+        Their names.
     labels : LabelColumns or None
         Where the labels are; None where there need not be any.
-    ignore : sequence of str
-        Columns that are no features.
-    features : sequence of str, optional
-        Columns that are: all others by default.
+    features : sequence of str
+        Columns that are features.
     texts : sequence of str
         Columns that must be read as text, whatever they look like.
     on_error : OnError
@@ -119,14 +120,14 @@ class Source:
         self,
         probe: Table,
         files: Sequence[Path],
-        labels: LabelColumns,
+        labels: LabelColumns | None,
         features: Sequence[str],
         texts: Sequence[str],
         on_error: OnError,
         quarantine: Quarantine,
     ) -> None:
         self.files = list(files)
-        self.labels = labels
+        self._labels = labels
         self.features = list(features)
         self.on_error = on_error
         self.quarantine = quarantine
@@ -135,9 +136,14 @@ class Source:
         self.n_features = probe.n_features
         self.n_bytes = probe.n_bytes
         self.types = {name: "string" for name in texts if name in probe.schema.names}
-        if probe.format in ("csv", "tsv"):
+        if probe.format in ("csv", "tsv") and labels is not None:
             self.types |= labels.csv_types
-        self._columns = None if self.is_svmlight else [*self.features, *labels.names]
+
+    @property
+    def labels(self) -> LabelColumns:
+        """Where the labels are."""
+        assert self._labels is not None
+        return self._labels
 
     @property
     def skips(self) -> bool:
@@ -146,11 +152,16 @@ class Source:
 
     def table(self, columns: Sequence[str] | None = None, quarantine: Quarantine | None = None) -> Table:
         """Open the files; without a quarantine skipped rows are forgotten, for a pass that only looks."""
+        if self.is_svmlight:
+            wanted, types = None, {}
+        else:
+            wanted = list(columns or [*self.features, *self.labels.names])
+            types = {name: kind for name, kind in self.types.items() if name in wanted}
         return open_table(
             self.files,
             format=self.format,
-            columns=None if self.is_svmlight else list(columns or self._columns or ()),
-            types={} if self.is_svmlight else {k: v for k, v in self.types.items() if k in (columns or self._columns)},
+            columns=wanted,
+            types=types,
             on_error=self.on_error.value,
             quarantine=quarantine if self.skips else None,
         )
@@ -159,8 +170,9 @@ class Source:
         """Order of the classes: declared, or found in one pass over the labels."""
         if classes is not None:
             return declared_order(classes)
-        table: Any = self.table(self.labels.names)
-        order = self.labels.find_classes(_WithGoodLabels(table, self.labels) if self.skips else table)
+        table = self.table(self.labels.names)
+        good: Any = _WithGoodLabels(table, self.labels) if self.skips else table
+        order = self.labels.find_classes(good)
         if len(order) < 2:
             raise TableError(
                 f"the labels must name at least two classes. Got {order.values.tolist()}; --classes declares those "
@@ -176,7 +188,7 @@ class Source:
             if self.skips:
                 batch = self.labels.without_bad_rows(batch, order, self.quarantine if counts else forget)
             y, weight = self.labels.read(batch, order)
-            yield batch, Rows(as_features(batch), y, weight, batch.place)
+            yield batch, Rows(self.features_of(batch), y, weight, batch.place)
 
     def head(self, n_rows: int) -> Rows:
         """First rows whose labels are good, however the files are cut into batches; without their labels."""
@@ -189,7 +201,7 @@ class Source:
             if found >= n_rows:
                 break
         whole = self._joined(batches)
-        return Rows(as_features(whole).slice(0, n_rows).select(self.features), None, None, _places(batches))
+        return Rows(self.features_of(whole).slice(0, n_rows), None, None, _places(batches))
 
     def load(self, order: ClassOrder, encoder: Any = None) -> Rows:
         """All rows, in memory; where bad rows are skipped, so are those that the encoder refuses."""
@@ -204,10 +216,14 @@ class Source:
             batches = self._without_problems(batches, encoder)
         whole = self._joined(batches)
         y, weight = self.labels.read(whole, order)
-        return Rows(as_features(whole), y, weight, _places(batches))
+        return Rows(self.features_of(whole), y, weight, _places(batches))
+
+    def features_of(self, batch: Batch) -> Any:
+        """Rows of a batch as a model takes them: without labels and ignored columns."""
+        return batch.data if self.is_svmlight else pa.Table.from_batches([batch.data.select(self.features)])
 
     def _without_problems(self, batches: list[Batch], encoder: Any) -> list[Batch]:
-        problems = encoder.problems(as_features(self._joined(batches)).select(self.features))
+        problems = encoder.problems(self.features_of(self._joined(batches)))
         if not problems:
             return batches
         parts: list[list[RowError]] = [[] for _ in batches]
@@ -250,15 +266,21 @@ def open_source(
             raise typer.BadParameter("an svmlight file has no named columns: --ignore cannot be used.")
         present = []
     ignored = parse_columns(ignore, probe.schema.names, "--ignore") if ignore else []
-    kept = [name for name in present if name not in ignored] if features is None else list(features)
+    kept = [name for name in present if name not in ignored]
+    if features is not None and probe.format != "svmlight":
+        require_features(features, probe)
+        kept = list(features)
     if probe.format != "svmlight" and not kept:
         raise TableError(f"file {probe.files[0]}: no column is left to learn from.")
     return Source(probe, files, labels, kept, texts, on_error, quarantine or Quarantine(None))
 
 
-def as_features(batch: Batch) -> Any:
-    """Rows of a batch as a model takes them."""
-    return pa.Table.from_batches([batch.data]) if isinstance(batch.data, pa.RecordBatch) else batch.data
+def require_features(names: Sequence[str], table: Table) -> None:
+    """Refuse files that lack a column which a model needs."""
+    for name in names:
+        if name not in table.schema.names:
+            meant = suggestion(name, table.schema.names)
+            raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {meant}")
 
 
 def fitted_width(X: Any, n_features: int) -> Any:

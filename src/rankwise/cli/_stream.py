@@ -1,8 +1,8 @@
 """Learning from files of any size in constant memory, with checkpoints that lose nothing.
 
-Rows are learnt in the order of the files, epoch after epoch. A model does not depend on how rows are cut into batches, and
-a checkpoint holds all of it, the place reached and the sums behind the running loss: a run that was killed and started
-again ends in the same model, to the bit.
+Rows are learnt in the order of the files, epoch after epoch. A model does not depend on how rows are cut into batches,
+and a checkpoint holds all of it, the place reached and the sums behind the running loss: a run that was killed and
+started again ends in the same model, to the bit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import typer
 
 from rankwise.cli._print import stream_bar
-from rankwise.cli._rows import Rows, Source, as_features, fitted_width, forget, located, without
+from rankwise.cli._rows import Rows, Source, fitted_width, forget, located, without
 from rankwise.cli._tally import Tally
 from rankwise.features._columns import RowError
 from rankwise.io import Batch, Table, TableError
@@ -139,9 +139,12 @@ class Learner:
         except RowError as error:
             if not self.source.skips:
                 raise located(error, rows.place) from None
-            kept = without(batch, self.model.encoder_.problems(rows.X), self.source.quarantine if self.epoch == 0 else forget)
+            assert self.model.encoder_ is not None
+            kept = without(
+                batch, self.model.encoder_.problems(rows.X), self.source.quarantine if self.epoch == 0 else forget
+            )
             y, weight = self.source.labels.read(kept, self.order)
-            rows = Rows(as_features(kept), y, weight, kept.place)
+            rows = Rows(self.source.features_of(kept), y, weight, kept.place)
             self._learn_rows(rows)
         except ValueError as error:
             raise located(error, rows.place) from None
@@ -152,10 +155,10 @@ class Learner:
             return
         X = rows.X if self.source.n_features is None else fitted_width(rows.X, self.source.n_features)
         if self.epoch == 0:  # what is seen for the first time is an honest test
-            predicted = self.model.progressive_predict(X, rows.y, rows.weight, self.order)
+            predicted = self.model.progressive_predict(X, rows.y, rows.weight)
             self.loss.add(rows.y, predicted, rows.weight)
         else:
-            self.model.partial_fit(X, rows.y, self.order, rows.weight)
+            self.model.partial_fit(X, rows.y, sample_weight=rows.weight)
         self.n_learnt += len(rows)
 
     def _save(self, checkpoint: Checkpoint) -> None:
