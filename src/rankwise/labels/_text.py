@@ -123,10 +123,14 @@ class LabelReader:
         bound = _BOUND.fullmatch(text)
         if bound:
             return self._beyond(bound[1], bound[2], text)
+        between = self._between(text)
+        if between is not None:
+            return between
         parts = text.split("|")
-        if len(parts) > 1:
-            return np.unique([self._known(part, text) for part in parts])
-        return self._between(text)
+        if len(parts) == 1:
+            values = show(self.order.values)
+            raise ValueError(f"{one_line(text)} is no label of the classes {values}: {FORMS}.")
+        return np.unique([self._known(part, text) for part in parts])
 
     def _beyond(self, sign: str, end: str, text: str) -> NDArray[np.intp]:
         code, k = self._known(end, text), len(self.order)
@@ -137,16 +141,15 @@ class LabelReader:
             )
         return np.arange(first, last)
 
-    def _between(self, text: str) -> NDArray[np.intp]:
-        """Read ``lower-upper``, where names and negative numbers may hold a ``-`` themselves."""
+    def _between(self, text: str) -> NDArray[np.intp] | None:
+        """Read ``lower-upper``, where names and negative numbers may hold a ``-`` themselves; None if it is not so."""
         cuts = [i for i, c in enumerate(text) if c == "-"]
         ends = [(self.code(text[:i]), self.code(text[i + 1 :])) for i in cuts]
         found = [(lower, upper) for lower, upper in ends if lower is not None and upper is not None]
         if len(found) > 1:
             raise ValueError(f"{text!r} can be read as an interval in {len(found)} ways: list the candidates with |.")
         if not found:
-            values = show(self.order.values)
-            raise ValueError(f"{one_line(text)} is no label of the classes {values}: {FORMS}.")
+            return None
         lower, upper = found[0]
         if lower > upper:
             raise ValueError(
