@@ -37,7 +37,7 @@ from rankwise.features._columns import (
 )
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
-_BLOCK = 2048  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
+_BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -64,7 +64,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error.
     max_categories : int, default=100
         Most categories of a column that get columns of their own.
-    n_hashed : int, default=65536
+    n_hashed : int, default=16384
         Number of columns for hashed categories and words, shared by all of them. A few will fall together.
     kinds : dict, optional
         Column name -> "number", "category", "boolean", "text" or "ignore".
@@ -115,7 +115,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         categories: str = "onehot",
         unknown: str = "ignore",
         max_categories: int = 100,
-        n_hashed: int = 65536,
+        n_hashed: int = 16384,
         kinds: Mapping[str, str] | None = None,
         dtype: str = "float64",
     ) -> None:
