@@ -124,7 +124,9 @@ def test_class_names_in_their_order(tmp_path):
     for estimator in ("PRIL", "SVOR"):
         learnt = facts("fit", tmp_path / "train.csv", *options, "--estimator", estimator, "-o", tmp_path / "m")
         assert learnt["classes"] == names.tolist()
-    out = [json.loads(line) for line in succeed("predict", tmp_path / "m", tmp_path / "train.csv", "--json").splitlines()]
+    out = [
+        json.loads(line) for line in succeed("predict", tmp_path / "m", tmp_path / "train.csv", "--json").splitlines()
+    ]
     assert {row["prediction"] for row in out} <= set(names)
     assert facts("evaluate", tmp_path / "m", tmp_path / "train.csv", "--label", "said")["mae"] < 0.3
 
@@ -186,7 +188,9 @@ class TestPredict:
         write(frame[["a", "c", "grade"]], tmp_path / "t.csv")
         rw.save(rw.PRIL(random_state=0).fit(frame[["a", "c"]].to_numpy(), frame["grade"]), tmp_path / "nameless")
         rw.save(rw.PRIL(random_state=0).fit(frame[["a", "c"]], frame["grade"]), tmp_path / "named")
-        judged = [facts("evaluate", tmp_path / m, tmp_path / "t.csv", "--label", "grade") for m in ("nameless", "named")]
+        judged = [
+            facts("evaluate", tmp_path / m, tmp_path / "t.csv", "--label", "grade") for m in ("nameless", "named")
+        ]
         assert judged[0]["mae"] == judged[1]["mae"] < 0.5
         succeed("predict", tmp_path / "named", tmp_path / "t.csv")
         result = run("predict", tmp_path / "nameless", tmp_path / "t.csv")
@@ -264,7 +268,11 @@ class TestConvert:
         assert facts("convert", folder / "train.csv", *ends, "--to-label", "both", "-o", out)["rows"] == 300
         frame = pd.read_parquet(out)
         assert "lower" not in frame
-        assert frame["both"].isin([str(k) for k in range(1, 5)] + [f"{a}-{b}" for a in range(1, 4) for b in range(2, 5)]).all()
+        assert (
+            frame["both"]
+            .isin([str(k) for k in range(1, 5)] + [f"{a}-{b}" for a in range(1, 4) for b in range(2, 5)])
+            .all()
+        )
         back = tmp_path / "ends.jsonl"
         succeed("convert", out, "--label", "both", "--to-lower", "lower", "--to-upper", "upper", "-o", back)
         again = pd.read_json(back, lines=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ _ROW = re.compile(r"\brow (\d+)\b")
 class Quarantine:
     """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
 
+    A reader may find bad rows ahead of the batch that it hands out. A run that goes on from a checkpoint finds them
+    again: it knows which, and takes no row twice.
+
     Parameters
     ----------
     path : Path or None
@@ -38,32 +41,48 @@ class Quarantine:
         self.count = 0
         self._file: Any = None
         self._silent = False
+        self._ahead: set[tuple[str, int]] = set()  # rows behind those that were learnt, taken already
+        self._known: set[tuple[str, int]] = set()  # the same, taken before the run went on
 
     def __call__(self, file: str, row: int, text: str, reason: str) -> None:
         """Take one row, as the functions of rankwise.io hand it over."""
-        self.count += not self._silent
+        if self._silent:
+            return
+        self._ahead.add((file, row))
+        if (file, row) in self._known:
+            return
+        self.count += 1
         if self._file is not None:
             entry = {"file": file, "row": row, "reason": reason, "text": text}
             self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
 
-    def open(self, position: tuple[int, int] = (0, 0)) -> None:
-        """Begin, or go on where :meth:`position` said; what was written behind that is dropped."""
-        self.count, size = position
+    def open(self, state: Mapping[str, Any] | None = None) -> None:
+        """Begin, or go on from what :meth:`state` said; what was written behind that is dropped."""
+        size = 0
+        if state is not None:
+            self.count, size = state["count"], state["size"]
+            self._known = {(file, row) for file, row in state["ahead"]}
         if self.path is not None:
             self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
             self._file.truncate(size)
+
+    def passed(self, file: str, row: int) -> None:
+        """All rows of a file up to this one are done: forget those among them."""
+        if self._ahead:
+            self._ahead = {(f, r) for f, r in self._ahead if f == file and r > row}
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on, as plain values."""
+        size = 0
+        if self._file is not None:
+            self._file.flush()
+            size = self._file.tell()
+        return {"count": self.count, "size": size, "ahead": sorted(self._ahead)}
 
     def silence(self) -> None:
         """Take no more rows: those to come have been taken before."""
         self.close()
         self._silent = True
-
-    def position(self) -> tuple[int, int]:
-        """Rows taken so far, and size of the file."""
-        if self._file is None:
-            return self.count, 0
-        self._file.flush()
-        return self.count, self._file.tell()
 
     def close(self) -> None:
         """Finish the file."""
@@ -172,7 +191,12 @@ class Source:
             return declared_order(classes)
         table = self.table(self.labels.names)
         good: Any = _WithGoodLabels(table, self.labels) if self.skips else table
-        order = self.labels.find_classes(good)
+        try:
+            order = self.labels.find_classes(good)
+        except TableError:
+            raise
+        except ValueError as error:
+            raise TableError(f"file {table.files[0]}: {error}") from None
         if len(order) < 2:
             raise TableError(
                 f"the labels must name at least two classes. Got {order.values.tolist()}; --classes declares those "

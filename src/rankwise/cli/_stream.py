@@ -21,7 +21,7 @@ from rankwise.cli._print import stream_bar
 from rankwise.cli._rows import Rows, Source, fitted_width, forget, located, without
 from rankwise.cli._tally import Tally
 from rankwise.features._columns import RowError
-from rankwise.io import Batch, Table, TableError
+from rankwise.io import Batch, TableError
 from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel
@@ -108,17 +108,16 @@ class Learner:
         """Go on where a checkpoint was made."""
         self.epoch, self.row, self.n_learnt = state["epoch"], state["row"], state["learnt"]
         self.loss.restore(state["loss"])
-        self.source.quarantine.open((state["skipped"], state["quarantined"]))
+        self.source.quarantine.open(state["skipped"])
 
     def run(self) -> None:
         """Learn until the last row of the last epoch, or until somebody stops us."""
-        table = self.source.table(quarantine=self.source.quarantine)
-        with stream_bar("learning", table.n_bytes * self.epochs) as show, _interrupts() as interrupted:
-            saved = self.n_learnt
+        saved = self.n_learnt
+        with stream_bar("learning", self.source.n_bytes * self.epochs) as show, _interrupts() as interrupted:
             while self.epoch < self.epochs:
-                if self.epoch == 1 and self.row == 0:
-                    table = self.source.table()  # bad rows of the first epoch are not counted again
-                for batch, rows in self._batches(table):
+                is_first = self.epoch == 0  # bad rows are counted once
+                table = self.source.table(quarantine=self.source.quarantine if is_first else None)
+                for batch, rows in self.source.batches(table, self.order, self.row, counts=is_first):
                     self._learn(batch, rows)
                     show(self.epoch * table.n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)
                     if interrupted:
@@ -129,9 +128,6 @@ class Learner:
                 self.epoch, self.row = self.epoch + 1, 0
         if not self.n_learnt:
             raise TableError(f"file {self.source.files[0]}: there are no rows to learn from.")
-
-    def _batches(self, table: Table) -> Iterator[tuple[Batch, Rows]]:
-        return self.source.batches(table, self.order, self.row, counts=self.epoch == 0)
 
     def _learn(self, batch: Batch, rows: Rows) -> None:
         try:
@@ -149,6 +145,8 @@ class Learner:
         except ValueError as error:
             raise located(error, rows.place) from None
         self.row = batch.end
+        if len(batch):
+            self.source.quarantine.passed(batch.file, batch.row_number(len(batch) - 1))
 
     def _learn_rows(self, rows: Rows) -> None:
         if not len(rows):
@@ -162,13 +160,11 @@ class Learner:
         self.n_learnt += len(rows)
 
     def _save(self, checkpoint: Checkpoint) -> None:
-        skipped, quarantined = self.source.quarantine.position()
         state = {
             "epoch": self.epoch,
             "row": self.row,
             "learnt": self.n_learnt,
-            "skipped": skipped,
-            "quarantined": quarantined,
+            "skipped": self.source.quarantine.state(),
             "loss": self.loss.state(),
         }
         checkpoint.save(self.model, state)
