@@ -144,7 +144,7 @@ class LabelColumns:
         # intervals is one, whether it was written as one number or as two.
         said = [label for label in found if label is not None]
         if any(isinstance(label, tuple) for label in said):
-            said = [label if isinstance(label, (tuple, frozenset)) else (label, label) for label in said]
+            said = [label if isinstance(label, frozenset) else _as_ends(label) for label in said]
         present = read(said).values_present()
         distinct = np.unique(present[np.isfinite(present)]) if present.dtype.kind == "f" else present
         if distinct.dtype.kind != "f":
@@ -239,6 +239,13 @@ def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
     if row is None:
         return TableError(f"file {batch.file}: {names}: {error}")
     return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+
+
+def _as_ends(label: Any) -> tuple[Any, ...]:
+    """A label as an interval, with numbers of one type."""
+    ends = label if isinstance(label, tuple) else (label, label)
+    numeric = all(end is None or isinstance(end, (int, float)) for end in ends)
+    return tuple(np.nan if end is None else float(end) for end in ends) if numeric else ends
 
 
 def _column(batch: Batch, name: str) -> Any:
