@@ -17,7 +17,8 @@ from rankwise.io._errors import TableError, shown
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode, infer_order, parse_labels
-from rankwise.labels._order import as_object_array, numbers_if_possible, refuse_continuous
+from rankwise.labels._format import distinct_labels
+from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous
 from rankwise.labels._read import read
 from rankwise.labels._text import parse_ends
 
@@ -134,17 +135,23 @@ class LabelColumns:
         found: set[Any] = set()
         n = 0
         for batch in table.batches():
-            present = read(self.read(batch)[0]).values_present()
+            y, _ = self.read(batch)
+            found.update(
+                distinct_labels(np.unique(y, axis=0) if isinstance(y, np.ndarray) and y.dtype != object else y)
+            )
             n += len(batch)
-            present = present[np.isfinite(present)] if present.dtype.kind == "f" else present
-            found.update(np.unique(present).tolist() if present.dtype.kind in "iufb" else present.tolist())
-        distinct = numbers_if_possible(as_object_array(found))
+        # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
+        # intervals is one, whether it was written as one number or as two.
+        said = [label for label in found if label is not None]
+        if any(isinstance(label, tuple) for label in said):
+            said = [label if isinstance(label, frozenset) else _as_ends(label) for label in said]
+        present = read(said).values_present()
+        distinct = np.unique(present[np.isfinite(present)]) if present.dtype.kind == "f" else present
         if distinct.dtype.kind != "f":
             return infer_order(distinct)
-        ascending = np.sort(distinct)
-        refuse_continuous(ascending, n)
-        whole = np.all((ascending == np.floor(ascending)) & (np.abs(ascending) < 2.0**53))
-        return ClassOrder(ascending.astype(np.int64) if whole else ascending)
+        refuse_continuous(distinct, n)
+        whole = np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < EXACT_IN_FLOAT))
+        return infer_order(distinct.astype(np.int64)) if whole else ClassOrder(distinct)
 
     @property
     def _label_columns(self) -> list[str]:
@@ -232,6 +239,13 @@ def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
     if row is None:
         return TableError(f"file {batch.file}: {names}: {error}")
     return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+
+
+def _as_ends(label: Any) -> tuple[Any, ...]:
+    """A label as an interval, with numbers of one type."""
+    ends = label if isinstance(label, tuple) else (label, label)
+    numeric = all(end is None or isinstance(end, (int, float)) for end in ends)
+    return tuple(np.nan if end is None else float(end) for end in ends) if numeric else ends
 
 
 def _column(batch: Batch, name: str) -> Any:

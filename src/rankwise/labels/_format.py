@@ -81,6 +81,11 @@ def as_order(classes: Any) -> ClassOrder | None:
     return classes if classes is None or isinstance(classes, ClassOrder) else declared_order(classes)
 
 
+def distinct_labels(y: Any) -> list[Any]:
+    """The distinct labels of y as they were said: None, values, tuples and frozensets."""
+    return _said(y)[1]
+
+
 def _each(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
     """What ``write`` makes of the label of every row, called once for each distinct one; errors name the row."""
     groups, distinct = _said_in_order(y, order) if order is not None else _said(y)
