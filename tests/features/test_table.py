@@ -90,7 +90,7 @@ class TestKinds:
             ({"siez": "number"}, "kinds names the column 'siez'; did you mean 'size'?"),
             ({"size": "date"}, "must be one of number, boolean, category, text, ignore. Got 'date'"),
             ({"size": "text"}, "column 'size' cannot be text: it holds double"),
-            ({"empty": "number"}, "column 'empty' holds no number"),
+            ({"empty": "number"}, "column 'empty' holds no finite number"),
         ],
     )
     def test_wrong_kinds(self, frame, kinds, message):
@@ -188,7 +188,7 @@ class TestCategories:
     def test_too_many_are_hashed(self):
         frame = pd.DataFrame({"a": [f"v{i}" for i in range(20)]})
         assert not TableEncoder(max_categories=20).fit(frame).sparse_
-        assert TableEncoder(max_categories=19).fit(frame).n_features_out_ == 65536
+        assert TableEncoder(max_categories=19).fit(frame).n_features_out_ == 16384
 
     def test_hashed_places_are_the_same_everywhere(self):
         assert [hashed_place("a", text, 65536) for text in ("x", "ä", "")] == [62688, 56596, 47231]

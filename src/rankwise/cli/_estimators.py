@@ -64,21 +64,24 @@ def parse_value(text: str) -> Any:
     return text
 
 
-def make(name: str, parameters: Mapping[str, Any]) -> Any:
-    """Estimator with parameters; unknown names and values against the rules are wrong usage."""
+def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> Any:
+    """Estimator with parameters; unknown names and values against the rules are wrong usage.
+
+    With ``streams``, online estimators refuse parameters that do nothing where rows come in the order of the files.
+    """
     require_known(name)
     estimator = getattr(rankwise, name)()
-    known = [p for p in estimator.get_params() if p not in _OURS and not (is_online(name) and p in _NOT_ON_A_STREAM)]
+    useless = _NOT_ON_A_STREAM if streams and is_online(name) else {}
+    known = [p for p in estimator.get_params() if p not in _OURS and p not in useless]
     for parameter in parameters:
         if parameter in _OURS:
             raise typer.BadParameter(f"give {_OURS[parameter]} instead of the parameter {parameter!r}.")
-        if is_online(name) and parameter in _NOT_ON_A_STREAM and parameter in estimator.get_params():
-            raise typer.BadParameter(f"{parameter!r} does nothing on a stream: {_NOT_ON_A_STREAM[parameter]} counts.")
+        if parameter in useless:
+            raise typer.BadParameter(f"{parameter!r} does nothing on a stream: {useless[parameter]} counts.")
         if parameter not in known:
-            raise typer.BadParameter(
-                f"{name} has no parameter {parameter!r}. {suggestion(parameter, known)}"
-                + ("" if "Known" in suggestion(parameter, known) else f" Known: {', '.join(known)}.")
-            )
+            meant = suggestion(parameter, known)
+            listed = "" if meant.startswith("Known") else f" Known: {', '.join(known)}."
+            raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {meant}{listed}")
     estimator.set_params(**parameters)
     try:
         estimator._validate_params()
@@ -87,8 +90,8 @@ def make(name: str, parameters: Mapping[str, Any]) -> Any:
     return estimator
 
 
-def parse_contestant(text: str) -> tuple[str, dict[str, Any]]:
-    """``PRIL:step=pa1,C=0.1`` as a name and parameters."""
-    name, colon, rest = text.partition(":")
+def make_contestant(text: str, *, streams: bool) -> Any:
+    """Estimator from ``PRIL:step=pa1,C=0.1``."""
+    name, _, rest = text.partition(":")
     require_known(name)
-    return name, parse_assignments([part for part in rest.split(",") if part] if colon else [])
+    return make(name, parse_assignments([part for part in rest.split(",") if part]), streams=streams)

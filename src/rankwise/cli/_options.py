@@ -36,8 +36,17 @@ class Format(StrEnum):
     svmlight = "svmlight"
 
 
+class Method(StrEnum):
+    """Ways to judge."""
+
+    holdout = "holdout"
+    progressive = "progressive"
+    cv = "cv"
+
+
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.", show_default=False)
+    Path,
+    typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.", show_default=False),
 ]
 Files = Annotated[
     list[Path],
@@ -58,7 +67,9 @@ Label = Annotated[
 ]
 Lower = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="Column of lowest admissible classes.", show_default=False, rich_help_panel=_LABELS),
+    typer.Option(
+        metavar="COL", help="Column of lowest admissible classes.", show_default=False, rich_help_panel=_LABELS
+    ),
 ]
 Upper = Annotated[
     str | None,
@@ -74,16 +85,14 @@ Classes = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,...",
-        help="All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more to find them.",
+        help="All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them.",
         show_default=False,
         rich_help_panel=_LABELS,
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COL,COL", help="Columns that are no features.", show_default=False, rich_help_panel=_ROWS
-    ),
+    typer.Option(metavar="COL,COL", help="Columns that are no features.", show_default=False, rich_help_panel=_ROWS),
 ]
 FileFormat = Annotated[
     Format | None,
@@ -91,9 +100,7 @@ FileFormat = Annotated[
 ]
 WhenBad = Annotated[
     OnError,
-    typer.Option(
-        "--on-error", help="A bad row stops the run, or is skipped and counted.", rich_help_panel=_ROWS
-    ),
+    typer.Option("--on-error", help="A bad row stops the run, or is skipped and counted.", rich_help_panel=_ROWS),
 ]
 QuarantineFile = Annotated[
     Path | None,
@@ -105,6 +112,8 @@ QuarantineFile = Annotated[
         rich_help_panel=_ROWS,
     ),
 ]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 

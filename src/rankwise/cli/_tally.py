@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,14 @@ class Tally:
     def mae(self) -> float:
         """Mean absolute error so far, in ranks; NaN before the first row."""
         return float(self._sums[0] / self._weight) if self._weight else math.nan
+
+    def state(self) -> dict[str, Any]:
+        """All sums, as plain values: what a checkpoint must hold."""
+        return {name: value for name, value in vars(self).items() if name != "order"}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        vars(self).update(state)
 
     def results(self) -> dict[str, Any]:
         """Means, and standard errors of the means as ``<name>_se``."""

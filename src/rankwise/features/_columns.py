@@ -242,11 +242,9 @@ def fit_column(name: str, kind: str, column: Any, rules: Rules) -> Column:
 def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn:
     values = NumberColumn(name, kind).read(column)
     missing = np.isnan(values)
-    known = values[~missing] if missing.any() else values
+    known = values[np.isfinite(values)]
     if known.size == 0:
-        raise ValueError(f"column {name!r} holds no number in the rows to fit: leave it out.")
-    if np.isinf(known).any():
-        return NumberColumn(name, kind)  # its bad rows are reported where the rows are checked
+        raise ValueError(f"column {name!r} holds no finite number in the rows to fit: leave it out.")
     fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
     shift, factor = (0.0, 1.0) if kind == "boolean" else _scale(known, rules.scaling)
     return NumberColumn(name, kind, shift, factor, fill, rules.indicate and bool(missing.any()))

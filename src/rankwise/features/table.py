@@ -37,7 +37,7 @@ from rankwise.features._columns import (
 )
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
-_BLOCK = 2048  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
+_BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -64,7 +64,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error.
     max_categories : int, default=100
         Most categories of a column that get columns of their own.
-    n_hashed : int, default=65536
+    n_hashed : int, default=16384
         Number of columns for hashed categories and words, shared by all of them. A few will fall together.
     kinds : dict, optional
         Column name -> "number", "category", "boolean", "text" or "ignore".
@@ -115,7 +115,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         categories: str = "onehot",
         unknown: str = "ignore",
         max_categories: int = 100,
-        n_hashed: int = 65536,
+        n_hashed: int = 16384,
         kinds: Mapping[str, str] | None = None,
         dtype: str = "float64",
     ) -> None:
@@ -150,9 +150,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if twice is not None:
             raise ValueError(f"column {twice!r} occurs twice: columns are known by their names.")
         kinds = self._decide_kinds(table)
-        columns = [
-            fit_column(name, kind, table.column(name), self._rules) for name, kind in kinds.items() if kind != "ignore"
-        ]
+        columns = self._fit_columns(table, kinds)
         if not columns:
             raise ValueError("no column is left to learn from: all are empty or ignored.")
         self._refuse_problems(table, columns)
@@ -167,6 +165,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def problems(self, X: Any) -> list[RowError]:
         """Rows that cannot be encoded, with the reason, in order; a row may have several.
 
+        Before it is fitted: rows that :meth:`fit` would refuse.
+
         Parameters
         ----------
         X : table
@@ -174,12 +174,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> encoder = TableEncoder(missing="refuse").fit([[1.0], [2.0]])
-        >>> encoder.problems([[1.0], [float("inf")]])[0].row
+        >>> TableEncoder(missing="refuse").problems([[1.0], [None], [2.0]])[0].row
         1
         """
-        check_is_fitted(self)
-        return self._problems(self._table(X), self._columns)
+        if self.__sklearn_is_fitted__():
+            return self._problems(self._table(X), self._columns)
+        self._validate_params()
+        table = as_table(X)
+        return self._problems(table, self._fit_columns(table, self._decide_kinds(table)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns of the matrix. ``input_features`` is there for scikit-learn and must be its own."""
@@ -258,6 +260,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if kind not in KINDS:
                 raise ValueError(f"the kind of column {name!r} must be one of {', '.join(KINDS)}. Got {kind!r}.")
         return {name: given.get(name) or kind_of(name, table.column(name)) for name in table.column_names}
+
+    def _fit_columns(self, table: Any, kinds: Mapping[str, str]) -> list[Column]:
+        rules = self._rules
+        return [fit_column(name, kind, table.column(name), rules) for name, kind in kinds.items() if kind != "ignore"]
 
     # -- rows --------------------------------------------------------------------------------------------------------
 

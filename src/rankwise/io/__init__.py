@@ -14,9 +14,22 @@ except ModuleNotFoundError as error:
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 
 from rankwise.io._batch import Batch
+from rankwise.io._convert import convert
 from rankwise.io._errors import TableError
 from rankwise.io._labels import LabelColumns
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table, open_table
+from rankwise.io._write import TableWriter, append_column, write_table
 
-__all__ = ["Batch", "LabelColumns", "Table", "TableError", "numeric_matrix", "open_table"]
+__all__ = [
+    "Batch",
+    "LabelColumns",
+    "Table",
+    "TableError",
+    "TableWriter",
+    "append_column",
+    "convert",
+    "numeric_matrix",
+    "open_table",
+    "write_table",
+]

@@ -44,7 +44,7 @@ class CSVFile(TextFile):
         self.delimiter = "\t" if file.format == "tsv" else ","
         self.dialect = {"delimiter": ord(self.delimiter), "quote": _QUOTE}
         self.names: list[str] = []
-        first = next(self.blocks(), None)  # reads the header on the way
+        first = next((block for block in self.blocks() if block.content), None)  # reads the header on the way
         if not self.names:
             raise TableError(
                 f"{place(file.name)}: a CSV file begins with a header that names its columns. It is empty."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.json as arrow_json
 
 from rankwise.io._batch import Quarantine
 from rankwise.io._csv import one_batch, require_columns
-from rankwise.io._errors import TableError, place, shown, translated
+from rankwise.io._errors import TableError, place, shown
 from rankwise.io._files import File
 from rankwise.io._text import BadRecordError, TextFile, plain_complaint, utf8_complaint
 
@@ -69,27 +69,28 @@ class JSONLinesFile(TextFile):
         return plain_complaint(error)
 
     def _inferred(self, columns: Sequence[str] | None, types: Mapping[str, Any]) -> Any:
-        block = next(self.blocks(), None)
-        content = block.content if block else b""
-        try:
-            found = _read(content, None, "infer").schema if content.strip() else pa.schema([])
-        except Exception:
-            # Bad rows among the first: look at the others. The bad ones are met again in their turn.
-            good = [line for line in content.splitlines() if _is_object(line)]
-            with translated(self.file.name, "find the types of its columns"):
-                found = _read(b"\n".join(good), None, "infer").schema if good else pa.schema([])
-        wanted = list(columns) if columns is not None else list(found.names)
-        require_columns(self.file, [*wanted, *types], found.names)
+        block = next((block for block in self.blocks() if block.content.strip()), None)
+        found: dict[str, Any] = {}
+        for schema in _schemas(block.content.splitlines() if block else []):
+            for field in schema:
+                known = found.setdefault(field.name, field.type)
+                if pa.types.is_null(known) or (known == pa.int64() and field.type == pa.float64()):
+                    found[field.name] = field.type
+        wanted = list(columns) if columns is not None else list(found)
+        require_columns(self.file, [*wanted, *types], list(found))
         if not wanted:
             raise TableError(f"{place(self.file.name)}: holds no JSON object, so its columns are not known.")
-        return pa.schema([(name, types.get(name, found.field(name).type)) for name in wanted])
+        return pa.schema([(name, types.get(name, found[name])) for name in wanted])
 
 
-def _is_object(line: bytes) -> bool:
+def _schemas(lines: list[bytes]) -> Iterator[Any]:
+    """Columns that the lines have; those that cannot be read together are halved, bad ones met again in their turn."""
     try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+        yield _read(b"\n".join(lines), None, "infer").schema
+    except Exception:
+        if len(lines) > 1:
+            yield from _schemas(lines[: len(lines) // 2])
+            yield from _schemas(lines[len(lines) // 2 :])
 
 
 def _read(content: bytes, schema: Any, unexpected: str) -> Any:

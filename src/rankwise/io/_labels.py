@@ -17,7 +17,8 @@ from rankwise.io._errors import TableError, shown
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode, infer_order, parse_labels
-from rankwise.labels._order import as_object_array, numbers_if_possible, refuse_continuous
+from rankwise.labels._format import distinct_labels
+from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous
 from rankwise.labels._read import read
 from rankwise.labels._text import parse_ends
 
@@ -102,7 +103,7 @@ class LabelColumns:
         except TableError:
             raise
         except ValueError as error:
-            raise self._located(batch, error, self._label_columns) from None
+            raise self.located(batch, error) from None
         return y, self._weights(batch)
 
     def without_bad_rows(self, batch: Batch, classes: Any, quarantine: Quarantine) -> Batch:
@@ -134,17 +135,23 @@ class LabelColumns:
         found: set[Any] = set()
         n = 0
         for batch in table.batches():
-            present = read(self.read(batch)[0]).values_present()
+            y, _ = self.read(batch)
+            found.update(
+                distinct_labels(np.unique(y, axis=0) if isinstance(y, np.ndarray) and y.dtype != object else y)
+            )
             n += len(batch)
-            present = present[np.isfinite(present)] if present.dtype.kind == "f" else present
-            found.update(np.unique(present).tolist() if present.dtype.kind in "iufb" else present.tolist())
-        distinct = numbers_if_possible(as_object_array(found))
+        # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
+        # intervals is one, whether it was written as one number or as two.
+        said = [label for label in found if label is not None]
+        if any(isinstance(label, tuple) for label in said):
+            said = [label if isinstance(label, frozenset) else _as_ends(label) for label in said]
+        present = read(said).values_present()
+        distinct = np.unique(present[np.isfinite(present)]) if present.dtype.kind == "f" else present
         if distinct.dtype.kind != "f":
             return infer_order(distinct)
-        ascending = np.sort(distinct)
-        refuse_continuous(ascending, n)
-        whole = np.all((ascending == np.floor(ascending)) & (np.abs(ascending) < 2.0**53))
-        return ClassOrder(ascending.astype(np.int64) if whole else ascending)
+        refuse_continuous(distinct, n)
+        whole = np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < EXACT_IN_FLOAT))
+        return infer_order(distinct.astype(np.int64)) if whole else ClassOrder(distinct)
 
     @property
     def _label_columns(self) -> list[str]:
@@ -154,7 +161,7 @@ class LabelColumns:
         if batch.labels is not None:
             y = batch.labels
             if not isinstance(y, np.ndarray):
-                y = [set(candidates) or None for candidates in y]
+                y = [{label for label in candidates if label == label} or None for candidates in y]
         elif self.label is not None:
             column = _column(batch, self.label)
             if _is_text(column.type):
@@ -192,7 +199,7 @@ class LabelColumns:
         except TableError:
             raise
         except ValueError as error:
-            raise self._located(batch, error, [self.weight]) from None
+            raise _located(batch, error, [self.weight]) from None
 
     def _raw_weights(self, batch: Batch) -> NDArray[np.float64]:
         assert self.weight is not None
@@ -200,14 +207,9 @@ class LabelColumns:
             raise TableError(f"file {batch.file}: an svmlight file has no column {self.weight!r} of weights.")
         return numeric_matrix(batch, [self.weight])[:, 0]
 
-    @staticmethod
-    def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
-        """The error of a row of a batch, as one of a row of a file."""
-        row = _ROW.match(str(error))
-        names = " and ".join(map(repr, columns))
-        if row is None:
-            return TableError(f"file {batch.file}: {names}: {error}")
-        return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+    def located(self, batch: Batch, error: ValueError) -> TableError:
+        """The error of a label in a row of a batch, as one in a row of a file."""
+        return _located(batch, error, self._label_columns)
 
     def _distinct_labels(self, batch: Batch) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """A row for every distinct label of a batch, and which of these every row has."""
@@ -229,6 +231,21 @@ class LabelColumns:
 
 def _as_order(classes: Any) -> ClassOrder | None:
     return classes if classes is None or isinstance(classes, ClassOrder) else declared_order(classes)
+
+
+def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
+    names = " and ".join(map(repr, columns))
+    row = _ROW.match(str(error))
+    if row is None:
+        return TableError(f"file {batch.file}: {names}: {error}")
+    return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+
+
+def _as_ends(label: Any) -> tuple[Any, ...]:
+    """A label as an interval, with numbers of one type."""
+    ends = label if isinstance(label, tuple) else (label, label)
+    numeric = all(end is None or isinstance(end, (int, float)) for end in ends)
+    return tuple(np.nan if end is None else float(end) for end in ends) if numeric else ends
 
 
 def _column(batch: Batch, name: str) -> Any:

@@ -17,8 +17,8 @@ def _make_find_records():
 
         A record ends with its line, except inside quotes, which open at the start of a field only and close at the
         next quote that is not doubled. ``quote``, ``comment`` and ``delimiter`` are bytes, 0 for none. A last record
-        without a line end counts if ``at_end``. Return the number of records, the first byte behind the last complete
-        one, and the lines up to there.
+        without a line end counts if ``at_end``, unless it is inside quotes. Return the number of records, the first
+        byte behind the last complete one, and the lines up to there.
         """
         _ = sources
         n_records, end, lines_to_end = 0, 0, 0
@@ -49,7 +49,7 @@ def _make_find_records():
             field_start = c == delimiter
             is_space = c == _RETURN or (spaces_are_blank and c in _BLANKS)
             blank = blank and (is_space or skipping)
-        if at_end and start < n:
+        if at_end and start < n and not quoted:
             if not blank:
                 starts[n_records] = start
                 lines[n_records] = start_line

@@ -87,7 +87,7 @@ class SVMLightShape:
             for content in _contents(file):
                 indices = _INDEX.findall(content)
                 if indices:
-                    numbers = np.array(indices, dtype="S10").astype(np.float64)
+                    numbers = np.array(indices, dtype="S20").astype(np.float64)
                     largest, smallest = max(largest, int(numbers.max())), min(smallest, int(numbers.min()))
                 self.several_labels = self.several_labels or _SEVERAL_LABELS.search(content) is not None
             if largest > _LARGEST_INDEX:

@@ -98,13 +98,13 @@ class TextFile:
                     at_start = False
                     yield Block(block[skip:], line + skip_lines, stream.position)
                 line += n_lines
+                if len(rest) > _LONGEST_RECORD or (rest and not more):
+                    raise TableError(
+                        f"{place(self.file.name, line=line)}: the record that begins here does not end within "
+                        f"{len(rest)} bytes. Is there a quote that is not closed?"
+                    )
                 if not more:
                     break
-                if len(rest) > _LONGEST_RECORD:
-                    raise TableError(
-                        f"{place(self.file.name, line=line)}: a record must end within {_LONGEST_RECORD} bytes. "
-                        f"Is there a quote that is not closed?"
-                    )
 
     def batches(self, skip: int) -> Iterator[Batch]:
         """Parsed blocks behind the first ``skip`` rows; ``end`` counts the rows of this file."""

@@ -1,4 +1,4 @@
-"""Labels written as text: ``3``, ``3-5``, ``>=4``, ``<=2``, ``>4``, ``<2``, ``2|3|7``, ``?``, and back.
+"""Labels written as text: ``3``, ``3-5``, ``>=4``, ``<=2``, ``>4``, ``<2``, ``2|3|7``, ``?``.
 
 Every distinct text is parsed once, however many rows repeat it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.labels._encode import Labels, declared_order, encode
+from rankwise.labels._encode import declared_order
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, show
 
 #: For error messages.
@@ -61,7 +61,7 @@ def parse_labels(texts: Any, classes: Any = None) -> Any:
     """
     codes, distinct = _distinct(texts)
     order = None if classes is None else classes if isinstance(classes, ClassOrder) else declared_order(classes)
-    parse = _parse_plain if order is None else LabelReader(order).parse
+    parse = parse_plain if order is None else LabelReader(order).parse
     parsed = []
     for k, text in enumerate(distinct):
         try:
@@ -93,52 +93,12 @@ def _parsed_end(text: str, reader: LabelReader | None) -> Any:
     return _value(text, text)
 
 
-def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> NDArray[Any]:
-    """Write labels as text, so that :func:`parse_labels` with the same classes reads them back.
-
-    Parameters
-    ----------
-    y : array-like
-        Labels of any form that :func:`encode` reads.
-    classes : sequence or ClassOrder, optional
-        The classes, lowest first.
-    style : {"shortest", "candidates"}
-        ``3-5`` where a label is an interval, or ``3|4|5`` for every label that is not exact.
-
-    Returns
-    -------
-    texts : object array of shape (n,)
-
-    Examples
-    --------
-    >>> from rankwise.labels import format_labels
-    >>> format_labels([3, (1, 2), {1, 3}, (1, None)], classes=[1, 2, 3]).tolist()
-    ['3', '1-2', '1|3', '?']
-    """
-    if style not in ("shortest", "candidates"):
-        raise ValueError(f"style must be 'shortest' or 'candidates'. Got {style!r} instead.")
-    return format_encoded(encode(y, classes), style=style)
-
-
-def format_encoded(labels: Labels, *, style: str = "shortest") -> NDArray[Any]:
-    """The same for labels that are encoded already."""
-    reader = LabelReader(labels.order)
-    ends = np.column_stack([labels.lower, labels.upper])
-    described = ends if labels.mask is None else labels.mask
-    distinct, codes = np.unique(described, axis=0, return_inverse=True)
-    texts = []
-    for row in distinct:
-        admitted = np.flatnonzero(row) if labels.mask is not None else np.arange(row[0], row[1] + 1)
-        texts.append(_written(admitted, reader, style))
-    return as_object_array(texts)[codes.ravel()]
-
-
 class LabelReader:
     """Reads texts with declared classes: a text becomes the codes it admits."""
 
     def __init__(self, order: ClassOrder) -> None:
         self.order = order
-        self.texts = [_as_text(value) for value in order.values.tolist()]
+        self.texts = [as_text(value) for value in order.values.tolist()]
         self._code = {text.strip(): code for code, text in enumerate(self.texts)}
         if len(self._code) < len(order):
             raise ValueError(f"classes must differ when they are written as text. Got {show(order.values)} instead.")
@@ -163,10 +123,14 @@ class LabelReader:
         bound = _BOUND.fullmatch(text)
         if bound:
             return self._beyond(bound[1], bound[2], text)
+        between = self._between(text)
+        if between is not None:
+            return between
         parts = text.split("|")
-        if len(parts) > 1:
-            return np.unique([self._known(part, text) for part in parts])
-        return self._between(text)
+        if len(parts) == 1:
+            values = show(self.order.values)
+            raise ValueError(f"{one_line(text)} is no label of the classes {values}: {FORMS}.")
+        return np.unique([self._known(part, text) for part in parts])
 
     def _beyond(self, sign: str, end: str, text: str) -> NDArray[np.intp]:
         code, k = self._known(end, text), len(self.order)
@@ -177,16 +141,15 @@ class LabelReader:
             )
         return np.arange(first, last)
 
-    def _between(self, text: str) -> NDArray[np.intp]:
-        """Read ``lower-upper``, where names and negative numbers may hold a ``-`` themselves."""
+    def _between(self, text: str) -> NDArray[np.intp] | None:
+        """Read ``lower-upper``, where names and negative numbers may hold a ``-`` themselves; None if it is not so."""
         cuts = [i for i, c in enumerate(text) if c == "-"]
         ends = [(self.code(text[:i]), self.code(text[i + 1 :])) for i in cuts]
         found = [(lower, upper) for lower, upper in ends if lower is not None and upper is not None]
         if len(found) > 1:
             raise ValueError(f"{text!r} can be read as an interval in {len(found)} ways: list the candidates with |.")
         if not found:
-            values = show(self.order.values)
-            raise ValueError(f"{one_line(text)} is no label of the classes {values}: {FORMS}.")
+            return None
         lower, upper = found[0]
         if lower > upper:
             raise ValueError(
@@ -203,7 +166,7 @@ class LabelReader:
         return code
 
 
-def _parse_plain(text: str) -> Any:
+def parse_plain(text: str) -> Any:
     """A label without declared classes: a value, a tuple, a set, or None."""
     text = text.strip()
     if text.lower() in _NOTHING:
@@ -284,16 +247,16 @@ def _distinct(texts: Any) -> tuple[NDArray[np.intp], list[Any]]:
 
 def _collected(parsed: list[Any], codes: NDArray[np.intp]) -> Any:
     """One container for labels without declared classes: as simple as they allow."""
-    if all(map(_is_number, parsed)):
+    if all(map(is_number_or_none, parsed)):
         return _numbers(parsed)[codes]
     if not any(isinstance(label, set) for label in parsed):
         ends = [end for label in parsed for end in (label if isinstance(label, tuple) else (label, label))]
-        if all(map(_is_number, ends)):
+        if all(map(is_number_or_none, ends)):
             return _numbers(ends).reshape(-1, 2)[codes]
     return as_object_array(parsed)[codes].tolist()
 
 
-def _is_number(value: Any) -> bool:
+def is_number_or_none(value: Any) -> bool:
     return value is None or isinstance(value, (int, float))
 
 
@@ -316,39 +279,8 @@ def _rows_of(parsed: list[NDArray[np.intp] | None], codes: NDArray[np.intp], ord
     return mask[codes]
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A class as text: whole numbers without a decimal point."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)
-
-
-def _written(admitted: NDArray[np.intp], reader: LabelReader, style: str) -> str:
-    """The first way of writing codes that reads back as the same."""
-    names, k = reader.texts, len(reader.texts)
-    first, last = names[admitted[0]], names[admitted[-1]]
-    forms = ["|".join(names[code] for code in admitted)]
-    if style == "shortest" and len(admitted) == k > 1:
-        forms.insert(0, "?")
-    elif style == "shortest" and 1 < len(admitted) == admitted[-1] - admitted[0] + 1:
-        forms = [f"{first}-{last}", *forms]
-        if admitted[-1] == k - 1:
-            forms.append(f">={first}")
-        if admitted[0] == 0:
-            forms.append(f"<={last}")
-    for text in forms:
-        if _admits(reader, text, admitted):
-            return text
-    raise ValueError(
-        f"the classes {show(reader.order.values[admitted])} cannot be written as one text: "
-        f"their names hold signs that mean something in it (- | < > ?)."
-    )
-
-
-def _admits(reader: LabelReader, text: str, admitted: NDArray[np.intp]) -> bool:
-    try:
-        found = reader.parse(text)
-    except ValueError:
-        return False
-    codes = np.arange(len(reader.order)) if found is None else found
-    return bool(np.array_equal(codes, admitted))
