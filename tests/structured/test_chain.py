@@ -76,7 +76,7 @@ def test_surrogates_by_enumeration(surrogate, seed, charge, reject):
 @settings(max_examples=20)
 def test_both_parts_are_convex_with_these_subgradients(surrogate, seed):
     X, Y, plain, loss, rng = small_problem(seed, charge=True)
-    risk = Risk(*read(X, Y, loss), np.full(len(X), 0.25), surrogate)
+    risk = Risk(*read(X, Y, loss), np.full(len(X), 0.25), surrogate, intercept_scaling=3.0, pairwise_scaling=0.5)
     theta, other = rng.standard_normal((2, plain[0].phi.shape[1]))
     for part in (risk.convex, risk.reward):
         value, slope = part(theta)
@@ -189,13 +189,15 @@ def test_learns_from_partial_labels(surrogate):
 def test_the_bundle_finds_the_minimum():
     """Full labels make the hinge convex: no point near has a lower objective, and the bound holds."""
     X, _, full = words()
-    model = ChainClassifier(alpha=0.1, tol=1e-6, random_state=0).fit(X, full)
+    how = dict(intercept_scaling=4.0, pairwise_scaling=0.5)
+    model = ChainClassifier(alpha=0.1, tol=1e-6, random_state=0, **how).fit(X, full)
     sequences, annotation = read(X, full, "hamming")
     risk = Risk(sequences, annotation, annotation.informative / annotation.informative.sum(), "hinge")
     theta = np.concatenate([model.unary_coef_.T.ravel(), model.intercept_, model.pairwise_coef_.ravel()])
+    scaling = np.repeat([1.0, 4.0, 0.5], [12, 3, 9])
 
     def objective(theta):
-        return 0.05 * theta @ theta + risk.convex(theta)[0] - risk.reward(theta)[0]
+        return 0.05 * np.sum((theta / scaling) ** 2) + risk.convex(theta)[0] - risk.reward(theta)[0]
 
     assert objective(theta) == pytest.approx(model.objective_)
     assert model.lower_bound_ <= model.objective_ <= model.lower_bound_ * (1 + 1e-6)
@@ -308,6 +310,14 @@ def test_strings_copies_and_pickles():
     assert not hasattr(clone(model), "unary_coef_")
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
+
+
+def test_pairs_that_are_all_but_forbidden_leave_independent_positions():
+    X, Y, _ = words(m=20)
+    model = ChainClassifier("additive", pairwise_scaling=1e-6, random_state=0).fit(X, Y)
+    assert np.abs(model.pairwise_coef_).max() < 1e-6
+    for labels, x in zip(model.predict(X), X, strict=True):
+        np.testing.assert_array_equal(labels, (x @ model.unary_coef_.T + model.intercept_).argmax(axis=1))
 
 
 def test_too_few_iterations_warn():

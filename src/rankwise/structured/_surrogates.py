@@ -48,15 +48,18 @@ SPACES = {"ramp": (False, False), "hinge": (False, True), "max": (True, False), 
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """Weighted mean of a surrogate over structures, as a function of the parameters (W, b, P) in one vector.
+    """Weighted mean of a surrogate over structures, as a function of the parameters in one vector.
 
-    ``weight`` has one entry for each structure.
+    ``weight`` has one entry for each structure. The vector holds W, b / intercept_scaling and P / pairwise_scaling, as
+    if these were the values of the features that go with b and P: the larger, the less a regulariser feels them.
     """
 
     sequences: Sequences
     annotation: Annotation
     weight: Floats
     surrogate: str
+    intercept_scaling: float = 1.0
+    pairwise_scaling: float = 1.0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,7 +94,12 @@ class Risk:
         """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D)."""
         d, n_decisions = self.shape
         W, b, P = np.split(theta, [d * n_decisions, (d + 1) * n_decisions])
-        return W.reshape(d, n_decisions), b, P.reshape(n_decisions, n_decisions)
+        scores = P.reshape(n_decisions, n_decisions) * self.pairwise_scaling
+        return W.reshape(d, n_decisions), b * self.intercept_scaling, scores
+
+    def pack(self, W: Floats, b: Floats, P: Floats) -> Floats:
+        """The vector that :meth:`unpack` takes apart."""
+        return np.concatenate([W.ravel(), b / self.intercept_scaling, P.ravel() / self.pairwise_scaling])
 
     def _scores(self, theta: Floats) -> tuple[Floats, Floats]:
         W, b, P = self.unpack(theta)
@@ -129,4 +137,5 @@ class Risk:
 
     def _gradient(self, of_unary: Floats, of_pairwise: Floats) -> Floats:
         of_features = np.asarray(self.sequences.X.T @ of_unary)
-        return np.concatenate([of_features.ravel(), of_unary.sum(axis=0), of_pairwise.ravel()])
+        of_intercepts = of_unary.sum(axis=0) * self.intercept_scaling
+        return np.concatenate([of_features.ravel(), of_intercepts, of_pairwise.ravel() * self.pairwise_scaling])

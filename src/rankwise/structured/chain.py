@@ -6,8 +6,9 @@ The score of labelling t of the parts of x is
 
 and the prediction its maximum, found exactly by passing messages (:mod:`rankwise.models.max_sum`). Learning minimises a
 surrogate of the partial loss (:mod:`rankwise.structured._surrogates`; Antoniuk, thesis, chapter 4), regularised by
-``alpha/2 |(w, b, P)|^2``, by the concave-convex procedure (:mod:`rankwise.structured._chain_bundle`), or runs a
-perceptron over a stream (:mod:`rankwise.structured._chain_perceptron`).
+``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``, by the concave-convex procedure
+(:mod:`rankwise.structured._chain_bundle`), or runs a perceptron over a stream
+(:mod:`rankwise.structured._chain_perceptron`). What is learnt decides in :mod:`rankwise.structured._chain_model`.
 """
 
 from __future__ import annotations
@@ -20,18 +21,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.labels import ClassOrder, check_weights
-from rankwise.models.max_sum import best_labellings, max_marginals
 from rankwise.structured import _chain_perceptron as perceptron
-from rankwise.structured._annotation import Annotation, annotate, decision_losses
+from rankwise.structured._annotation import Annotation, annotate
 from rankwise.structured._chain_bundle import minimise
+from rankwise.structured._chain_model import CERTIFICATE, ChainModel
 from rankwise.structured._sequences import Sequences, read_order, read_positions, read_sequences, stream_order
 from rankwise.structured._surrogates import SPACES, Risk
 
@@ -40,10 +38,10 @@ Ints = NDArray[np.int64]
 
 _IN_ORDER: Ints = np.empty(0, dtype=np.int64)
 _NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
-_LEARNT = ("objective_", "objectives_", "lower_bound_", "gap_", "n_iter_", "n_updates_", "_state")  # by one solver only
+_LEARNT = (*CERTIFICATE, "n_iter_", "n_updates_", "_state")  # by one solver only
 
 
-class ChainClassifier(BaseEstimator):
+class ChainClassifier(ChainModel):
     """Labels of the positions of sequences, or of the parts of trees, from partly labelled ones.
 
     Parameters
@@ -56,7 +54,7 @@ class ChainClassifier(BaseEstimator):
         Loss of a part, ``loss[y, t]`` for label y and decision t; "mae" is the distance in ordered labels. The loss of
         a labelling is the sum over its annotated parts.
     alpha : float, default 0.01
-        Strength of the regulariser beside the mean of the surrogate over the sequences.
+        Strength of the regulariser beside the mean of the surrogate over the sequences; solver "bundle" only.
     solver : {"bundle", "perceptron"}, default "bundle"
         Concave-convex procedure with a bundle of cutting planes, or the averaged loss-augmented perceptron, which
         takes steps along subgradients of the hinge (and the bridge) and can learn from a stream.
@@ -79,6 +77,11 @@ class ChainClassifier(BaseEstimator):
         For the order.
     classes : array-like, optional
         The labels; in ascending order where "mae" or intervals need one.
+    intercept_scaling : float, default 3.0
+        Value of the constant feature that goes with the intercepts. The larger, the less these are regularised, and
+        the longer the solver takes; solver "bundle" only, as the next.
+    pairwise_scaling : float, default 1.0
+        Value of the features that go with the pairwise scores: below 1 these are regularised more than the rest.
 
     Attributes
     ----------
@@ -127,6 +130,8 @@ class ChainClassifier(BaseEstimator):
         "surrogate": [StrOptions({*SPACES, "additive"})],
         "loss": [StrOptions({"hamming", "mae"}), "array-like"],
         "alpha": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "pairwise_scaling": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"bundle", "perceptron"})],
         "reject_cost": [None, Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -156,6 +161,8 @@ class ChainClassifier(BaseEstimator):
         average: bool = True,
         random_state: Any = None,
         classes: Any = None,
+        intercept_scaling: float = 3.0,
+        pairwise_scaling: float = 1.0,
     ) -> None:
         self.surrogate = surrogate
         self.loss = loss
@@ -171,6 +178,8 @@ class ChainClassifier(BaseEstimator):
         self.average = average
         self.random_state = random_state
         self.classes = classes
+        self.intercept_scaling = intercept_scaling
+        self.pairwise_scaling = pairwise_scaling
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -269,16 +278,13 @@ class ChainClassifier(BaseEstimator):
             raise ValueError("the scores are not finite although the features are: these are too large. Scale them.")
         self._state = state
 
-    def _take_state(self) -> None:
-        self._set_parameters(*perceptron.averaged(self._state, self.average))
-        self.n_updates_ = int(self._state["counts"][perceptron.UPDATES])
-
     def _minimise(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> None:
         """Concave-convex procedure from the perceptron's parameters."""
-        start = np.concatenate([part.ravel() for part in perceptron.averaged(self._state, self.average)])
-        del self._state
         counted = np.where(annotation.informative, weight if weight.size else 1.0, 0.0)
-        risk = Risk(sequences, annotation, counted / counted.sum(), self.surrogate)
+        scalings = float(self.intercept_scaling), float(self.pairwise_scaling)
+        risk = Risk(sequences, annotation, counted / counted.sum(), self.surrogate, *scalings)
+        start = risk.pack(*perceptron.averaged(self._state, self.average))
+        del self._state
         found = minimise(
             risk,
             start,
@@ -300,84 +306,7 @@ class ChainClassifier(BaseEstimator):
         self.lower_bound_, self.gap_, self.n_iter_ = found.last.lower_bound, found.last.gap, found.n_iter
         self._set_parameters(*risk.unpack(found.theta))
 
-    # -- predicting ------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> list[NDArray[Any]]:
-        """Label of every position of every sequence; None where the decision is "don't know"."""
-        sequences, unary = self._scores(X)
-        return sequences.split(self._decode(self._decide(sequences, unary)))
-
-    def decision_function(self, X: Any) -> list[Floats]:
-        """Max-marginals, a (T, K) array for each sequence: the best score of a labelling with that label there.
-
-        With a reject cost the last of K + 1 columns is for "don't know" (not with "additive").
-        """
-        sequences, unary = self._scores(X)
-        return sequences.split(max_marginals(unary, self.pairwise_coef_, sequences.starts, sequences.parents))
-
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Negative mean loss of the annotated positions, those of a sequence weighted alike. Higher is better."""
-        sequences, unary = self._scores(X)
-        labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
-        losses = self._decision_losses(rejecting=True)
-        annotation = annotate(labels, losses, sequences.starts)
-        weight = check_weights(sample_weight, len(sequences))
-        counted = np.repeat(weight if weight.size else np.ones(len(sequences)), np.diff(sequences.starts))
-        counted = np.where(annotation.known, counted, 0.0)
-        if not counted.any():
-            raise ValueError("no position has a label and a positive weight: there is nothing to score.")
-        decisions = self._decide(sequences, unary)
-        return -float(np.average(annotation.losses[np.arange(decisions.size), decisions], weights=counted))
-
-    def _decide(self, sequences: Sequences, unary: Floats) -> Ints:
-        graph = self.pairwise_coef_, sequences.starts, sequences.parents
-        if self.surrogate != "additive":
-            return best_labellings(unary, *graph)[0]
-        expected = softmax(max_marginals(unary, *graph), axis=1) @ self._decision_losses(rejecting=True)
-        return np.asarray(expected.argmin(axis=1))
-
-    def _scores(self, X: Any) -> tuple[Sequences, Floats]:
-        check_is_fitted(self)
-        sequences = read_sequences(X, self.n_features_in_)
-        return sequences, np.ascontiguousarray(sequences.X @ self.unary_coef_.T + self.intercept_)
-
-    def _decode(self, decisions: Ints) -> NDArray[Any]:
-        if self.reject_cost is None:
-            return np.asarray(self.classes_[decisions])
-        return np.array([*self.classes_.tolist(), None], dtype=object)[decisions]
-
     # -- reading and state -----------------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "unary_coef_" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = True
-        tags.no_validation = True  # X and Y are lists of sequences, which scikit-learn's checks do not make
-        tags.target_tags.required = True
-        return tags
-
-    @property
-    def _ordered(self) -> bool:
-        return isinstance(self.loss, str) and self.loss == "mae"
-
-    def _check_params(self) -> None:
-        self._validate_params()
-        if self.solver == "perceptron" and self.surrogate not in ("hinge", "bridge"):
-            raise ValueError(
-                f"solver='perceptron' of ChainClassifier takes subgradient steps of surrogate='hinge' (or 'bridge'). "
-                f"Got surrogate={self.surrogate!r} instead."
-            )
-        if self.reject_cost is not None and self.surrogate in ("hinge", "bridge"):
-            raise ValueError(
-                f"surrogate={self.surrogate!r} of ChainClassifier rewards labels only and never learns to say \"don't "
-                f"know\": a reject_cost needs 'ramp', 'max' or 'additive'. Got reject_cost={self.reject_cost!r}."
-            )
-
-    def _decision_losses(self, *, rejecting: bool) -> Floats:
-        return decision_losses(self.loss, len(self.classes_), self.reject_cost if rejecting else None)
 
     def _read(
         self, X: Any, Y: Any, sample_weight: Any, order: ClassOrder | None, n_features: int | None
@@ -390,9 +319,6 @@ class ChainClassifier(BaseEstimator):
         self.n_features_in_ = sequences.X.shape[1]
         losses = self._decision_losses(rejecting=self.surrogate != "additive")
         return sequences, annotate(labels, losses, sequences.starts), weight
-
-    def _set_parameters(self, W: Floats, b: Floats, P: Floats) -> None:
-        self.unary_coef_, self.intercept_, self.pairwise_coef_ = np.ascontiguousarray(W.T), b, np.ascontiguousarray(P)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

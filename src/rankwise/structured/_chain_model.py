@@ -1,0 +1,177 @@
+"""A learnt model of chains and trees: decisions, max-marginals, its score, and what a file holds of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.labels import ClassOrder, check_weights
+from rankwise.models.max_sum import best_labellings, max_marginals
+from rankwise.structured import _chain_perceptron as perceptron
+from rankwise.structured._annotation import annotate, decision_losses
+from rankwise.structured._sequences import Sequences, read_positions, read_sequences
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CERTIFICATE = ("objective_", "objectives_", "lower_bound_", "gap_")
+"""What the bundle solver says of its solution."""
+
+
+class ChainModel(BaseEstimator):
+    """What :class:`rankwise.structured.ChainClassifier` does once it has learnt, by whatever solver."""
+
+    solver: str
+    surrogate: str
+    loss: Any
+    reject_cost: float | None
+    average: bool
+
+    def predict(self, X: Any) -> list[NDArray[Any]]:
+        """Label of every position of every sequence; None where the decision is "don't know"."""
+        sequences, unary = self._scores(X)
+        return sequences.split(self._decode(self._decide(sequences, unary)))
+
+    def decision_function(self, X: Any) -> list[Floats]:
+        """Max-marginals, a (T, K) array for each sequence: the best score of a labelling with that label there.
+
+        With a reject cost the last of K + 1 columns is for "don't know" (not with "additive").
+        """
+        sequences, unary = self._scores(X)
+        return sequences.split(max_marginals(unary, self.pairwise_coef_, sequences.starts, sequences.parents))
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Negative mean loss of the annotated positions, those of a sequence weighted alike. Higher is better."""
+        sequences, unary = self._scores(X)
+        labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
+        losses = self._decision_losses(rejecting=True)
+        annotation = annotate(labels, losses, sequences.starts)
+        weight = check_weights(sample_weight, len(sequences))
+        counted = np.repeat(weight if weight.size else np.ones(len(sequences)), np.diff(sequences.starts))
+        counted = np.where(annotation.known, counted, 0.0)
+        if not counted.any():
+            raise ValueError("no position has a label and a positive weight: there is nothing to score.")
+        decisions = self._decide(sequences, unary)
+        return -float(np.average(annotation.losses[np.arange(decisions.size), decisions], weights=counted))
+
+    def _decide(self, sequences: Sequences, unary: Floats) -> Ints:
+        graph = self.pairwise_coef_, sequences.starts, sequences.parents
+        if self.surrogate != "additive":
+            return best_labellings(unary, *graph)[0]
+        expected = softmax(max_marginals(unary, *graph), axis=1) @ self._decision_losses(rejecting=True)
+        return np.asarray(expected.argmin(axis=1))
+
+    def _scores(self, X: Any) -> tuple[Sequences, Floats]:
+        check_is_fitted(self)
+        sequences = read_sequences(X, self.n_features_in_)
+        return sequences, np.ascontiguousarray(sequences.X @ self.unary_coef_.T + self.intercept_)
+
+    def _decode(self, decisions: Ints) -> NDArray[Any]:
+        if self.reject_cost is None:
+            return np.asarray(self.classes_[decisions])
+        return np.array([*self.classes_.tolist(), None], dtype=object)[decisions]
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+        check_is_fitted(self)
+        streaming = "_state" in self.__dict__
+        arrays = self._state if streaming else self._parameters()
+        return {
+            "state": {name: array.copy() for name, array in arrays.items()},
+            "classes": self.classes_,
+            "features": self.n_features_in_,
+            "n_iter": getattr(self, "n_iter_", None),
+            "certificate": None if streaming else [getattr(self, name) for name in CERTIFICATE],
+        }
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        self._check_params()
+        self._order = ClassOrder(plain["classes"])
+        self.classes_, self.n_features_in_ = self._order.values, plain["features"]
+        n_decisions = self._decision_losses(rejecting=self.surrogate != "additive").shape[1]
+        if not isinstance(self.n_features_in_, int) or self.n_features_in_ < 1:
+            raise ValueError(f"features={self.n_features_in_!r}: how many there are, at least one")
+        fresh = perceptron.new_state(self.n_features_in_, n_decisions)
+        streaming = plain["certificate"] is None
+        if not streaming:
+            self._set_parameters(*perceptron.averaged(fresh, average=False))
+            fresh = self._parameters()
+        _check_arrays(plain["state"], fresh)
+        if plain["n_iter"] is not None:
+            self.n_iter_ = plain["n_iter"]
+        if streaming:
+            self._state = dict(plain["state"])
+            self._take_state()
+            return
+        for name, array in plain["state"].items():
+            setattr(self, name, array)
+        for name, value in zip(CERTIFICATE, plain["certificate"], strict=True):
+            setattr(self, name, value)
+
+    def _parameters(self) -> dict[str, Floats]:
+        names = ("unary_coef_", "intercept_", "pairwise_coef_")
+        return {name: getattr(self, name) for name in names}
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "unary_coef_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        tags.no_validation = True  # X and Y are lists of sequences, which scikit-learn's checks do not make
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _ordered(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == "mae"
+
+    def _decision_losses(self, *, rejecting: bool) -> Floats:
+        return decision_losses(self.loss, len(self.classes_), self.reject_cost if rejecting else None)
+
+    def _take_state(self) -> None:
+        """Become what the perceptron's state says."""
+        self._set_parameters(*perceptron.averaged(self._state, self.average))
+        self.n_updates_ = int(self._state["counts"][perceptron.UPDATES])
+
+    def _set_parameters(self, W: Floats, b: Floats, P: Floats) -> None:
+        self.unary_coef_, self.intercept_, self.pairwise_coef_ = np.ascontiguousarray(W.T), b, np.ascontiguousarray(P)
+
+    def _check_params(self) -> None:
+        self._validate_params()
+        if self.solver == "perceptron" and self.surrogate not in ("hinge", "bridge"):
+            raise ValueError(
+                f"solver='perceptron' of ChainClassifier takes subgradient steps of surrogate='hinge' (or 'bridge'). "
+                f"Got surrogate={self.surrogate!r} instead."
+            )
+        if self.reject_cost is not None and self.surrogate in ("hinge", "bridge"):
+            raise ValueError(
+                f"surrogate={self.surrogate!r} of ChainClassifier rewards labels only and never learns to say \"don't "
+                f"know\": a reject_cost needs 'ramp', 'max' or 'additive'. Got reject_cost={self.reject_cost!r}."
+            )
+
+
+def _check_arrays(found: Mapping[str, NDArray[Any]], fresh: Mapping[str, NDArray[Any]]) -> None:
+    """Kernels trust shapes and types: refuse arrays that are not like fresh ones."""
+    if set(found) != set(fresh):
+        raise ValueError(f"expected the arrays {sorted(fresh)}, found {sorted(found)}")
+    for name, like in fresh.items():
+        if found[name].dtype != like.dtype or found[name].shape != like.shape:
+            raise ValueError(
+                f"array {name!r} must be {like.dtype} of shape {like.shape}, "
+                f"not {found[name].dtype} {found[name].shape}"
+            )
+        if not np.isfinite(found[name]).all():
+            raise ValueError(f"array {name!r} holds a number that is not finite")
