@@ -1,6 +1,6 @@
 """What pytest leaves alone where a package is missing: what needs PyTorch, Dask, river, or a browser.
 
-`make test-torch`, `make test-dask` and `make test-browser` have them, `make test` has river; `make test-lowest` has none.
+`make test-torch`, `make test-dask` and `make test-browser` have them, `make test` has river, `make test-lowest` none.
 """
 
 from importlib.util import find_spec
