@@ -162,3 +162,11 @@ def test_learning_from_a_file_is_learning_from_arrays(file, rng):
     twin = PRIL(classes=range(1, 6)).partial_fit(X, np.column_stack([y, np.minimum(5, y + 1)]))
     np.testing.assert_array_equal(model.coef_, twin.coef_)
     np.testing.assert_array_equal(model.thresholds_, twin.thresholds_)
+
+
+def test_a_name_among_numbers_is_named_with_its_row(tmp_path):
+    path = tmp_path / "grades.csv"
+    path.write_text("grade\n3\n4-5\nbanana\n>=2\n")
+    labels = LabelColumns("grade")
+    with pytest.raises(TableError, match=r"row 3 \(line 4\): 'grade': a label is 'banana' where most are numbers"):
+        labels.find_classes(open_table(path, columns=labels.names, types=labels.csv_types))

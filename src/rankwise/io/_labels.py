@@ -17,7 +17,7 @@ from rankwise.io._errors import TableError, shown
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode, infer_order, parse_labels
-from rankwise.labels._format import distinct_labels
+from rankwise.labels._format import distinct_labels, said_by_row
 from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous
 from rankwise.labels._read import read
 from rankwise.labels._text import parse_ends
@@ -143,6 +143,7 @@ class LabelColumns:
         # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
         # intervals is one, whether it was written as one number or as two.
         said = [label for label in found if label is not None]
+        self._refuse_mixed_types(table, said)
         if any(isinstance(label, tuple) for label in said):
             said = [label if isinstance(label, frozenset) else _as_ends(label) for label in said]
         present = read(said).values_present()
@@ -152,6 +153,26 @@ class LabelColumns:
         refuse_continuous(distinct, n)
         whole = np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < EXACT_IN_FLOAT))
         return infer_order(distinct.astype(np.int64)) if whole else ClassOrder(distinct)
+
+    def _refuse_mixed_types(self, table: Table, said: list[Any]) -> None:
+        """Name the first label of the rarer type where some labels are numbers and others are names."""
+        names = {label for label in said if _is_name(label)}
+        others = set(said) - names
+        if not (names and others):
+            return
+        odd, kind = (names, "numbers") if len(names) <= len(others) else (others, "names")
+        for batch in table.batches():
+            groups, distinct = said_by_row(self.read(batch)[0])
+            is_odd = np.array([label in odd for label in distinct])[groups]
+            if is_odd.any():
+                i = int(np.argmax(is_odd))
+                raise self.located(
+                    batch,
+                    ValueError(
+                        f"row {i}: a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no common "
+                        f"order. Correct it, or declare the classes."
+                    ),
+                )
 
     @property
     def _label_columns(self) -> list[str]:
@@ -239,6 +260,11 @@ def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
     if row is None:
         return TableError(f"file {batch.file}: {names}: {error}")
     return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+
+
+def _is_name(label: Any) -> bool:
+    """Whether a label, as it was said, has a name in it."""
+    return any(isinstance(part, str) for part in (label if isinstance(label, (tuple, frozenset)) else (label,)))
 
 
 def _as_ends(label: Any) -> tuple[Any, ...]:

@@ -83,12 +83,12 @@ def as_order(classes: Any) -> ClassOrder | None:
 
 def distinct_labels(y: Any) -> list[Any]:
     """The distinct labels of y as they were said: None, values, tuples and frozensets."""
-    return _said(y)[1]
+    return said_by_row(y)[1]
 
 
 def _each(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
     """What ``write`` makes of the label of every row, called once for each distinct one; errors name the row."""
-    groups, distinct = _said_in_order(y, order) if order is not None else _said(y)
+    groups, distinct = _said_in_order(y, order) if order is not None else said_by_row(y)
     written = []
     for k, said in enumerate(distinct):
         try:
@@ -118,7 +118,7 @@ def _said_in_order(y: Any, order: ClassOrder) -> tuple[NDArray[np.intp], list[An
     return groups.ravel(), said
 
 
-def _said(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
     """Distinct labels as they were said, and which of them every row has."""
     raw = read(y)
     if isinstance(raw, Coded):
