@@ -1,6 +1,4 @@
-"""What pytest leaves alone where a package is missing: what needs PyTorch (`make test-torch` has it), and the report in a
-browser (`make test-browser`).
-"""
+"""What pytest leaves alone where its package is missing: `make test-torch` and `make test-browser` have it."""
 
 from importlib.util import find_spec
 
