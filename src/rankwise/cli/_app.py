@@ -21,6 +21,7 @@ from rankwise.cli._evaluate import evaluate
 from rankwise.cli._fit import fit
 from rankwise.cli._info import info
 from rankwise.cli._predict import predict
+from rankwise.cli._report import report
 from rankwise.cli._reproduce import reproduce
 
 # Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
@@ -52,7 +53,7 @@ class _OneLineErrors(TyperGroup):
 app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
-for command in (fit, predict, evaluate, compare, convert, info, reproduce, demo):
+for command in (fit, predict, evaluate, compare, report, convert, info, reproduce, demo):
     app.command()(command)
 
 

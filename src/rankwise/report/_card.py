@@ -9,6 +9,7 @@ import numpy as np
 from rankwise._version import __version__
 from rankwise.report._tally import Tally
 from rankwise.report._view import View
+from rankwise.table_model import TableModel
 
 _MOST = 24  # names of classes or features that are spelled out
 
@@ -59,10 +60,13 @@ def _learnt(final: Any) -> list[tuple[str, str]]:
 
 
 def _path(view: View) -> str:
-    """Names of the steps of a pipeline, or of the estimator alone; with the search around it."""
+    """Names of the steps up to the estimator, with the search around it."""
     inner = getattr(view.model, "best_estimator_", view.model)
-    steps = [type(step).__name__ for _, step in inner.steps] if hasattr(inner, "steps") else [type(inner).__name__]
-    chain = " → ".join(steps)
+    if isinstance(inner, TableModel):
+        steps = [part for part in (inner.encoder_, inner.estimator_) if part is not None]
+    else:
+        steps = [step for _, step in inner.steps] if hasattr(inner, "steps") else [inner]
+    chain = " → ".join(type(step).__name__ for step in steps)
     return chain if inner is view.model else f"{chain}, chosen by {type(view.model).__name__}"
 
 

@@ -184,11 +184,10 @@ def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[Batch]:
 
 
 def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> Batch:
-    predicted = encode(view.model.predict(X), order)
-    labels = encode(y, order, n_rows=len(predicted), ordered=view.ordered)
+    classes, scores = view.predict(X)
+    labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
     weight = check_weights(sample_weight, len(labels))
-    scores = view.scores(X) if view.thresholds is not None else None
-    return Batch(labels, predicted.lower, weight if weight.size else None, scores)
+    return Batch(labels, encode(classes, order).lower, weight if weight.size else None, scores)
 
 
 def _check_options(confidence: float, **counts: Any) -> None:

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.table_model import TableModel
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A fitted classifier, wherever it stands: alone, at the end of a pipeline, or as the best of a search.
+    """A fitted classifier, wherever it stands: alone, behind an encoder or a pipeline, or as the best of a search.
 
     Attributes
     ----------
     model : estimator
-        What was handed in; it predicts.
+        What was handed in.
     final : estimator
         The classifier inside.
     transform : callable or None
@@ -56,9 +58,11 @@ class View:
         found = np.asarray(weights, dtype=np.float64)
         return found if found.ndim in (1, 2) and found.shape[-1] == len(self.names) else None
 
-    def scores(self, X: Any) -> Floats:
-        """Scores on the axis of the thresholds."""
-        return np.asarray(self.final.project(X if self.transform is None else self.transform(X)), dtype=np.float64)
+    def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None]:
+        """Predicted classes, and the scores on the axis of the thresholds if there is one."""
+        rows = X if self.transform is None else self.transform(X)
+        scores = None if self.thresholds is None else np.asarray(self.final.project(rows), dtype=np.float64)
+        return np.asarray(self.final.predict(rows)), scores
 
 
 def look_at(model: Any) -> View:
@@ -86,7 +90,9 @@ def look_at(model: Any) -> View:
 
 
 def _last(model: Any) -> tuple[Any, Callable[[Any], Any] | None]:
-    """The classifier of a pipeline and what comes before it; of any other model the model itself."""
+    """The classifier of a pipeline or a table model and what comes before it; of any other model the model itself."""
+    if isinstance(model, TableModel):
+        return model.estimator_, None if model.encoder_ is None else model.encoder_.transform
     if not hasattr(model, "steps"):
         return model, None
     before = model[:-1]
@@ -94,6 +100,8 @@ def _last(model: Any) -> tuple[Any, Callable[[Any], Any] | None]:
 
 
 def _names(model: Any, final: Any) -> list[str]:
+    if isinstance(model, TableModel) and model.encoder_ is not None:
+        return [str(name) for name in model.encoder_.get_feature_names_out()]
     if hasattr(model, "steps") and len(model) > 1:
         try:
             return [str(name) for name in model[:-1].get_feature_names_out()]
