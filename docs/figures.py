@@ -57,7 +57,7 @@ def box(ax: Axes, x: float, y: float, text: str, width: float = 2.0, *, question
         (x - width / 2, y - height / 2), width, height, facecolor="#fff4ec" if question else "#eef6fc", **style
     )
     ax.add_patch(patch)
-    ax.text(x, y, text, ha="center", va="center", fontsize=8.5, color=INK, linespacing=1.25)
+    ax.text(x, y, text, ha="center", va="center", fontsize=9.5, color=INK, linespacing=1.25)
 
 
 def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], text: str = "") -> None:

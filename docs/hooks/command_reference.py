@@ -23,31 +23,40 @@ def _describe(name: str, command: Any) -> Iterator[str]:
     """Heading, usage, help and parameters of a command, then its sub-commands."""
     children = getattr(command, "commands", None)
     if not children:
-        context = typer.Context(command, info_name=name)
+        shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+        arguments = [_argument(parameter) for parameter in shown if parameter.param_type_name == "argument"]
         yield f"## `{name}`\n"
-        yield f"```text\n{' '.join([name, *command.collect_usage_pieces(context)])}\n```\n"
+        yield f"```text\n{' '.join([name, '[OPTIONS]', *arguments])}\n```\n"
         yield _paragraphs(command.help) + "\n"
-        rows = [_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
-        if rows:
+        if shown:
             yield "| parameter | what it does | default |\n|---|---|---|"
-            yield from rows
+            yield from map(_row, shown)
             yield ""
     for child in sorted(children or {}):
         if not children[child].hidden:
             yield from _describe(f"{name} {child}", children[child])
 
 
+def _argument(parameter: Any) -> str:
+    name = (parameter.metavar or parameter.name.upper()).strip("[]")
+    return name if parameter.required else f"[{name}]"
+
+
 def _row(parameter: Any) -> str:
     names = ", ".join(f"`{option}`" for option in [*parameter.opts, *parameter.secondary_opts])
     if parameter.param_type_name == "argument":
-        names = f"`{parameter.metavar or parameter.name.upper()}`"
-    shown = getattr(parameter, "show_default", True) and parameter.default not in (None, False, ())
-    default = f"`{parameter.default}`" if shown and not callable(parameter.default) else ""
+        names = f"`{_argument(parameter)}`"
+    value = parameter.default
+    plain = not callable(value) and not any(value is nothing for nothing in (None, False)) and value != ()
+    default = f"`{value}`" if plain and getattr(parameter, "show_default", True) else ""
     return f"| {names} | {_cell(getattr(parameter, 'help', None))} | {default} |"
 
 
 def _paragraphs(text: str | None) -> str:
-    return re.sub(r"[ \t]*\n[ \t]*", "\n", (text or "").replace("\b", "")).strip()
+    """Help text as Markdown; paragraphs that are commands become code."""
+    found = re.split(r"\n\s*\n", (text or "").replace("\b", "").strip())
+    stripped = ["\n".join(line.strip() for line in paragraph.splitlines()) for paragraph in found]
+    return "\n\n".join(f"```\n{part}\n```" if part.startswith("rankwise ") else part for part in stripped)
 
 
 def _cell(text: str | None) -> str:
