@@ -85,6 +85,17 @@ def test_both_parts_are_convex_with_these_subgradients(surrogate, seed):
         assert part(theta + step)[0] - part(theta - step)[0] == pytest.approx(2 * slope @ step, abs=1e-9)
 
 
+@given(seed=SEEDS)
+@settings(max_examples=20)
+def test_additive_in_one_go_is_the_difference_of_its_parts(seed):
+    X, Y, plain, loss, rng = small_problem(seed)
+    risk = Risk(*read(X, Y, loss), rng.random(len(X)), "additive", pairwise_scaling=2.0)
+    theta = rng.standard_normal(plain[0].phi.shape[1])
+    (value, slope), (reward, gain), (whole, gradient) = (f(theta) for f in (risk.convex, risk.reward, risk.additive))
+    assert whole == pytest.approx(value - reward)
+    np.testing.assert_allclose(gradient, slope - gain, atol=1e-9)
+
+
 @given(seed=SEEDS, reject=st.sampled_from([None, 0.5]))
 @settings(max_examples=20)
 def test_without_a_charge_for_right_answers_four_surrogates_are_two(seed, reject):
