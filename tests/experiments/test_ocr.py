@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from rankwise import datasets, experiments
-from rankwise.experiments import ocr
-from rankwise.experiments.ocr import COMPLETE, INDEPENDENT, LEARNERS, SCHEMES, SPLITS, Cell
+from rankwise.experiments import _ocr_choice, ocr
+from rankwise.experiments._ocr_report import COMPLETE, INDEPENDENT, SCHEMES, SPLITS, Cell, write_report
+from rankwise.experiments.ocr import TRAINED, Setting
 
 RUN = experiments.get("ocr").run
 
@@ -41,44 +42,87 @@ def test_schemes_hide_what_they_say():
 
 
 def test_table_page_and_going_on(tmp_path, words, monkeypatch):
-    report = RUN(tmp_path, rounds=20, seed=1)
+    report = RUN(tmp_path, rounds=20, sequences=2, seed=1)
     table, page, text = report.files
-    assert [path.name for path in report.files] == ["ocr-20-seed1.csv", "ocr.md", "ocr.txt"]
+    assert [path.name for path in report.files] == ["ocr.csv", "ocr.md", "ocr.txt"]
     rows = rows_of(table)
-    assert {(row["scheme"], row["learner"]) for row in rows} == {(s, name) for s in SCHEMES for name in LEARNERS}
-    error = {(row["scheme"], row["learner"]): float(row["error"]) for row in rows}
-    assert error["0%", "hinge"] < 10 < error["90%", COMPLETE]
-    assert error["0%", "hinge"] == pytest.approx(
-        ocr.measure(words, SPLITS[0], "0%", "hinge", 0, rounds=20, seed=1).error
+    drawn = [scheme for scheme in SCHEMES if scheme not in ("0%", "halves")]
+    assert sorted((row["scheme"], row["learner"], row["run"]) for row in rows) == sorted(
+        [(scheme, name, "0") for scheme in SCHEMES for name in TRAINED]
+        + [(scheme, name, "1") for scheme in drawn for name in TRAINED]
     )
-    assert f"| {INDEPENDENT} | {error['0%', INDEPENDENT]:.1f} |" in page.read_text(encoding="utf-8")
-    assert "`rankwise reproduce ocr --sequences 1 --rounds 20 --seed 1`" in page.read_text(encoding="utf-8")
+    error = {(row["scheme"], row["learner"], row["run"]): float(row["error"]) for row in rows}
+    assert error["0%", "hinge", "0"] < 10 < error["90%", COMPLETE, "0"]
+    again = ocr.measure(words, SPLITS[0], "50%", "hinge", 1, rounds=20, seed=1)
+    assert error["50%", "hinge", "1"] == pytest.approx(again.error, rel=1e-4)
+    written = page.read_text(encoding="utf-8")
+    two = [error["25%", INDEPENDENT, run] for run in "01"]
+    spread = abs(two[0] - two[1]) / 2
+    assert f"| {INDEPENDENT} | {error['0%', INDEPENDENT, '0']:.1f} | {np.mean(two):.1f} ± {spread:.1f} |" in written
+    assert "`rankwise reproduce ocr --sequences 2 --rounds 20 --seed 1`" in written
+    assert "So far" not in written
     assert text.read_text(encoding="utf-8") == f"{report}\n"
     assert len(report.conclusions) == 3
     # What is there is not trained again; what is gone is.
-    lines = table.read_text(encoding="utf-8").splitlines()
-    table.write_text("\n".join(lines[:-2]) + "\n", encoding="utf-8")
+    units = tmp_path / "ocr-units.jsonl"
+    lines = units.read_text(encoding="utf-8").splitlines()
+    units.write_text("\n".join(lines[:-2]) + "\n", encoding="utf-8")
     trained, measure = [], ocr.measure
     monkeypatch.setattr(ocr, "measure", lambda *what, **how: trained.append(what[1:]) or measure(*what, **how))
-    again = RUN(tmp_path, rounds=20, seed=1)
+    more = RUN(tmp_path, rounds=20, sequences=2, seed=1)
     assert len(trained) == 2
-    assert [row["error"] for row in rows_of(again.files[0])] == [row["error"] for row in rows]
+    assert [row["error"] for row in rows_of(more.files[0])] == [row["error"] for row in rows]
+
+
+def test_a_page_of_a_run_that_was_stopped(tmp_path, words, monkeypatch):
+    def stop(*what, **how):
+        if what[2:4] == ("25%", COMPLETE):
+            raise KeyboardInterrupt
+        return Cell(*what[1:], 12.0, 1.0, None)
+
+    monkeypatch.setattr(ocr, "measure", stop)
+    with pytest.raises(KeyboardInterrupt):
+        RUN(tmp_path)
+    page = (tmp_path / "ocr.md").read_text(encoding="utf-8")
+    assert "So far 7 of 168 learners are trained" in page
+    assert "| hinge | 12.0 |  |" in page
+    assert "| bridge | 12.0 |  |" in page
 
 
 def cells(**changed):
     return [
-        Cell(split, scheme, learner, 0, changed.get(learner, 15.0), 1.0, 0.0)
+        Cell(split, scheme, learner, 0, changed.get(learner, 15.0), 1.0, None)
         for split in SPLITS
         for scheme in SCHEMES
-        for learner in LEARNERS
+        for learner in TRAINED
     ]
 
 
 def test_judgement(tmp_path):
-    good = ocr.report(tmp_path, tmp_path / "t.csv", cells(**{INDEPENDENT: 20.0, COMPLETE: 60.0}), "x")
+    good = write_report(tmp_path, cells(**{INDEPENDENT: 20.0, COMPLETE: 60.0}), "x", 72)
     assert [c.verdict for c in good.conclusions] == ["HOLDS"] * 3
-    bad = ocr.report(tmp_path, tmp_path / "t.csv", cells(**{INDEPENDENT: 15.0, COMPLETE: 60.0, "ramp": 55.0}), "x")
-    assert [c.verdict for c in bad.conclusions] == ["HOLDS", "DOES NOT HOLD", "HOLDS IN 10 OF 12"]
+    bad = write_report(tmp_path, cells(**{INDEPENDENT: 15.0, COMPLETE: 60.0, "ramp": 55.0}), "x", 72)
+    assert [c.verdict for c in bad.conclusions] == ["HOLDS", "DOES NOT HOLD", "HOLDS IN 8 OF 12"]
+
+
+def test_choice_counts_known_letters_of_words_left_out(words):
+    X, Y = words.X[:30], ocr.hide(words.y[:30], "50%", np.random.default_rng(0))
+    model = ocr.chain("hinge", Setting(0.01, 1.0), seed=0)
+    right = _ocr_choice.cross_validated(X, Y, model)
+    assert right < 15
+    # Words of which nothing is known count for nothing; labels that say nothing are not learnt.
+    unknown = [[None] * len(y) for y in Y]
+    assert _ocr_choice.cross_validated([*X, *X], [*Y, *unknown], model) < 25
+    wrong = [["abc"[("abc".index(c) + s) % 3] if c else None for c in y] for s, y in enumerate(Y)]
+    assert _ocr_choice.cross_validated(X, wrong, model) > 30
+
+
+def test_settings_are_among_the_candidates():
+    for scheme in ("0%", "90%"):
+        for learner, setting in zip(("additive", "hinge"), ocr.SETTINGS[scheme], strict=True):
+            assert setting in _ocr_choice.GRID[scheme, learner]
+    assert ocr.MARGIN in _ocr_choice.MARGINS
+    assert len(list(_ocr_choice.candidates())) == 18
 
 
 def test_without_data(tmp_path, monkeypatch):

@@ -85,6 +85,17 @@ def test_both_parts_are_convex_with_these_subgradients(surrogate, seed):
         assert part(theta + step)[0] - part(theta - step)[0] == pytest.approx(2 * slope @ step, abs=1e-9)
 
 
+@given(seed=SEEDS)
+@settings(max_examples=20)
+def test_additive_in_one_go_is_the_difference_of_its_parts(seed):
+    X, Y, plain, loss, rng = small_problem(seed)
+    risk = Risk(*read(X, Y, loss), rng.random(len(X)), "additive", pairwise_scaling=2.0)
+    theta = rng.standard_normal(plain[0].phi.shape[1])
+    (value, slope), (reward, gain), (whole, gradient) = (f(theta) for f in (risk.convex, risk.reward, risk.additive))
+    assert whole == pytest.approx(value - reward)
+    np.testing.assert_allclose(gradient, slope - gain, atol=1e-9)
+
+
 @given(seed=SEEDS, reject=st.sampled_from([None, 0.5]))
 @settings(max_examples=20)
 def test_without_a_charge_for_right_answers_four_surrogates_are_two(seed, reject):
@@ -334,7 +345,20 @@ ONE = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("X", "Y", "kind", "message"),
     [
-        (ONE, [[0, 1]] * 2, ValueError, r"sequence 0 must be a \(T, d\) array.*Got shape \(3,\)"),
+        (
+            ONE,
+            [[0, 1]] * 2,
+            ValueError,
+            r"X must be a list .* Got one ndarray of shape \(2, 3\): .* give \[X\]",
+        ),
+        ([ONE[0]], [[0, 1]], ValueError, r"sequence 0 must be a \(T, d\) array.*Got shape \(3,\)"),
+        ([ONE + 1j], [[0, 1]], ValueError, "sequence 0: features must be a .* complex numbers"),
+        (
+            [(ONE, [-1, 0, 1])],
+            [[0, 1]],
+            ValueError,
+            r"sequence 0: .* A tree is Tree\(features, parents\)",
+        ),
         ([np.ones((2, 2, 3))], [[0, 1]], ValueError, "sequence 0 has shape .* grids of parts are not supported"),
         (sparse.csr_matrix(ONE), [[0, 1]], TypeError, "X must be a list of sequences.*csr_matrix"),
         ([], [], ValueError, "X is empty"),
@@ -370,6 +394,9 @@ def test_bad_data(X, Y, kind, message, solver):
         ({"reject_cost": -1.0}, "'reject_cost' parameter"),
         ({"reject_cost": 0.1}, "surrogate='hinge' .* never learns to say .* Got reject_cost=0.1"),
         ({"loss": np.ones((2, 2))}, r"shape \(3, 3\)"),
+        ({"loss": [["a", "b", "c"]] * 3}, "a loss matrix must hold numbers: could not convert string to float: 'a'"),
+        ({"intercept_scaling": 0.0}, "'intercept_scaling' parameter"),
+        ({"pairwise_scaling": -1.0}, "'pairwise_scaling' parameter"),
         ({"loss": -np.ones((3, 3))}, r"a part loss must be a finite number >= 0. Got loss\[0, 0\] = -1.0"),
     ],
 )
@@ -377,6 +404,27 @@ def test_bad_parameters(parameters, message):
     X, Y, _ = words(m=5)
     with pytest.raises(ValueError, match=message):
         ChainClassifier(**parameters, classes=range(3)).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0] * 4, "X has 5 sequences but sample_weight"),
+        ([1, 1, -1, 1, 1], "sequence 2: a weight must be .* Got -1.0"),
+    ],
+)
+def test_bad_weights(weight, message):
+    X, Y, full = words(m=5)
+    with pytest.raises(ValueError, match=message):
+        ChainClassifier(classes=range(3)).fit(X, Y, sample_weight=weight)
+    with pytest.raises(ValueError, match=message):
+        ChainClassifier(solver="perceptron", classes=range(3)).fit(X, Y).score(X, full, sample_weight=weight)
+
+
+def test_a_tree_may_be_empty():
+    X, Y, _ = words(m=5)
+    model = ChainClassifier(solver="perceptron").fit([Tree(np.empty((0, 4)), []), *X], [[], *Y])
+    assert [len(labels) for labels in model.predict([Tree(np.empty((0, 4)), []), X[0]])] == [0, len(X[0])]
 
 
 def test_solvers_leave_nothing_of_each_other_behind():

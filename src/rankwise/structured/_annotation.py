@@ -48,7 +48,10 @@ def decision_losses(loss: Any, n_classes: int, reject_cost: float | None) -> Flo
     if isinstance(loss, str):
         matrix = loss_matrix({"hamming": "zero_one"}.get(loss, loss), n_classes)
     else:
-        matrix = np.array(loss, dtype=np.float64)
+        try:
+            matrix = np.array(loss, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"a loss matrix must hold numbers: {error}.") from None
         if matrix.shape != (n_classes, n_classes):
             raise ValueError(
                 f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "

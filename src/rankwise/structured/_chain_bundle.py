@@ -41,7 +41,7 @@ def minimise(
     first = replace(risk, surrogate="hinge") if risk.surrogate in ("ramp", "max") else risk
     theta = min((multiple * start for multiple in _MULTIPLES), key=partial(_objective, first, alpha))
     if risk.surrogate == "additive":
-        theta = _rolled_down(risk, alpha, theta)
+        theta = _rolled_down(risk, alpha, tol, theta)
     run = partial(descend, alpha=alpha, tol=tol, max_iter=max_iter, max_steps=max_steps)
     found = run(first.convex, first.reward, start=theta)
     if first is risk:
@@ -56,14 +56,14 @@ def _objective(risk: Risk, alpha: float, theta: Floats) -> float:
     return 0.5 * alpha * float(theta @ theta) + risk.convex(theta)[0] - risk.reward(theta)[0]
 
 
-def _rolled_down(risk: Risk, alpha: float, theta: Floats) -> Floats:
+def _rolled_down(risk: Risk, alpha: float, tol: float, theta: Floats) -> Floats:
     """Where L-BFGS ends; it never goes up, kinks or not."""
 
     def objective(theta: Floats) -> tuple[float, Floats]:
-        (value, slope), (reward, gain) = risk.convex(theta), risk.reward(theta)
-        return 0.5 * alpha * float(theta @ theta) + value - reward, alpha * theta + slope - gain
+        value, slope = risk.additive(theta)
+        return 0.5 * alpha * float(theta @ theta) + value, alpha * theta + slope
 
-    steps = {"maxiter": _STEPS, "gtol": 1e-4, "ftol": 1e-6}
+    steps = {"maxiter": _STEPS, "gtol": 1e-2 * tol, "ftol": 1e-4 * tol}
     return np.asarray(scipy_minimise(objective, theta, jac=True, method="L-BFGS-B", options=steps).x)
 
 

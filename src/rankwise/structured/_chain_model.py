@@ -11,11 +11,11 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.labels import ClassOrder, check_weights
+from rankwise.labels import ClassOrder
 from rankwise.models.max_sum import best_labellings, max_marginals
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._annotation import annotate, decision_losses
-from rankwise.structured._sequences import Sequences, read_positions, read_sequences
+from rankwise.structured._sequences import Sequences, read_positions, read_sequences, read_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class ChainModel(BaseEstimator):
         labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
         losses = self._decision_losses(rejecting=True)
         annotation = annotate(labels, losses, sequences.starts)
-        weight = check_weights(sample_weight, len(sequences))
+        weight = read_weights(sample_weight, sequences)
         counted = np.repeat(weight if weight.size else np.ones(len(sequences)), np.diff(sequences.starts))
         counted = np.where(annotation.known, counted, 0.0)
         if not counted.any():

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.labels import ClassOrder, Labels, declared_order, encode
+from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
 from rankwise.models.max_sum import chain_parents
 
 Floats = NDArray[np.float64]
@@ -80,6 +80,11 @@ def read_sequences(X: Any, n_features: int | None = None) -> Sequences:
     """List of (T, d) arrays, CSR matrices or trees -> :class:`Sequences`; every row has ``n_features`` if given."""
     if isinstance(X, (Tree, str, dict)) or sparse.issparse(X) or not hasattr(X, "__len__"):
         raise TypeError(f"X must be a list of sequences, each a (T, d) array. Got one {type(X).__name__} instead.")
+    if getattr(X, "ndim", 0) == 2:
+        raise ValueError(
+            f"X must be a list of sequences, each a (T, d) array. Got one {type(X).__name__} of shape {X.shape}: "
+            f"if it is a sequence, give [X]."
+        )
     if len(X) == 0:
         raise ValueError("X is empty: there is no sequence in it.")
     parts, structures = [], []
@@ -121,6 +126,15 @@ def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, 
         raise ValueError(text) from None
 
 
+def read_weights(sample_weight: Any, sequences: Sequences) -> Floats:
+    """Weight of every sequence; empty if there are none."""
+    try:
+        return check_weights(sample_weight, len(sequences))
+    except ValueError as error:
+        text = str(error).replace(f"X has {len(sequences)} rows", f"X has {len(sequences)} sequences")
+        raise ValueError(re.sub(r"\brow (\d+)\b", r"sequence \1", text)) from None
+
+
 def read_order(classes: Any) -> ClassOrder | None:
     """Declared classes, or None."""
     return None if classes is None else declared_order(classes)
@@ -147,9 +161,14 @@ def _features(features: Any, s: int) -> Any:
         matrix.check_format(full_check=True)
         return matrix
     try:
-        array = np.asarray(features, dtype=np.float64)
+        found = np.asarray(features)
+        if found.dtype.kind == "c":
+            raise ValueError("complex numbers have no order")
+        array = found.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sequence {s}: features must be a (T, d) array of numbers: {error}.") from None
+        tree = " A tree is Tree(features, parents), not a tuple." if type(features) is tuple else ""
+        reason = str(error).rstrip(".")
+        raise ValueError(f"sequence {s}: features must be a (T, d) array of numbers: {reason}.{tree}") from None
     if array.ndim > 2:
         raise ValueError(
             f"sequence {s} has shape {array.shape}: grids of parts are not supported, because the best labelling of a "
@@ -161,7 +180,7 @@ def _features(features: Any, s: int) -> Any:
 
 
 def _parents(above: Any, n: int, s: int) -> Ints:
-    parents = np.asarray(above)
+    parents = np.asarray(above, dtype=None if len(above) else np.int64)  # an empty list has no kind of its own
     if parents.shape != (n,) or parents.dtype.kind not in "iu":
         raise ValueError(
             f"sequence {s}: parents must be {n} whole numbers, one for each part. "

@@ -70,7 +70,7 @@ class Risk:
         """Convex part and a subgradient of it."""
         unary, pairwise = self._scores(theta)
         if self.surrogate == "additive":
-            return self._partition(unary, pairwise, np.zeros_like(unary))
+            return self._cross_entropies(unary, pairwise, (1.0, 0.0))
         outside, inside = SPACES[self.surrogate]
         graph = self.sequences.starts, self.sequences.parents
         augmented = unary + self.annotation.losses
@@ -87,8 +87,12 @@ class Risk:
         """What is taken off the convex part, and a subgradient of it."""
         unary, pairwise = self._scores(theta)
         if self.surrogate == "additive":
-            return self._partition(unary, pairwise, np.where(self.annotation.allowed, 0.0, -np.inf))
+            return self._cross_entropies(unary, pairwise, (0.0, 1.0))
         return self._collected(*self._best(unary, pairwise, SPACES[self.surrogate][1]))
+
+    def additive(self, theta: Floats) -> tuple[float, Floats]:
+        """The additive surrogate and its gradient: ``convex`` less ``reward``, from one set of max-marginals."""
+        return self._cross_entropies(*self._scores(theta), (1.0, -1.0))
 
     def unpack(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D)."""
@@ -119,18 +123,24 @@ class Risk:
         np.add.at(of_pairwise, (labels[self.sequences.parents[below]], labels[below]), counts[below])
         return float(self.weight @ values), self._gradient(of_unary, of_pairwise)
 
-    def _partition(self, unary: Floats, pairwise: Floats, admitted: Floats) -> tuple[float, Floats]:
-        """Mean of ``log sum exp`` of the admitted max-marginals of annotated parts, and its gradient."""
+    def _cross_entropies(self, unary: Floats, pairwise: Floats, signs: tuple[float, float]) -> tuple[float, Floats]:
+        """Mean of ``log sum exp`` of the max-marginals of annotated parts, and its gradient.
+
+        The signs are those of the sum over all decisions and of the sum over the admitted ones.
+        """
         graph = self.sequences.starts, self.sequences.parents
         marginals = max_marginals(unary, pairwise, *graph)
         counts = np.where(self.annotation.known, self._of_parts(), 0.0)
-        admissible = marginals + admitted
-        top = admissible.max(axis=1)
-        shares = np.exp(admissible - top[:, None])
-        totals = shares.sum(axis=1)
-        weights = shares * (counts / totals)[:, None]
+        value, weights = 0.0, np.zeros_like(unary)
+        for sign, sums in zip(signs, (marginals, np.where(self.annotation.allowed, marginals, -np.inf)), strict=True):
+            if sign:
+                top = sums.max(axis=1)
+                shares = np.exp(sums - top[:, None])
+                totals = shares.sum(axis=1)
+                value += sign * float(counts @ (top + np.log(totals)))
+                weights += shares * (sign * counts / totals)[:, None]
         of_scores = max_marginal_gradient(unary, pairwise, *graph, marginals, weights)
-        return float(counts @ (top + np.log(totals))), self._gradient(*of_scores)
+        return value, self._gradient(*of_scores)
 
     def _of_parts(self) -> Floats:
         return np.repeat(self.weight, np.diff(self.sequences.starts))

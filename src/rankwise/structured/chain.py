@@ -25,12 +25,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.labels import ClassOrder, check_weights
+from rankwise.labels import ClassOrder
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._annotation import Annotation, annotate
 from rankwise.structured._chain_bundle import minimise
 from rankwise.structured._chain_model import CERTIFICATE, ChainModel
-from rankwise.structured._sequences import Sequences, read_order, read_positions, read_sequences, stream_order
+from rankwise.structured._sequences import (
+    Sequences,
+    read_order,
+    read_positions,
+    read_sequences,
+    read_weights,
+    stream_order,
+)
 from rankwise.structured._surrogates import SPACES, Risk
 
 Floats = NDArray[np.float64]
@@ -314,7 +321,7 @@ class ChainClassifier(ChainModel):
         """Check everything; set the classes and the number of features."""
         sequences = read_sequences(X, n_features)
         labels = read_positions(Y, sequences, order, ordered=self._ordered)
-        weight = check_weights(sample_weight, len(sequences))
+        weight = read_weights(sample_weight, sequences)
         self._order, self.classes_ = labels.order, labels.classes
         self.n_features_in_ = sequences.X.shape[1]
         losses = self._decision_losses(rejecting=self.surrogate != "additive")
