@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankwise.experiments import calibration, cusum, enron, importance, missing_labels, ocr, pril
+from rankwise.experiments import (
+    calibration,
+    cusum,
+    enron,
+    growing,
+    importance,
+    intervals,
+    missing_labels,
+    models,
+    ocr,
+    pril,
+    surrogates,
+)
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import Check, Conclusion, Report
 
@@ -79,6 +91,28 @@ _ALL = (
         "ocr",
         "Handwritten words with missing letters: every surrogate for chains, test error per letter",
         ocr.run_table,
+    ),
+    Experiment(
+        "surrogates",
+        "Large margin, Tables 3.3 and 3.4: training risk of six surrogates without a regulariser, beside the thesis'",
+        surrogates.run,
+        options=("sequences", "seed"),
+    ),
+    Experiment(
+        "models",
+        "Large margin, Table 3.5: test risk of eleven models and regularisers, beside the thesis'",
+        models.run,
+        options=("sequences", "seed"),
+    ),
+    Experiment(
+        "growing",
+        "Large margin, Table 3.6: regularisers and PW-MORD as the training set grows, on ages from Adult",
+        growing.run,
+    ),
+    Experiment(
+        "intervals",
+        "Large margin, Tables 3.7 to 3.10, Figures 3.6 and 3.7: ages from exact and interval labels, with the bound",
+        intervals.run,
     ),
 )
 

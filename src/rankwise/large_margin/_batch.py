@@ -165,7 +165,7 @@ class BatchEstimator(ClassifierMixin, BaseEstimator):
 
     def _solve(self, design: Design, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
         if self.regularize == "none" and affordable(risk, design):
-            return minimise_exactly(design, risk)
+            return minimise_exactly(design, risk, tol=self.tol, max_iter=self.max_iter, start=start)
         penalty = np.ones(n_weights + n_offsets)
         if self.regularize != "all":
             penalty[n_weights:] = 0.0

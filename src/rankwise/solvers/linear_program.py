@@ -1,8 +1,16 @@
-"""Risks without a regulariser: linear programmes, solved exactly by HiGHS where they are small enough.
+"""Risks without a regulariser: linear programmes, solved exactly by HiGHS once most of their pieces are decided.
 
-    minimise  sum_s weight_s xi_s     subject to   xi_s >= constant_p + <scores' coefficients, X w> + <.., b>,  xi >= 0
+    minimise  sum_s weight_s max(0, pieces of s)        over weights w and offsets b
 
-for every linear piece p of every loss, and the order of the offsets where the risk demands one.
+A solution of the problem with a tiny regulariser, which smoothing finds fast, is so near that it tells for most losses
+which of their pieces is the largest. Only those that are nearly tied there stay open; a loss with one piece left is
+linear. A maximum over fewer pieces is never larger, so that the value of what remains is a lower bound, and if the
+risk itself is no larger at its solution, both are exact. If it is larger, the pieces that were missed come back and the
+programme is solved again.
+
+Where very many losses are tied, the pieces that stay open may not hold the others: the programme is unbounded. A mean
+of the pieces of a loss is never larger than their maximum either; with those means that make the smoothed gradient,
+the linear part is balanced but for the tiny regulariser. Should that not do, more pieces are opened.
 """
 
 from __future__ import annotations
@@ -16,11 +24,17 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from rankwise.solvers.design import Design
-from rankwise.solvers.solution import Solution
+from rankwise.solvers.smoothing import smooth_solution
+from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
 
-_MOST_ENTRIES = 2_000_000  # of the constraint matrix; beyond, HiGHS takes minutes
+_NEARLY_NONE = 1e-6  # strength of the regulariser for the first solution
+_NEAR = 1e-4  # its relative gap
+_OPEN = 10  # pieces that stay open at first, for every parameter
+_MOST_PIECES = 20_000_000  # numbers that describe all pieces; beyond, memory is short
+_MOST_ENTRIES = 4_000_000  # of the programme that remains at first; beyond, HiGHS takes minutes
+_SIMPLEX_UP_TO = 5_000  # open pieces; with more, HiGHS's interior point is faster than its simplex method
 
 
 @dataclass(frozen=True)
@@ -55,34 +69,154 @@ class Pieces:
 def affordable(risk: Any, design: Design) -> bool:
     """Whether the linear programme is small enough to be solved exactly."""
     per_row = design.n_stored / max(design.n_rows, 1)
-    return bool(risk.n_pieces() * (per_row * risk.n_scores + 3) <= _MOST_ENTRIES)
+    n_pieces = risk.n_pieces()
+    n_open = min(n_pieces, _OPEN * (risk.n_scores * design.n_features + risk.n_offsets))
+    remains = n_open * (per_row * risk.n_scores + 3)
+    return bool(n_pieces * (risk.n_scores + 3) <= _MOST_PIECES and remains <= _MOST_ENTRIES)
 
 
-def minimise_exactly(design: Design, risk: Any) -> Solution:
-    """Minimise the risk without a regulariser."""
-    pieces = risk.pieces()
-    X = design.matrix()[pieces.row]
-    by_weight = [sparse.diags_array(pieces.by_score[:, z]) @ X for z in range(risk.n_scores)]
-    n_pieces, n_slacks = pieces.row.size, pieces.weight.size
-    slacks = sparse.csr_array((-np.ones(n_pieces), (np.arange(n_pieces), pieces.slack)), shape=(n_pieces, n_slacks))
-    matrix = sparse.hstack([*by_weight, pieces.by_offset, slacks], format="csr")
-    right = -pieces.constant
-    n_weights, n_offsets = risk.n_scores * design.n_features, risk.n_offsets
-    if pieces.ordered and n_offsets > 1:
-        falls = sparse.eye_array(n_offsets - 1, n_offsets) - sparse.eye_array(n_offsets - 1, n_offsets, k=1)
-        before = sparse.csr_array((n_offsets - 1, n_weights))
-        after = sparse.csr_array((n_offsets - 1, n_slacks))
-        matrix = sparse.vstack([matrix, sparse.hstack([before, falls, after])], format="csr")
-        right = np.concatenate([right, np.zeros(n_offsets - 1)])
-    prices = np.concatenate([np.zeros(n_weights + n_offsets), pieces.weight])
-    bounds = np.full((prices.size, 2), (-np.inf, np.inf))
-    bounds[n_weights + n_offsets :, 0] = 0.0
-    # Scaled so that HiGHS's absolute tolerances are small against every price.
-    found = linprog(prices * n_slacks, A_ub=matrix, b_ub=right, bounds=bounds, method="highs")
-    if found.status != 0:
-        raise RuntimeError(f"HiGHS could not solve the linear programme: {found.message}")
-    weights, offsets = found.x[:n_weights], found.x[n_weights : n_weights + n_offsets]
-    objective, offsets = risk.exact(design.times(weights.reshape(risk.n_scores, -1)), offsets)
-    bound = float(found.ineqlin.marginals @ right) / n_slacks
-    lower_bound = min(max(bound, 0.0), objective)
-    return Solution(np.concatenate([weights, offsets]), float(objective), lower_bound, int(found.nit), True)
+def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, start: Floats | None = None) -> Solution:
+    """Minimise the risk without a regulariser, to a certified relative gap of ``tol``; mostly the optimum is exact.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    risk : object
+        The oracle: a :class:`rankwise.solvers.smoothing.SmoothRisk` with ``pieces()``.
+    tol : float
+        Relative gap at which to stop.
+    max_iter : int
+        Most iterations of the smoothing that comes first.
+    start : array, optional
+        Parameters (w, b) to start from.
+    """
+    n_weights = risk.n_scores * design.n_features
+    penalty = np.concatenate([np.ones(n_weights), np.zeros(risk.n_offsets)])
+    first, theta, mu = smooth_solution(design, risk, _NEARLY_NONE, penalty, tol=_NEAR, max_iter=max_iter, start=start)
+    return _Programme(design, risk, theta, mu).run(first, tol)
+
+
+class _Programme:
+    """All pieces of a risk, which of them are in the programme, and the smoothed solution that fixes the rest."""
+
+    def __init__(self, design: Design, risk: Any, theta: Floats, mu: float) -> None:
+        self.design, self.risk, self.pieces = design, risk, risk.pieces()
+        self.n_weights = risk.n_scores * design.n_features
+        self.n_slacks = self.pieces.weight.size
+        self.inside = np.zeros(self.pieces.row.size, dtype=bool)
+        self.zero_inside = np.zeros(self.n_slacks, dtype=bool)
+        self.theta, self.mu = theta, 0.0
+        self.smoothed = mu
+
+    def run(self, first: Solution, tol: float) -> Solution:
+        """Solve, from a solution that is near."""
+        n_open, n_iter = _OPEN * first.theta.size, first.n_iter
+        best, lower_bound = self._candidate(first.theta), 0.0
+        self._add(self.theta, self._margin(self.theta, n_open))
+        while True:
+            found = self._solve()
+            everything = bool(self.inside.all() and self.zero_inside.all())
+            if found is not None:
+                theta, bound, iterations = found
+                n_iter += iterations
+                lower_bound = max(lower_bound, bound)
+                best = min(best, self._candidate(theta), key=lambda candidate: candidate[1])
+                done = relative_gap(best[1], lower_bound) <= tol
+                if not done and self._add(theta, self._margin(theta, 0)):
+                    continue
+                # Where no piece was missed and none is in a mean, what is left of the gap is rounding.
+                if done or everything or self.mu == 0.0:
+                    return Solution(*best, min(lower_bound, best[1]), n_iter, True)
+            elif everything:
+                raise RuntimeError("HiGHS could not solve the linear programme.")
+            elif self.mu == 0.0:
+                self.mu = self.smoothed
+                continue
+            n_open *= 16
+            self._add(self.theta, self._margin(self.theta, n_open))
+
+    def _candidate(self, theta: Floats) -> tuple[Floats, float]:
+        """Parameters with allowed offsets, and the risk there."""
+        weights = theta[: self.n_weights]
+        objective, offsets = self.risk.exact(self._scores(weights), theta[self.n_weights :])
+        return np.concatenate([weights, offsets]), float(objective)
+
+    def _scores(self, weights: Floats) -> Floats:
+        return self.design.times(weights.reshape(self.risk.n_scores, -1))
+
+    def _behind(self, theta: Floats) -> tuple[Floats, Floats]:
+        """How far every piece, and zero, lie below the largest of their loss."""
+        p = self.pieces
+        scores = self._scores(theta[: self.n_weights])
+        values = p.constant + np.einsum("pz,pz->p", p.by_score, scores[p.row]) + p.by_offset @ theta[self.n_weights :]
+        top = np.zeros(self.n_slacks)
+        np.maximum.at(top, p.slack, values)
+        return top[p.slack] - values, top
+
+    def _margin(self, theta: Floats, n_open: int) -> float:
+        """Distance within which ``n_open`` candidates lie, besides the largest of every loss."""
+        behind = np.concatenate(self._behind(theta))
+        place = min(self.n_slacks + n_open, behind.size) - 1
+        return float(np.partition(behind, place)[place])
+
+    def _add(self, theta: Floats, margin: float) -> bool:
+        """Let the candidates within a margin in; tell whether any was outside."""
+        behind, zero_behind = self._behind(theta)
+        before = int(self.inside.sum() + self.zero_inside.sum())
+        self.inside |= behind <= margin
+        self.zero_inside |= zero_behind <= margin
+        return int(self.inside.sum() + self.zero_inside.sum()) > before
+
+    def _solve(self) -> tuple[Floats, float, int] | None:
+        """Parameters, lower bound and iterations of the programme with the pieces inside; None if it is unbounded."""
+        p, n_offsets = self.pieces, self.risk.n_offsets
+        candidates = np.bincount(p.slack[self.inside], minlength=self.n_slacks) + self.zero_inside
+        alone = candidates[p.slack] == 1
+        is_open = np.flatnonzero(self.inside & ~alone)
+        in_open_row = np.isin(p.row, p.row[is_open])
+        slopes, constant = self._linear(np.flatnonzero(self.inside & alone & in_open_row), ~in_open_row)
+        slacks, slack = np.unique(p.slack[is_open], return_inverse=True)
+        X = self.design.matrix()[p.row[is_open]]
+        by_weight = [sparse.diags_array(p.by_score[is_open, z]) @ X for z in range(self.risk.n_scores)]
+        shape = is_open.size, slacks.size
+        by_slack = sparse.csr_array((-np.ones(shape[0]), (np.arange(shape[0]), slack)), shape=shape)
+        matrix = sparse.hstack([*by_weight, p.by_offset[is_open], by_slack], format="csr")
+        right = -p.constant[is_open]
+        if p.ordered and n_offsets > 1:
+            falls = sparse.eye_array(n_offsets - 1, n_offsets) - sparse.eye_array(n_offsets - 1, n_offsets, k=1)
+            before = sparse.csr_array((n_offsets - 1, self.n_weights))
+            after = sparse.csr_array((n_offsets - 1, slacks.size))
+            matrix = sparse.vstack([matrix, sparse.hstack([before, falls, after])], format="csr")
+            right = np.concatenate([right, np.zeros(n_offsets - 1)])
+        prices = np.concatenate([slopes, p.weight[slacks]])
+        bounds = np.full((prices.size, 2), (-np.inf, np.inf))
+        bounds[slopes.size :, 0] = np.where(self.zero_inside[slacks], 0.0, -np.inf)
+        # Scaled so that HiGHS's absolute tolerances are small against every price.
+        method = "highs-ds" if is_open.size <= _SIMPLEX_UP_TO else "highs-ipm"
+        found = linprog(prices * self.n_slacks, A_ub=matrix, b_ub=right, bounds=bounds, method=method)
+        if found.status != 0:
+            return None
+        bound = constant + float(found.ineqlin.marginals @ right) / self.n_slacks
+        return found.x[: slopes.size], bound, int(found.nit)
+
+    def _linear(self, alone: NDArray[np.intp], elsewhere: NDArray[np.bool_]) -> tuple[Floats, float]:
+        """Slopes by weights and offsets, and constant, of all that is not open.
+
+        ``alone``: pieces whose loss has no other candidate, in rows with an open loss. ``elsewhere``: pieces of rows
+        without one; there the oracle says what remains of the losses.
+        """
+        p = self.pieces
+        price = p.weight[p.slack[alone]]
+        pull = np.zeros((self.design.n_rows, self.risk.n_scores))
+        np.add.at(pull, p.row[alone], price[:, None] * p.by_score[alone])
+        by_offset = p.by_offset[alone].T @ price
+        constant = float(price @ p.constant[alone])
+        rows = np.unique(p.row[elsewhere])
+        share = float(self.risk.weight[rows].sum())
+        if share > 0.0:
+            scores = self._scores(self.theta[: self.n_weights])[rows]
+            gain, r, db = self.risk.take(rows).dual(scores, self.theta[self.n_weights :], self.mu, balanced=False)
+            pull[rows] += share * r
+            by_offset, constant = by_offset + share * db, constant + share * gain
+        return np.concatenate([self.design.pull(pull).ravel(), by_offset]), constant

@@ -164,6 +164,20 @@ def minimise_by_smoothing(
     start : array, optional
         Parameters (w, b) to start from.
     """
+    return _continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
+
+
+def smooth_solution(
+    design: Design, risk: SmoothRisk, alpha: float, penalty: Floats, *, tol: float, max_iter: int, start: Floats | None
+) -> tuple[Solution, Floats, float]:
+    """Solution of :func:`minimise_by_smoothing`, with the last smoothed problem's: its parameters, and its mu."""
+    found = _continued(design, risk, alpha, penalty, tol, max_iter, start)
+    return found.solution(), found.theta, found.mu
+
+
+def _continued(
+    design: Design, risk: SmoothRisk, alpha: float, penalty: Floats, tol: float, max_iter: int, start: Floats | None
+) -> _Continuation:
     weighted = alpha * penalty
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
@@ -176,7 +190,7 @@ def minimise_by_smoothing(
         start, mu = few.theta, few.mu
     whole = _Continuation(design, risk, weighted, tol, max_iter)
     whole.run(start, mu)
-    return whole.solution()
+    return whole
 
 
 def step_of_part(n_rows: int, n_parameters: int) -> int | None:
