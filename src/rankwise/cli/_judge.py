@@ -93,10 +93,13 @@ def judge_in_folds(
         start = time.perf_counter()
         try:
             model.fit(learnt.X, learnt.y, learnt.weight)
-        except RowError as error:
+        except ValueError as error:
             raise located(error, learnt.place) from None
         seconds += time.perf_counter() - start
-        predicted = model.predict(judged.X)
+        try:
+            predicted = model.predict(judged.X)
+        except ValueError as error:
+            raise located(error, judged.place) from None
         fold = Tally(order)
         for tally in (pooled, fold):
             tally.add(judged.y, predicted, judged.weight)

@@ -146,6 +146,7 @@ class Source:
         quarantine: Quarantine,
     ) -> None:
         self.files = list(files)
+        self.found = list(probe.files)  # the same with what is in directories
         self._labels = labels
         self.features = list(features)
         self.on_error = on_error
