@@ -14,7 +14,7 @@ from rankwise.io._csv import require_columns
 from rankwise.io._errors import TableError, place, translated
 from rankwise.io._files import ByteStream, File
 
-_READ_AHEAD = 1 << 20
+_READ_AHEAD = 256 << 10  # bytes of each column
 _MAGIC = b"ARROW1\0\0"
 
 
