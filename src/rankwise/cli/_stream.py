@@ -26,7 +26,7 @@ from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel
 
-HEAD_ROWS = 100_000  # rows from which scales and categories are learnt
+HEAD_ROWS = 50_000  # rows from which scales and categories are learnt
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
