@@ -126,7 +126,7 @@ def fit(
 
     How columns become features is part of the model: predict takes raw rows.
 
-    It is learnt from all rows by batch estimators, from the first 100,000 by online ones.
+    It is learnt from all rows by batch estimators, from the first 50,000 by online ones.
     """
     require_writable(output, "--output")
     for path, option in ((checkpoint, "--checkpoint"), (quarantine, "--quarantine")):

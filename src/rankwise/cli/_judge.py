@@ -15,7 +15,7 @@ from rankwise.cli._print import stream_bar
 from rankwise.cli._rows import Rows, Source, fitted_width, located, without
 from rankwise.cli._tally import Tally
 from rankwise.evaluation import StratifiedIntervalKFold
-from rankwise.features._columns import RowError
+from rankwise.features import RowError
 from rankwise.io import Batch
 from rankwise.labels import ClassOrder
 from rankwise.table_model import TableModel

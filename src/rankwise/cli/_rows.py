@@ -17,7 +17,7 @@ from scipy import sparse
 
 from rankwise.cli._errors import suggestion
 from rankwise.cli._options import OnError, label_columns, parse_columns, require_label_columns
-from rankwise.features._columns import RowError
+from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
 from rankwise.labels import ClassOrder, declared_order
 
