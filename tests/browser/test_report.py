@@ -38,21 +38,25 @@ def test_text_has_contrast(visit, scheme, width):
     found = page.evaluate(
         """() => {
           const light = (text) => {
-            const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
+            const scale = text.startsWith("color(") ? 1 : 255;
+            const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map((v) => v / scale)
               .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
             return 0.2126 * r + 0.7152 * g + 0.0722 * b;
           };
+          const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
           const ground = light(getComputedStyle(document.body).backgroundColor);
-          const ratios = {};
           const names = ["h1", ".lede", "p", "nav a", "td", ".limits", "th", "dt", ".x-axis span", ".help", "summary"];
-          for (const name of names) {
-            const ink = light(getComputedStyle(document.querySelector(name)).color);
-            ratios[name] = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+          const ratios = names.map((name) =>
+            [name, contrast(light(getComputedStyle(document.querySelector(name)).color), ground)]);
+          for (const cell of document.querySelectorAll(".matrix:not([hidden]) td")) {
+            const style = getComputedStyle(cell);
+            ratios.push([cell.textContent, contrast(light(style.color), light(style.backgroundColor))]);
           }
           return ratios;
         }"""
     )
-    assert {name: ratio for name, ratio in found.items() if ratio < 4.5} == {}
+    assert len(found) == 11 + 25
+    assert [(name, ratio) for name, ratio in found if ratio < 4.5] == []
 
 
 def test_tables_hold_the_numbers_of_the_report(visit, made):

@@ -169,6 +169,14 @@ class TestAnnotationDisplay:
         assert display.ax_.get_ylabel() == "share of mistakes"
         assert display.lines_[2].get_ydata().tolist() == [result.error for result in display.results]
 
+    def test_from_predictions(self):
+        predicted = {(1, 0.0): [1, 2, 3, 4], (1, 1.0): [2, 2, 3, 3]}
+        costs = {(1, 0.0): 4.0, (1, 1.0): 2.0}
+        display = AnnotationDisplay.from_predictions([1, 2, 3, 4], predicted, costs=costs)
+        assert display.lines_[1].get_xdata().tolist() == [2.0, 4.0]
+        assert display.lines_[1].get_ydata().tolist() == [0.5, 0.0]
+        assert display.results[0].upper_limit == 0.0  # all resamples are without an error
+
     def test_refusals(self):
         free = [Annotated(1, 0.5, None, 0.5, 0.4, 0.6)]
         with pytest.raises(ValueError, match=r"'cost'. Got 'cost' and no prices instead"):

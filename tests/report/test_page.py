@@ -141,7 +141,8 @@ def test_the_command_is_the_call_unless_given(data, model, tmp_path):
     X, y, _ = data
     page = tmp_path / "page.html"
     call = rw.report(model, X, y, page, title="Hotels", random_state=3).facts["command"]
-    assert call == f"rankwise.report(model, X, y, {str(page)!r}, title='Hotels', random_state=3)"
+    assert call == f"rankwise.report(model, X, y, path={str(page)!r}, title='Hotels', random_state=3)"
+    assert rw.report(model, [(X, y)]).facts["command"] == "rankwise.report(model, batches)"
     assert rw.report(model, X, y, command="rankwise report").facts["command"] == "rankwise report"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from rankwise.evaluation import Annotated, annotation_tradeoff
+from rankwise.evaluation import Annotated, annotation_tradeoff, error_range
+from rankwise.losses import Loss
 from rankwise.plots._style import FAINT, FONT, INK, SMALL, axes, loss_name, ordered_colors, quiet_frame
 
 Axis = Literal["portion", "width", "cost"]
@@ -24,7 +25,7 @@ class AnnotationDisplay:
     One line for each width (for each portion, if the axis shows the width), with bars for the confidence limits of the
     error; markers differ, so that lines can be told apart in grey.
 
-    Make it with :meth:`from_estimator` or :meth:`from_results`.
+    Make it with :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_results`.
 
     Parameters
     ----------
@@ -87,6 +88,45 @@ class AnnotationDisplay:
         """
         results = annotation_tradeoff(estimator, X, y, X_test, y_test, **options)
         return cls.from_results(results, loss_name=loss_name(options.get("loss", "mae")), x=x, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        predictions: Mapping[tuple[int, float], Any],
+        *,
+        costs: Mapping[tuple[int, float], float] | None = None,
+        loss: Loss = "mae",
+        classes: Any = None,
+        confidence: float = 0.95,
+        random_state: Any = 0,
+        x: Axis | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw predictions of models that learnt from annotations of several kinds.
+
+        Parameters
+        ----------
+        y_true : array-like
+            Labels of the test rows.
+        predictions : mapping of (width, portion) to array-like
+            Predicted classes of the test rows, by the width and the portion of the interval labels learnt from.
+        costs : mapping of (width, portion) to float, optional
+            Cost of those labels.
+        loss, classes, confidence, random_state
+            As in :func:`rankwise.evaluation.annotation_tradeoff`.
+        x, ax
+            As in :meth:`from_estimator`.
+        """
+        results = []
+        for (width, portion), predicted in predictions.items():
+            found = error_range(
+                y_true, predicted, loss=loss, classes=classes, confidence=confidence, limits="bootstrap",
+                random_state=random_state,
+            )  # fmt: skip
+            cost = None if costs is None else costs[width, portion]
+            results.append(Annotated(width, portion, cost, found.lower, found.lower_limit, found.upper_limit))
+        return cls.from_results(results, loss_name=loss_name(loss), x=x, ax=ax)
 
     @classmethod
     def from_results(

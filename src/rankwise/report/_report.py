@@ -148,7 +148,8 @@ def report(
             f"{tally.kinds['missing']} of them without a label, {tally.n_weightless} of weight zero."
         )
     if command is None:
-        command = _call(path, title, data, confidence, n_resamples, sample_size, top, random_state)
+        rows = "batches" if y is None else "X, y"
+        command = _call(rows, path, title, data, confidence, n_resamples, sample_size, top, random_state)
     options = Options(confidence, n_resamples, random_state)
     facts = facts_of(view, tally, options, title=title, data=data, command=command, top=top)
     made = Report(render(view, tally, facts), facts)
@@ -213,10 +214,10 @@ def _check_path(path: Path) -> None:
         raise PermissionError(f"cannot write {path}: the directory {path.parent} is read-only.")
 
 
-def _call(path: Any, *values: Any) -> str:
+def _call(rows: str, path: Any, *values: Any) -> str:
     """The call of this function, with the options that are not as by default."""
     names = ("title", "data", "confidence", "n_resamples", "sample_size", "top", "random_state")
     defaults = (None, None, 0.95, 1000, 4000, 20, 0)
     given = [f"{name}={value!r}" for name, value, usual in zip(names, values, defaults, strict=True) if value != usual]
-    where = [] if path is None else [repr(os.fspath(path))]
-    return f"rankwise.report({', '.join(['model', 'X', 'y', *where, *given])})"
+    where = [] if path is None else [f"path={os.fspath(path)!r}"]
+    return f"rankwise.report({', '.join(['model', rows, *where, *given])})"
