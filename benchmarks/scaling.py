@@ -110,6 +110,7 @@ class Rounds:
         self._undo = lambda: (setattr(comm, "write", write), setattr(Blocks, "sum", plain))
 
     def stop(self) -> None:
+        """Count no longer."""
         self._undo()
 
     @property

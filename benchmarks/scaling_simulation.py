@@ -92,7 +92,7 @@ def simulated(cluster: Cluster) -> float:
 
 
 def formula(cluster: Cluster) -> float:
-    """Seconds of one round, on paper: whoever is busiest, the scheduler or a worker, and then the levels of the tree."""
+    """Seconds of one round, on paper: the busier of scheduler and workers, and then the levels of the tree."""
     levels, rest = 0, cluster.n_blocks
     while rest > 1:
         levels, rest = levels + 1, -(-rest // FAN_IN)
