@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         plots,
         structured,
     )
-    from rankwise.features import HiddenFeatures
+    from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
     from rankwise.large_margin import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
     from rankwise.perceptrons import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from rankwise.persistence import load, save
     from rankwise.structured import ChainClassifier, MissingLabelClassifier, StructuredPerceptron
+    from rankwise.table_model import TableModel
 
 _HOME = {
     "ChainClassifier": "rankwise.structured",
@@ -58,6 +59,8 @@ _HOME = {
     "PRIL": "rankwise.perceptrons",
     "PRank": "rankwise.perceptrons",
     "StructuredPerceptron": "rankwise.structured",
+    "TableEncoder": "rankwise.features",
+    "TableModel": "rankwise.table_model",
     "WidrowHoff": "rankwise.perceptrons",
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",

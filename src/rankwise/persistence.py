@@ -2,8 +2,10 @@
 
 A model file is a safetensors file. Its metadata holds one JSON text with the format's version, the estimator's name,
 parameters, classes and feature names, and a SHA-256 digest of that text and of all arrays: a file that was cut, altered
-or made by something else is recognised, and says so. Files are written to a temporary name, flushed to the disk and
-renamed, so a crash leaves the old file or the new one, never half of one.
+or made by something else is recognised, and says so. A model made of parts, such as :class:`rankwise.TableModel`, holds
+each part in the same way, inside the same text. Notes, plain values that say where a model comes from, may go with it.
+Files are written to a temporary name, flushed to the disk and renamed, so a crash leaves the old file or the new one,
+never half of one.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import math
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import label_ranking, large_margin, perceptrons, structured
+from rankwise import features, label_ranking, large_margin, perceptrons, structured, table_model
 from rankwise._version import __version__
 
 FORMAT = 1
@@ -32,7 +35,7 @@ class ModelFileError(ValueError):
     """A model file that cannot be read: damaged, foreign, or from a newer version."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model to one file.
 
     Parameters
@@ -41,6 +44,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted rankwise estimator whose parameters are plain: numbers, strings, None, lists of them, arrays.
     path : path
         File to write. It is replaced only when the new one is complete.
+    notes : dict, optional
+        Plain values to keep with the model, for :func:`read_notes`: where it comes from, say.
 
     Examples
     --------
@@ -55,30 +60,50 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
         model = model.to_local()
-    name = type(model).__name__
-    if _known_estimators().get(name) is not type(model):
-        raise TypeError(
-            f"cannot save a {type(model).__module__}.{name}: model files hold estimators that are nothing but numbers, "
-            f"{', '.join(sorted(_known_estimators()))}. Pickle others, where the file can be trusted."
-        )
-    if not model.__sklearn_is_fitted__():
-        raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
     arrays: dict[str, NDArray[Any]] = {}
-    header = {
-        "format": FORMAT,
-        "rankwise": __version__,
-        "estimator": name,
-        "parameters": {k: _pack(v, f"parameter:{k}", arrays) for k, v in model.get_params(deep=False).items()},
-        "model": {k: _pack(v, f"model:{k}", arrays) for k, v in model.to_plain().items()},
-    }
+    header = {"format": FORMAT, "rankwise": __version__, **_pack_estimator(model, "", arrays)}
+    if notes is not None:
+        header["notes"] = _pack(dict(notes), "note", arrays)
     text = json.dumps(header, sort_keys=True, allow_nan=False)
     metadata = {"rankwise": text, "sha256": _digest(text, arrays)}
-    _write_atomically(Path(path), to_safetensors(arrays, metadata))
+    _write_atomically(Path(path), _in_order(to_safetensors(arrays, metadata)))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that :func:`save` wrote. Nothing in the file is executed."""
-    path = Path(path)
+    header, arrays = _checked(Path(path))
+    try:
+        return _unpack_estimator(header, arrays)
+    except _UnknownEstimatorError as error:
+        raise ModelFileError(f"{path} holds {error}, which this rankwise {__version__} does not know.") from None
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        # The checksum fits, so this was written so: by hand, or by a version with a bug.
+        raise ModelFileError(f"{path} does not describe a {header.get('estimator')} that can exist: {error}.") from None
+
+
+def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Notes that were saved with a model; empty if there were none.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from rankwise import PRank, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.rankwise")
+    ...     save(PRank(random_state=0).fit([[0.0], [1.0]], [1, 2]), path, notes={"rows": 2})
+    ...     read_notes(path)
+    {'rows': 2}
+    """
+    header, arrays = _checked(Path(path))
+    try:
+        notes = _unpack(header.get("notes", {"dict": {}}), arrays)
+        return dict(notes)
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        raise ModelFileError(f"{path} has notes that cannot be read: {error}.") from None
+
+
+def _checked(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a model file, whose checksum fits them."""
     if not path.is_file():
         raise FileNotFoundError(f"no model file at {path}.")
     arrays, metadata = _read(path)
@@ -97,24 +122,48 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     if metadata.get("sha256") != _digest(text, arrays):
         raise ModelFileError(f"{path} is damaged: its contents do not match their checksum. Restore it from a copy.")
-    estimator = _known_estimators().get(str(header.get("estimator")))
-    if estimator is None:
-        raise ModelFileError(
-            f"{path} holds a {header.get('estimator')!r}, which this rankwise {__version__} does not know."
+    return header, arrays
+
+
+class _UnknownEstimatorError(ValueError):
+    """The name of something that model files do not hold."""
+
+
+def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> dict[str, Any]:
+    """Name and parameters of an estimator and, if it is to be fitted, what it has learnt."""
+    name = type(model).__name__
+    if _known_estimators().get(name) is not type(model):
+        raise TypeError(
+            f"cannot save a {type(model).__module__}.{name}: model files hold estimators that are nothing but numbers, "
+            f"{', '.join(sorted(_known_estimators()))}. Pickle others, where the file can be trusted."
         )
-    try:
-        model = estimator(**{k: _unpack(v, arrays) for k, v in header["parameters"].items()})
-        model.from_plain({k: _unpack(v, arrays) for k, v in header["model"].items()})
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
-        # The checksum fits, so this was written so: by hand, or by a version with a bug.
-        raise ModelFileError(f"{path} does not describe a {estimator.__name__} that can exist: {error}.") from None
+    if fitted and not model.__sklearn_is_fitted__():
+        raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
+    parameters = model.get_params(deep=False)
+    packed = {
+        "estimator": name,
+        "parameters": {k: _pack(v, f"{place}parameter:{k}", arrays) for k, v in parameters.items()},
+    }
+    if fitted:
+        packed["model"] = {k: _pack(v, f"{place}model:{k}", arrays) for k, v in model.to_plain().items()}
+    return packed
+
+
+def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> Any:
+    estimator = _known_estimators().get(str(packed.get("estimator")))
+    if estimator is None:
+        raise _UnknownEstimatorError(f"a {packed.get('estimator')!r}")
+    model = estimator(**{k: _unpack(v, arrays) for k, v in packed["parameters"].items()})
+    if fitted:
+        model.from_plain({k: _unpack(v, arrays) for k, v in packed["model"].items()})
     return model
 
 
 def _known_estimators() -> dict[str, type[Any]]:
     """Estimators that say what they have learnt as arrays and plain values, by name."""
-    rooms = (perceptrons, label_ranking, large_margin, structured)
+    rooms = (perceptrons, label_ranking, large_margin, structured, features)
     named = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    named["TableModel"] = table_model.TableModel
     return {name: found for name, found in named.items() if hasattr(found, "from_plain")}
 
 
@@ -133,6 +182,17 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         OverflowError,
     ) as error:
         raise ModelFileError(f"{path} is no model file, or a damaged one: {error}.") from None
+
+
+def _in_order(content: bytes) -> bytes:
+    """Content of a safetensors file with its header in order: the library writes metadata in an order of chance.
+
+    The same model is then the same file, to the bit.
+    """
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:start]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # arrays begin at a multiple of eight bytes
+    return len(header).to_bytes(8, "little") + header + content[start:]
 
 
 def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:
@@ -162,6 +222,9 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, (list, tuple, range)):
         packed = [_pack(v, f"{name}:{i}", arrays) for i, v in enumerate(value)]
         return {"tuple": packed} if isinstance(value, tuple) else {"list": packed}
+    if type(value) in _known_estimators().values():  # a part of the model: as a parameter it is not fitted
+        is_parameter = "parameter:" in name.rpartition("model:")[2]
+        return {"part": _pack_estimator(value, f"{name}:", arrays, fitted=not is_parameter)}
     kind, _, what = name.partition(":")
     raise ValueError(
         f"cannot save {kind} {what.split(':')[0]!r}: a model file holds numbers, strings, None and arrays, "
@@ -176,6 +239,8 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind is None:
         raise ValueError("a value without a kind")
     inner = value[kind]
+    if kind == "part":
+        return _unpack_estimator(inner, arrays, fitted="model" in inner)
     if kind == "array":
         return arrays[inner]
     if kind == "float":

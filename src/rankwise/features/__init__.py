@@ -1,5 +1,6 @@
-"""Features learnt from labels: transformers to put before an estimator."""
+"""Features: from raw columns, and learnt from labels; transformers to put before an estimator."""
 
 from rankwise.features.hidden import HiddenFeatures
+from rankwise.features.table import TableEncoder
 
-__all__ = ["HiddenFeatures"]
+__all__ = ["HiddenFeatures", "TableEncoder"]

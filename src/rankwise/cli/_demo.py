@@ -1,0 +1,25 @@
+"""The command ``demo``: what there is to see without data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankwise.cli._errors import plain_errors
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="The picture to write.", dir_okay=False)] = Path("results/demo.png"),
+) -> None:
+    """Learn from exact labels and from intervals on bundled data: two tables and a picture."""
+    if output.suffix.lower() not in PICTURES:
+        raise typer.BadParameter(f"a picture's name ends in {', '.join(PICTURES)}. Got {str(output)!r} instead.")
+    with plain_errors():
+        from rankwise.experiments import demo as comparison
+
+        result = comparison.run(output)
+    typer.echo(f"{result}\n\nThe picture is {result.picture}")

@@ -1,0 +1,97 @@
+"""Estimators by name, and their parameters from texts such as ``C=0.1``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+import rankwise
+from rankwise.cli._errors import suggestion
+
+ONLINE_ROOM, BATCH_ROOM = "rankwise.perceptrons", "rankwise.large_margin"
+
+#: Parameters that the command line gives itself.
+_OURS = {"classes": "--classes"}
+#: Parameters that do nothing where rows come in the order of the files.
+_NOT_ON_A_STREAM = {"n_epochs": "--epochs", "shuffle": "the order of the rows in the files"}
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def names() -> list[str]:
+    """Estimators that learn ordered classes from a table, without loading them."""
+    return sorted(name for name, home in rankwise._HOME.items() if home in (ONLINE_ROOM, BATCH_ROOM))
+
+
+def complete(incomplete: str) -> list[str]:
+    """Names that begin so, for the shell."""
+    return [name for name in names() if name.lower().startswith(incomplete.lower())]
+
+
+def is_online(name: str) -> bool:
+    """Whether an estimator learns row by row."""
+    return rankwise._HOME[name] == ONLINE_ROOM
+
+
+def require_known(name: str) -> None:
+    """Refuse a name that is no estimator's."""
+    if name not in names():
+        raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
+
+
+def parse_assignments(assignments: Sequence[str] | None) -> dict[str, Any]:
+    """``["C=0.1", "step=pa1"]`` as a dict of values."""
+    values: dict[str, Any] = {}
+    for assignment in assignments or ():
+        name, equals, text = assignment.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"a parameter is given as name=value. Got {assignment!r}.")
+        values[name.strip()] = parse_value(text.strip())
+    return values
+
+
+def parse_value(text: str) -> Any:
+    """A number, true, false, none, or the text itself."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> Any:
+    """Estimator with parameters; unknown names and values against the rules are wrong usage.
+
+    With ``streams``, online estimators refuse parameters that do nothing where rows come in the order of the files.
+    """
+    require_known(name)
+    estimator = getattr(rankwise, name)()
+    useless = _NOT_ON_A_STREAM if streams and is_online(name) else {}
+    known = [p for p in estimator.get_params() if p not in _OURS and p not in useless]
+    for parameter in parameters:
+        if parameter in _OURS:
+            raise typer.BadParameter(f"give {_OURS[parameter]} instead of the parameter {parameter!r}.")
+        if parameter in useless:
+            raise typer.BadParameter(f"{parameter!r} does nothing on a stream: {useless[parameter]} counts.")
+        if parameter not in known:
+            meant = suggestion(parameter, known)
+            listed = "" if meant.startswith("Known") else f" Known: {', '.join(known)}."
+            raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {meant}{listed}")
+    estimator.set_params(**parameters)
+    try:
+        estimator._validate_params()
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from None
+    return estimator
+
+
+def make_contestant(text: str, *, streams: bool) -> Any:
+    """Estimator from ``PRIL:step=pa1,C=0.1``."""
+    name, _, rest = text.partition(":")
+    require_known(name)
+    return make(name, parse_assignments([part for part in rest.split(",") if part]), streams=streams)

@@ -1,0 +1,62 @@
+"""Model files on their way to rows of files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rankwise.cli import _estimators
+from rankwise.features import TableEncoder
+from rankwise.persistence import ModelFileError, load
+from rankwise.table_model import TableModel
+
+
+def load_model(path: Path) -> Any:
+    """Model of ordered classes from a file."""
+    model = load(path)
+    name = type(model).__name__
+    if not isinstance(model, TableModel) and name not in _estimators.names():
+        raise ModelFileError(f"{path} holds a {name}, which does not give a row of a table one of several classes.")
+    return model
+
+
+def known_columns(model: Any) -> list[str] | None:
+    """Columns that a model needs, if it knows them by name."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or (isinstance(model, TableModel) and model.encoder_ is None):
+        return None
+    return [str(name) for name in names]
+
+
+def text_columns(model: Any) -> list[str]:
+    """Columns that must be read as text."""
+    encoder = getattr(model, "encoder_", None)
+    kinds = {} if encoder is None else encoder.kinds_
+    return [name for name, kind in kinds.items() if kind in ("category", "text")]
+
+
+def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> TableModel:
+    """Model that takes raw rows; a bare estimator gets the columns as numbers, in their order."""
+    n_features = int((model.estimator_ if isinstance(model, TableModel) else model).n_features_in_)
+    if isinstance(model, TableModel):
+        if is_svmlight and model.encoder_ is not None:
+            raise ModelFileError("the model was learnt from columns with names, and svmlight files have none.")
+        if not is_svmlight and model.encoder_ is None:
+            raise ModelFileError("the model was learnt from an svmlight file, and takes no columns with names.")
+        return model
+    if is_svmlight:
+        whole = TableModel(model, "none")
+        whole.encoder_ = None
+    else:
+        if len(columns) != n_features:
+            raise ModelFileError(
+                f"the model takes {n_features} features without names, and the files have {len(columns)} columns "
+                f"besides the labels."
+            )
+        whole = TableModel(model, TableEncoder(scaling="none", missing="refuse"))
+        whole.encoder_ = TableEncoder(scaling="none", missing="refuse")
+        numbers = [{"name": name, "kind": "number"} for name in columns]
+        whole.encoder_.from_plain({"kinds": [(name, "number") for name in columns], "columns": numbers})
+    whole.estimator_ = model
+    return whole

@@ -1,0 +1,97 @@
+"""What commands print: facts for people, JSON for machines, and progress for those who watch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import typer
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """One line for each fact."""
+    width = max(map(len, facts))
+    for what, text in facts.items():
+        typer.echo(f"{what.ljust(width)}  {text}")
+
+
+def print_json(value: Any) -> None:
+    """One JSON object; numbers that JSON has no word for become null."""
+    typer.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Value with nothing in it but what JSON has."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def some(values: list[Any], most: int = 12) -> str:
+    """The first few of many."""
+    shown = ", ".join(map(str, values[:most]))
+    return shown if len(values) <= most else f"{shown}, ... and {len(values) - most} more"
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Callback that shows a bar for each thing done; silent when stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        known: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in known:
+                known[what] = bars.add_task(what, total=total)
+            bars.update(known[what], completed=done)
+
+        yield show
+
+
+@contextmanager
+def stream_bar(what: str, n_bytes: int) -> Iterator[Callable[[int, int, float | None], None]]:
+    """Callback (bytes done, rows done, running loss) for a bar with rows, rate, loss and time left.
+
+    Silent when stderr is not a terminal.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f}%"),
+        TextColumn("{task.fields[rows]:,} rows"),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[loss]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(what, total=max(1, n_bytes), rows=0, rate="", loss="")
+        before: int | None = None  # rows that an earlier run had done when this one went on
+
+        def show(done: int, rows: int, loss: float | None) -> None:
+            nonlocal before
+            before = rows if before is None else before
+            elapsed = bars.tasks[0].elapsed or 0.0
+            rate = f"{(rows - before) / elapsed:,.0f} rows/s" if elapsed > 0 else ""
+            said = "" if loss is None or np.isnan(loss) else f"MAE {loss:.4f}"
+            bars.update(task, completed=done, rows=rows, rate=rate, loss=said)
+
+        yield show

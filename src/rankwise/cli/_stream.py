@@ -1,0 +1,199 @@
+"""Learning from files of any size in constant memory, with checkpoints that lose nothing.
+
+Rows are learnt in the order of the files, epoch after epoch. A model does not depend on how rows are cut into batches,
+and a checkpoint holds all of it, the place reached and the sums behind the running loss: a run that was killed and
+started again ends in the same model, to the bit.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import typer
+
+from rankwise.cli._print import stream_bar
+from rankwise.cli._rows import Rows, Source, fitted_width, forget, located, without
+from rankwise.cli._tally import Tally
+from rankwise.features._columns import RowError
+from rankwise.io import Batch, TableError
+from rankwise.labels import ClassOrder
+from rankwise.persistence import load, read_notes, save
+from rankwise.table_model import TableModel
+
+HEAD_ROWS = 100_000  # rows from which scales and categories are learnt
+
+
+class Stopped(Exception):  # noqa: N818 - not an error
+    """Somebody pressed Ctrl-C, and all that was learnt has been put away."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where to put a model that is not finished, and how often.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    every : int
+        Rows between two savings.
+    run : dict
+        All that the result depends on: a checkpoint of another run is refused.
+    """
+
+    path: Path
+    every: int
+    run: Mapping[str, Any]
+
+    def save(self, model: TableModel, state: Mapping[str, Any]) -> None:
+        """Put the model away."""
+        save(model, self.path, notes={"run": dict(self.run), "state": dict(state)})
+
+    def restore(self) -> tuple[TableModel, dict[str, Any]] | None:
+        """Model and state of the run so far, or None if it has not begun."""
+        if not self.path.exists():
+            return None
+        notes = read_notes(self.path)
+        if "state" not in notes:
+            raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
+        for what, value in self.run.items():
+            if notes["run"].get(what) != value:
+                raise typer.BadParameter(
+                    f"--checkpoint {self.path} belongs to another run: {what} was {notes['run'].get(what)!r} there and "
+                    f"is {value!r} here. Give the same options, or remove it."
+                )
+        model = load(self.path)
+        if not isinstance(model, TableModel):
+            raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
+        return model, notes["state"]
+
+
+class Learner:
+    """A model that learns from files, row by row.
+
+    Parameters
+    ----------
+    model : TableModel
+        What learns; its encoder is fitted.
+    source : Source
+        Rows and labels.
+    order : ClassOrder
+        The classes.
+    epochs : int
+        Passes over the files.
+    checkpoint : Checkpoint or None
+        Where to put what has been learnt.
+    """
+
+    def __init__(
+        self, model: TableModel, source: Source, order: ClassOrder, epochs: int, checkpoint: Checkpoint | None
+    ) -> None:
+        self.model = model
+        self.source = source
+        self.order = order
+        self.epochs = epochs
+        self.checkpoint = checkpoint
+        self.epoch = 0
+        self.row = 0  # rows of the files behind us in this epoch
+        self.n_learnt = 0  # good rows, over all epochs
+        self.loss = Tally(order)  # of the predictions made before learning
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where a checkpoint was made."""
+        self.epoch, self.row, self.n_learnt = state["epoch"], state["row"], state["learnt"]
+        self.loss.restore(state["loss"])
+        self.source.quarantine.open(state["skipped"])
+
+    def run(self) -> None:
+        """Learn until the last row of the last epoch, or until somebody stops us."""
+        saved = self.n_learnt
+        with stream_bar("learning", self.source.n_bytes * self.epochs) as show, _interrupts() as interrupted:
+            while self.epoch < self.epochs:
+                is_first = self.epoch == 0  # bad rows are counted once
+                table = self.source.table(quarantine=self.source.quarantine if is_first else None)
+                for batch, rows in self.source.batches(table, self.order, self.row, counts=is_first):
+                    self._learn(batch, rows)
+                    show(self.epoch * table.n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)
+                    if interrupted:
+                        self._stop()
+                    if self.checkpoint is not None and self.n_learnt - saved >= self.checkpoint.every:
+                        self._save(self.checkpoint)
+                        saved = self.n_learnt
+                self.epoch, self.row = self.epoch + 1, 0
+        if not self.n_learnt:
+            raise TableError(f"file {self.source.files[0]}: there are no rows to learn from.")
+
+    def _learn(self, batch: Batch, rows: Rows) -> None:
+        try:
+            self._learn_rows(rows)
+        except RowError as error:
+            if not self.source.skips:
+                raise located(error, rows.place) from None
+            assert self.model.encoder_ is not None
+            kept = without(
+                batch, self.model.encoder_.problems(rows.X), self.source.quarantine if self.epoch == 0 else forget
+            )
+            y, weight = self.source.labels.read(kept, self.order)
+            rows = Rows(self.source.features_of(kept), y, weight, kept.place)
+            self._learn_rows(rows)
+        except ValueError as error:
+            raise located(error, rows.place) from None
+        self.row = batch.end
+        if len(batch):
+            self.source.quarantine.passed(batch.file, batch.row_number(len(batch) - 1))
+
+    def _learn_rows(self, rows: Rows) -> None:
+        if not len(rows):
+            return
+        X = rows.X if self.source.n_features is None else fitted_width(rows.X, self.source.n_features)
+        if self.epoch == 0:  # what is seen for the first time is an honest test
+            predicted = self.model.progressive_predict(X, rows.y, rows.weight)
+            self.loss.add(rows.y, predicted, rows.weight)
+        else:
+            self.model.partial_fit(X, rows.y, sample_weight=rows.weight)
+        self.n_learnt += len(rows)
+
+    def _save(self, checkpoint: Checkpoint) -> None:
+        state = {
+            "epoch": self.epoch,
+            "row": self.row,
+            "learnt": self.n_learnt,
+            "skipped": self.source.quarantine.state(),
+            "loss": self.loss.state(),
+        }
+        checkpoint.save(self.model, state)
+
+    def _stop(self) -> None:
+        if self.checkpoint is not None:
+            self._save(self.checkpoint)
+        raise Stopped
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """List that gets an entry with the first Ctrl-C; the second one interrupts as usual.
+
+    An interrupt in the middle of a batch would leave the model and its place in the files apart.
+    """
+    seen: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, which alone gets signals
+        yield seen
+        return
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)

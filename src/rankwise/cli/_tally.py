@@ -1,0 +1,104 @@
+"""Quality of predictions, added up batch by batch: nothing is kept but sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.labels import ClassOrder, encode
+
+
+class Tally:
+    """Losses of predictions against labels of any form. Rows without a label, or without weight, are left out.
+
+    Parameters
+    ----------
+    order : ClassOrder
+        The classes, lowest first.
+    """
+
+    #: What is added up for each row, and then divided by the weight.
+    LOSSES = ("mae", "zero_one", "within_one", "mae_at_worst")
+
+    def __init__(self, order: ClassOrder) -> None:
+        self.order = order
+        self.n_rows = 0
+        self.n_exact = 0
+        self.n_unlabelled = 0
+        self._weight = 0.0
+        self._squared_weight = 0.0
+        self._sums = np.zeros(len(self.LOSSES))
+        self._variances = np.zeros((2, len(self.LOSSES)))  # sums of w^2 loss and of w^2 loss^2
+
+    def add(self, y: Any, predictions: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
+        """Take the predictions of some rows."""
+        labels = encode(y, self.order)
+        codes = self.order.codes(np.asarray(predictions)).astype(np.int64)
+        missing = labels.is_missing
+        w = np.ones(len(labels)) if weight is None else weight
+        if missing.any() or weight is not None:
+            kept = np.flatnonzero(~missing & (w > 0))
+            labels, codes, w = labels.take(kept), codes[kept], w[kept]
+        nearest = labels.distance(codes).astype(np.float64)
+        farthest = np.maximum(np.abs(codes - labels.lower), np.abs(labels.upper - codes)).astype(np.float64)
+        losses = np.stack([nearest, nearest > 0, nearest <= 1, farthest])
+        self.n_rows += len(labels)
+        self.n_exact += int(np.count_nonzero(labels.is_exact))
+        self.n_unlabelled += int(np.count_nonzero(missing))
+        self._weight += float(w.sum())
+        self._squared_weight += float(w @ w)
+        self._sums += losses @ w
+        self._variances += losses @ (w * w), (losses * losses) @ (w * w)
+
+    @property
+    def mae(self) -> float:
+        """Mean absolute error so far, in ranks; NaN before the first row."""
+        return float(self._sums[0] / self._weight) if self._weight else math.nan
+
+    def state(self) -> dict[str, Any]:
+        """All sums, as plain values: what a checkpoint must hold."""
+        return {name: value for name, value in vars(self).items() if name != "order"}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        vars(self).update(state)
+
+    def results(self) -> dict[str, Any]:
+        """Means, and standard errors of the means as ``<name>_se``."""
+        results: dict[str, Any] = {
+            "rows": self.n_rows,
+            "exact_labels": self.n_exact,
+            "unlabelled_rows": self.n_unlabelled,
+        }
+        if not self._weight:
+            return results
+        means = self._sums / self._weight
+        spread = self._variances[1] - 2 * means * self._variances[0] + means**2 * self._squared_weight
+        errors = np.sqrt(np.maximum(spread, 0.0)) / self._weight
+        for name, mean, error in zip(self.LOSSES, means.tolist(), errors.tolist(), strict=True):
+            results[name] = mean
+            results[f"{name}_se"] = error
+        return results
+
+
+def describe(results: dict[str, Any]) -> dict[str, str]:
+    """Results in words, for people."""
+    rows = f"{results['rows']:,}"
+    if results["unlabelled_rows"]:
+        rows += f" with labels, {results['unlabelled_rows']:,} without"
+    facts = {"rows": rows}
+    if "mae" not in results:
+        return facts
+    facts["mean absolute error"] = f"{results['mae']:.4f} ranks (standard error {results['mae_se']:.4f})"
+    if results["exact_labels"] < results["rows"]:
+        inexact = results["rows"] - results["exact_labels"]
+        facts["mean absolute error"] += (
+            f", and at most {results['mae_at_worst']:.4f} whatever the truth behind {inexact:,} imprecise labels"
+        )
+    facts["wrong"] = f"{results['zero_one']:.2%} (standard error {results['zero_one_se']:.2%})"
+    facts["at most one rank off"] = f"{results['within_one']:.2%} (standard error {results['within_one_se']:.2%})"
+    return facts

@@ -1,0 +1,138 @@
+"""Frames of every kind as one pyarrow table, and columns of it as numbers or texts."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+
+def load_pyarrow() -> Any:
+    """Return the package pyarrow, or say how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+    except ImportError:
+        raise ImportError('tables of raw columns need pyarrow: pip install "rankwise[io]"') from None
+    return pyarrow
+
+
+def as_table(X: Any) -> Any:
+    """Frame of pandas, polars or pyarrow, or a 2-D array, as a pyarrow table; arrays have the columns x0, x1, ..."""
+    pa = load_pyarrow()
+    if isinstance(X, pa.Table):
+        return X
+    if isinstance(X, pa.RecordBatch):
+        return pa.Table.from_batches([X])
+    if _is_from("pandas", X):
+        return _from_pandas(X)
+    if _is_from("polars", X):
+        return X.to_arrow()
+    if sparse.issparse(X):
+        raise TypeError(
+            "a sparse matrix holds no raw columns: give it to the estimator itself, or make it dense with toarray()."
+        )
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: numbers must be real.")
+    if array.ndim != 2:
+        hint = " Reshape your data: X must have rows and columns." if array.ndim < 2 else ""
+        raise ValueError(f"X must be a table with rows and columns. Got an array of shape {array.shape}.{hint}")
+    columns = {f"x{j}": _plain_column(pa, f"x{j}", array[:, j]) for j in range(array.shape[1])}
+    return pa.table(columns)
+
+
+def _is_from(package: str, X: Any) -> bool:
+    # An object of theirs can only exist if the caller has imported them.
+    return package in sys.modules and type(X).__module__.split(".")[0] == package and hasattr(X, "columns")
+
+
+def _from_pandas(frame: Any) -> Any:
+    pa = load_pyarrow()
+    names = [str(name) for name in frame.columns]
+    arrays = []
+    for place, name in enumerate(names):
+        try:
+            arrays.append(pa.chunked_array(pa.Array.from_pandas(frame.iloc[:, place])))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+            arrays.append(pa.chunked_array([_mixed(pa, name, frame.iloc[:, place].tolist())]))
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _plain_column(pa: Any, name: str, values: NDArray[Any]) -> Any:
+    if values.dtype.kind in "iufb":
+        return pa.array(np.ascontiguousarray(values))
+    return _mixed(pa, name, values.tolist())
+
+
+def _mixed(pa: Any, name: str, values: list[Any]) -> Any:
+    """Column of Python objects: numbers if all are, otherwise texts."""
+    known = [None if v is None or v != v else v for v in values]
+    plain = [v for v in known if v is not None]
+    if all(isinstance(v, (bool, np.bool_)) for v in plain):
+        return pa.array([None if v is None else bool(v) for v in known], pa.bool_())
+    if all(isinstance(v, (int, float, np.number)) for v in plain):
+        return pa.array([None if v is None else float(v) for v in known], pa.float64())
+    for v in plain:
+        if not isinstance(v, (str, bool, int, float, np.number)):
+            raise TypeError(
+                f"column {name!r}: a value must be a number, a text or missing; argument must be a string or a number. "
+                f"Got a {type(v).__name__}."
+            )
+    return pa.array([None if v is None else text_of(v) for v in known], pa.string())
+
+
+def text_of(value: Any) -> str:
+    """Text of a value as a category: whole numbers have no decimal point, whatever type held them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def numbers(column: Any) -> Floats:
+    """Numeric or boolean column as float64, missing values as NaN; without a copy where the memory fits."""
+    pa = load_pyarrow()
+    array = _one_chunk(column)
+    if not pa.types.is_float64(array.type):
+        if pa.types.is_boolean(array.type):
+            array = array.cast(pa.uint8())
+        array = array.cast(pa.float64(), safe=False)
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
+    """Distinct texts of a column in order of appearance, and the number of each row's; -1 where it is missing."""
+    pa = load_pyarrow()
+    array = _one_chunk(column)
+    if not pa.types.is_dictionary(array.type):
+        if pa.types.is_null(array.type):
+            return [], np.full(len(array), -1, dtype=np.int32)
+        if pa.types.is_floating(array.type):  # NaN is a missing value in every column
+            array = pa.compute.if_else(pa.compute.is_nan(array), None, array)
+        array = array.dictionary_encode()
+    known = [None if v is None else text_of(v) for v in array.dictionary.to_pylist()]
+    codes = array.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    distinct = list(dict.fromkeys(v for v in known if v is not None))
+    if distinct != known:  # a category given twice, or None as one
+        place = {text: i for i, text in enumerate(distinct)}
+        table = np.array([place.get(v, -1) for v in known] + [-1], dtype=np.int32)  # type: ignore[arg-type]
+        codes = table[codes]
+    return distinct, np.asarray(codes, dtype=np.int32)
+
+
+def _one_chunk(column: Any) -> Any:
+    pa = load_pyarrow()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # nothing in it, or too much text for one chunk
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column

@@ -1,0 +1,314 @@
+"""Kinds of raw columns: what each learns from the rows it is fitted to, and how it turns values into features.
+
+A number or a boolean gives one value a row, a category or a text gives the places of ones. All of a column is plain
+numbers and strings, so that a model file can hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import murmurhash3_32
+
+from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers
+
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, and columns counted from the column's own first
+
+_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
+_NOT_A_WORD = r"[^\pL\pN_]+"
+
+
+class RowError(ValueError):
+    """A row that cannot be encoded; ``row`` is its number in the frame, from 0."""
+
+    def __init__(self, column: str, row: int, reason: str) -> None:
+        super().__init__(f"row {row}, column {column!r}: {reason}")
+        self.column = column
+        self.row = row
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.column, self.row, self.reason)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the encoder's parameters say about columns of every kind."""
+
+    missing: str
+    scaling: str
+    categories: str
+    unknown: str
+    max_categories: int
+    indicate: bool
+    n_hashed: int
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A number, or a boolean as 0 and 1: ``(value - shift) * factor``, with ``fill`` for a missing value."""
+
+    name: str
+    kind: str
+    shift: float = 0.0
+    factor: float = 1.0
+    fill: float = 0.0
+    indicated: bool = False
+
+    def read(self, column: Any) -> Floats:
+        """Values as they are, NaN where missing."""
+        pa = load_pyarrow()
+        if _is_text(pa, column.type):
+            return self._parsed(column)
+        if not (_is_numeric(pa, column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type)):
+            raise ValueError(f"column {self.name!r} held numbers when fitted, and now {column.type}.")
+        return numbers(column)
+
+    def _parsed(self, column: Any) -> Floats:
+        texts, codes = coded_texts(column)
+        values = np.full(len(texts) + 1, np.nan)
+        for place, text in enumerate(texts):
+            try:
+                values[place] = float(text) if text.strip() else np.nan
+            except ValueError:
+                raise RowError(
+                    self.name, int(np.argmax(codes == place)), f"a number is needed. Got the text {text!r}."
+                ) from None
+        return np.asarray(values[codes])
+
+    def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
+        """Rows that cannot be encoded."""
+        try:
+            values = self.read(column)
+        except RowError as error:
+            yield error
+            return
+        for row in np.flatnonzero(np.isinf(values)).tolist():
+            yield RowError(self.name, row, f"a number must be finite. Got {values[row]}; X contains infinity.")
+        if rules.missing == "refuse":
+            yield from _refuse_missing(self.name, np.isnan(values))
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A category: a one at its place among those that were met, or at its hashed place if there were too many."""
+
+    name: str
+    kind: str
+    categories: list[str] = field(default_factory=list)
+    hashed: bool = False
+    other: bool = False
+    indicated: bool = False
+
+    @property
+    def width(self) -> int:
+        """Columns of its own, apart from the hashed ones."""
+        return 0 if self.hashed else len(self.categories) + self.other
+
+    def names(self) -> list[str]:
+        """Names of these columns."""
+        if self.hashed:
+            return []
+        return [f"{self.name}={text}" for text in self.categories] + [f"{self.name} is new"] * self.other
+
+    def places(self, column: Any, rules: Rules) -> Places:
+        """Rows and places of the ones."""
+        texts, codes = coded_texts(column)
+        if self.hashed:
+            table = np.array([hashed_place(self.name, text, rules.n_hashed) for text in texts] + [-1])
+        else:
+            known = {text: place for place, text in enumerate(self.categories)}
+            unknown = len(self.categories) if self.other else -1
+            table = np.array([known.get(text, unknown) for text in texts] + [-1])
+        found = table[codes]
+        rows = np.flatnonzero(found >= 0)
+        return rows, found[rows]
+
+    def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
+        """Rows that cannot be encoded."""
+        texts, codes = coded_texts(column)
+        if rules.missing == "refuse":
+            yield from _refuse_missing(self.name, codes < 0)
+        if rules.unknown == "refuse" and not self.hashed:
+            known = set(self.categories)
+            strange = np.array([text not in known for text in texts] + [False])
+            for row in np.flatnonzero(strange[codes]).tolist():
+                found = texts[codes[row]]
+                yield RowError(self.name, row, f"a category must be one of those met in fit. Got {found!r}.")
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A text: a one at the hashed place of each of its words, in lower case; a word that is repeated counts once."""
+
+    name: str
+    kind: str = "text"
+    indicated: bool = False
+
+    def places(self, column: Any, rules: Rules) -> Places:
+        """Rows and places of the ones; a place may occur twice in a row."""
+        pa = load_pyarrow()
+        words = _words(pa, column)
+        rows = pa.compute.list_parent_indices(words).to_numpy(zero_copy_only=False)
+        texts, codes = coded_texts(pa.compute.list_flatten(words))
+        table = np.array([hashed_place(self.name, text, rules.n_hashed) if text else -1 for text in texts] + [-1])
+        found = table[codes]
+        counted = np.flatnonzero(found >= 0)
+        return rows[counted], found[counted]
+
+    def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
+        """Rows that cannot be encoded."""
+        if rules.missing == "refuse":
+            yield from _refuse_missing(self.name, column.is_null().to_numpy(zero_copy_only=False))
+
+
+Column = NumberColumn | CategoryColumn | TextColumn
+_CLASSES: dict[str, type[Any]] = {
+    "number": NumberColumn,
+    "boolean": NumberColumn,
+    "category": CategoryColumn,
+    "text": TextColumn,
+}
+KINDS = (*_CLASSES, "ignore")
+
+
+def to_plain(column: Column) -> dict[str, Any]:
+    """All of a column as plain values."""
+    return asdict(column)
+
+
+def from_plain(plain: Mapping[str, Any]) -> Column:
+    """Column that :func:`to_plain` described, after checking that it can be one."""
+    column: Column = _CLASSES[plain["kind"]](**plain)
+    if not isinstance(column.name, str) or not isinstance(column.indicated, bool):
+        raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
+    if isinstance(column, NumberColumn) and not all(
+        isinstance(v, float) and np.isfinite(v) for v in (column.shift, column.factor, column.fill)
+    ):
+        raise ValueError(f"a column of numbers needs finite numbers. Got {column!r}")
+    if isinstance(column, CategoryColumn) and not (
+        isinstance(column.categories, list)
+        and all(isinstance(text, str) for text in column.categories)
+        and len(set(column.categories)) == len(column.categories)
+    ):
+        raise ValueError(f"a column of categories needs distinct texts. Got {column!r}")
+    return column
+
+
+def kind_of(name: str, column: Any) -> str:
+    """Kind of a column by its type; of a column of strings by how many words they have."""
+    pa = load_pyarrow()
+    kind = column.type
+    if pa.types.is_null(kind) or column.null_count == len(column):
+        return "ignore"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if _is_numeric(pa, kind):
+        return "number"
+    if pa.types.is_dictionary(kind):
+        return "category"
+    if _is_text(pa, kind):
+        return "text" if _mean_words(pa, column) > _WORDS_OF_A_TEXT else "category"
+    if pa.types.is_temporal(kind):
+        raise ValueError(
+            f"column {name!r} holds dates or times ({kind}), which have no fixed meaning as a feature: leave it out, "
+            f"or put a number in its place, such as the days since a fixed day, the month or the hour."
+        )
+    raise ValueError(
+        f"column {name!r} holds {kind}: a column must hold numbers, booleans, categories or texts. Leave it out."
+    )
+
+
+def fit_column(name: str, kind: str, column: Any, rules: Rules) -> Column:
+    """What a column of a given kind learns from its values."""
+    if kind in ("number", "boolean"):
+        return _fit_number(name, kind, column, rules)
+    if kind == "category":
+        texts, codes = coded_texts(column)
+        indicated = rules.indicate and bool((codes < 0).any())
+        if rules.categories == "hash" or len(texts) > rules.max_categories:
+            return CategoryColumn(name, kind, hashed=True, indicated=indicated)
+        return CategoryColumn(name, kind, sorted(texts), other=rules.unknown == "column", indicated=indicated)
+    pa = load_pyarrow()
+    if not _is_text(pa, column.type) and not pa.types.is_dictionary(column.type):
+        raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
+    return TextColumn(name, indicated=rules.indicate and column.null_count > 0)
+
+
+def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn:
+    values = NumberColumn(name, kind).read(column)
+    missing = np.isnan(values)
+    known = values[np.isfinite(values)]
+    if known.size == 0:
+        raise ValueError(f"column {name!r} holds no finite number in the rows to fit: leave it out.")
+    fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
+    shift, factor = (0.0, 1.0) if kind == "boolean" else _scale(known, rules.scaling)
+    return NumberColumn(name, kind, shift, factor, fill, rules.indicate and bool(missing.any()))
+
+
+def _scale(values: Floats, scaling: str) -> tuple[float, float]:
+    """Shift and factor; a constant column is only shifted."""
+    if scaling == "none":
+        return 0.0, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers up to 1e308 have a spread that is none
+        if scaling == "standard":
+            shift, spread = float(values.mean()), float(values.std())
+        elif scaling == "minmax":
+            shift, spread = float(values.min()), float(values.max() - values.min())
+        else:
+            low, shift, high = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
+            spread = high - low
+        factor = 1.0 / spread if spread > 0 and np.isfinite(spread) else 1.0
+    if not np.isfinite(shift) or not np.isfinite(factor):
+        return 0.0, 1.0
+    return shift, factor
+
+
+def hashed_place(name: str, text: str, n_hashed: int) -> int:
+    """Place of a value among the hashed columns, which all columns share."""
+    return int(murmurhash3_32(f"{name}={text}".encode(), seed=0, positive=True)) % n_hashed
+
+
+def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
+    """Rows without a value, NaN included."""
+    if isinstance(encoder, NumberColumn):
+        return np.isnan(encoder.read(column))
+    if isinstance(encoder, CategoryColumn):
+        return np.asarray(coded_texts(column)[1] < 0)
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
+    for row in np.flatnonzero(missing).tolist():
+        yield RowError(
+            name, row, "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it."
+        )
+
+
+def _is_numeric(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _is_text(pa: Any, kind: Any) -> bool:
+    is_view = getattr(pa.types, "is_string_view", lambda _: False)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+
+
+def _words(pa: Any, column: Any) -> Any:
+    """List of the words of every row, empty texts among them."""
+    array = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+    flat = array.cast(pa.large_string()).combine_chunks() if array.num_chunks else pa.array([], pa.large_string())
+    if isinstance(flat, pa.ChunkedArray):
+        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], pa.large_string())
+    return pa.compute.split_pattern_regex(pa.compute.utf8_lower(flat.fill_null("")), _NOT_A_WORD)
+
+
+def _mean_words(pa: Any, column: Any) -> float:
+    """Mean number of words of the values that are not missing."""
+    words = pa.compute.list_flatten(_words(pa, column))
+    n_words = len(words) - (pa.compute.sum(pa.compute.equal(words, "")).as_py() or 0)
+    return float(n_words / max(1, len(column) - column.null_count))

@@ -1,0 +1,35 @@
+"""Files of raw rows: tables of any size read in batches, label columns, and files written whole or not at all.
+
+CSV, TSV, Parquet, Arrow IPC, JSON lines and svmlight; one file, several or a directory; plain, gzip or zstd. Rows come
+in a fixed order in constant memory, and every complaint names the file and the row.
+
+This room needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
+"""
+
+try:
+    import pyarrow as _pyarrow  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "pyarrow":  # pyarrow is there, but something that it needs is not: its own message says what
+        raise
+    raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
+
+from rankwise.io._batch import Batch
+from rankwise.io._convert import convert
+from rankwise.io._errors import TableError
+from rankwise.io._labels import LabelColumns
+from rankwise.io._matrix import numeric_matrix
+from rankwise.io._table import Table, open_table
+from rankwise.io._write import TableWriter, append_column, write_table
+
+__all__ = [
+    "Batch",
+    "LabelColumns",
+    "Table",
+    "TableError",
+    "TableWriter",
+    "append_column",
+    "convert",
+    "numeric_matrix",
+    "open_table",
+    "write_table",
+]

@@ -1,0 +1,82 @@
+"""Some rows of a table with the place they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rankwise.io._errors import place
+
+#: Gets the file, the row from 1, the text of the row (or the value found) and the reason of every row left out.
+Quarantine = Callable[[str, int, str, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of one file, in their order.
+
+    Attributes
+    ----------
+    data : pyarrow.RecordBatch or CSR matrix
+        The rows; a matrix of features for svmlight files.
+    file : str
+        The file they come from.
+    first_row : int
+        Data row of the first of them in the file, from 1.
+    end : int
+        Rows of the table up to and with this batch, those left out included: ``Table.batches(start_row=end)`` goes on
+        behind it.
+    bytes_read : int
+        Bytes of the table's files that have been read, of ``Table.n_bytes``.
+    labels : array, list or None
+        The labels of an svmlight file: numbers, or tuples of candidates where it has several for a row.
+    rows : int64 array or None
+        Data rows in the file, where some between them were left out.
+    """
+
+    data: Any
+    file: str
+    first_row: int
+    end: int = 0
+    bytes_read: int = 0
+    labels: Any = None
+    rows: NDArray[np.int64] | None = None
+    _line: Callable[[int], int] | None = None
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows if isinstance(self.data, pa.RecordBatch) else self.data.shape[0])
+
+    def row_number(self, i: int) -> int:
+        """Data row in the file, from 1, of the i-th row of the batch."""
+        return self.first_row + i if self.rows is None else int(self.rows[i])
+
+    def place(self, i: int) -> str:
+        """Where the i-th row of the batch stands: file, row, and line where that means something."""
+        row = self.row_number(i)
+        return place(self.file, row, None if self._line is None else self._line(row))
+
+    def slice(self, start: int, stop: int, end: int) -> Batch:
+        """Rows start..stop-1 without a copy; ``end`` is that of the new batch."""
+        labels = None if self.labels is None else self.labels[start:stop]
+        rows = None if self.rows is None else self.rows[start:stop]
+        data = self.data
+        data = data.slice(start, stop - start) if isinstance(data, pa.RecordBatch) else data[start:stop]
+        first_row = self.row_number(start)
+        return replace(self, data=data, first_row=first_row, end=end, labels=labels, rows=rows)
+
+    def keep(self, mask: NDArray[np.bool_]) -> Batch:
+        """The rows where the mask is true; each still knows its place."""
+        kept = np.flatnonzero(mask)
+        rows = (np.arange(len(self)) + self.first_row if self.rows is None else self.rows)[kept]
+        data = self.data
+        data = data.filter(pa.array(mask)) if isinstance(data, pa.RecordBatch) else data[kept]
+        labels = self.labels
+        if labels is not None:
+            labels = labels[kept] if isinstance(labels, np.ndarray) else [labels[i] for i in kept]
+        first_row = int(rows[0]) if rows.size else self.first_row
+        return replace(self, data=data, first_row=first_row, labels=labels, rows=rows)

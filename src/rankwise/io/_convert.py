@@ -1,0 +1,217 @@
+"""From one way of writing labels to another, and from one file format to another, batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from rankwise.io._batch import Batch, Quarantine
+from rankwise.io._errors import TableError, place, shown
+from rankwise.io._files import Paths, find_files
+from rankwise.io._labels import LabelColumns
+from rankwise.io._matrix import numeric_matrix
+from rankwise.io._table import open_table
+from rankwise.io._write import TableWriter
+from rankwise.labels import ClassOrder
+from rankwise.labels._format import as_order, candidates, format_labels, interval_ends
+
+_MOST_COLUMNS = 10_000  # that an svmlight file is spread into
+
+
+def convert(
+    paths: Paths,
+    output: str | os.PathLike[str],
+    labels_from: LabelColumns | None = None,
+    labels_to: LabelColumns | None = None,
+    *,
+    style: str = "shortest",
+    classes: Any = None,
+    format: str | None = None,
+    output_format: str | None = None,
+    types: Mapping[str, Any] | None = None,
+    batch_rows: int = 65_536,
+    on_error: str = "stop",
+    quarantine: Quarantine | None = None,
+) -> int:
+    r"""Copy a table with its labels written in another way, in another file format, or both.
+
+    Parameters
+    ----------
+    paths, format, types, batch_rows, on_error, quarantine
+        As in :func:`open_table`. Rows whose labels cannot be read count as bad rows, too.
+    output : path
+        File to write, whole or not at all. Its suffix says the format unless ``output_format`` does.
+    labels_from : LabelColumns, optional
+        Where the labels are. Without it the columns are copied as they are.
+    labels_to : LabelColumns, optional
+        Columns that take their place: one with texts, or a lower and an upper end. Without it the same as
+        ``labels_from``. An svmlight file has its own place for labels, and candidates with commas between them.
+    style : {"shortest", "candidates"}
+        How texts are written: ``3-5``, or ``3|4|5``; see :func:`rankwise.labels.format_labels`.
+    classes : sequence or ClassOrder, optional
+        The classes, lowest first. Needed where candidates are to be listed for open intervals or those of names.
+
+    Returns
+    -------
+    n_rows : int
+        Number of rows written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from rankwise.io import LabelColumns, convert
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, target = pathlib.Path(folder) / "ends.csv", pathlib.Path(folder) / "texts.csv"
+    ...     _ = source.write_text("size,from,to\n1.5,3,5\n2.5,4,\n")
+    ...     n = convert(source, target, LabelColumns(lower="from", upper="to"), LabelColumns("grade"))
+    ...     print(target.read_text())
+    "size","grade"
+    1.5,"3-5"
+    2.5,">=4"
+    """
+    if labels_to is not None and labels_from is None:
+        raise ValueError("labels_to says where labels go: labels_from must say where they come from.")
+    if labels_from is not None and labels_to is not None and labels_to.weight not in (None, labels_from.weight):
+        raise ValueError(f"weights stay in their column {labels_from.weight!r}. Got {labels_to.weight!r} in labels_to.")
+    given = dict(types or {})
+    if labels_from is not None and find_files(paths, format)[0].format in ("csv", "tsv"):
+        given = {**labels_from.csv_types, **given}
+    table = open_table(
+        paths, format=format, types=given, batch_rows=batch_rows, on_error=on_error, quarantine=quarantine
+    )
+    n = 0
+    with TableWriter(output, format=output_format) as writer:
+        task = _Conversion(labels_from, labels_to or labels_from, style, as_order(classes), writer.format)
+        for batch in table.batches():
+            if labels_from is not None and on_error == "skip":
+                batch = labels_from.without_bad_rows(batch, task.order, quarantine or _forget)
+            writer.write(task.rows(batch))
+            n += len(batch)
+        if n == 0:
+            raise TableError(f"{place(table.files[0])}: holds no rows to convert.")
+    return n
+
+
+@dataclass
+class _Conversion:
+    """What happens to every batch; the type of interval ends is that of the classes, or of the first batch."""
+
+    source: LabelColumns | None
+    target: LabelColumns | None
+    style: str
+    order: ClassOrder | None
+    format: str
+    end_type: Any = None
+
+    def rows(self, batch: Batch) -> Any:
+        """A batch as it is to be written."""
+        if self.format == "svmlight":
+            return self._matrix(batch)
+        if batch.labels is not None:
+            batch = _spread(batch, self.source)
+        if self.source is None or self.target is None:
+            return batch.data
+        return self._relabelled(batch, self.source, self.target)
+
+    def _relabelled(self, batch: Batch, source: LabelColumns, target: LabelColumns) -> Any:
+        y, _ = source.read(batch, self.order)
+        columns = dict(zip(batch.data.schema.names, batch.data.columns, strict=True))
+        old = [name for name in source.names if name != source.weight]
+        new = self._label_columns(batch, y, source, target)
+        written: dict[str, Any] = {}
+        for name, column in columns.items():
+            if name == next(other for other in columns if other in old):
+                written.update(new)
+            if name not in old:
+                if name in new:
+                    raise TableError(f"{place(batch.file)}: has a column {name!r} already.")
+                written[name] = column
+        return pa.record_batch(written)
+
+    def _label_columns(self, batch: Batch, y: Any, source: LabelColumns, target: LabelColumns) -> dict[str, Any]:
+        try:
+            if target.label is not None:
+                return {target.label: pa.array(format_labels(y, self.order, style=self.style), type=pa.string())}
+            ends = interval_ends(y, self.order)
+        except ValueError as error:
+            raise source.located(batch, error) from None
+        assert target.lower is not None
+        assert target.upper is not None
+        if self.end_type is None:
+            self.end_type = _type_of(self.order.values if self.order is not None else ends.ravel())
+        return {name: self._typed(batch, ends[:, j]) for j, name in enumerate((target.lower, target.upper))}
+
+    def _typed(self, batch: Batch, ends: Any) -> Any:
+        try:
+            return pa.array(ends.tolist(), type=self.end_type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
+            raise TableError(
+                f"{batch.place(0)} and behind: the ends of intervals were {self.end_type} values before and are not "
+                f"any more: declare the classes with classes=[...]."
+            ) from None
+
+    def _matrix(self, batch: Batch) -> Batch:
+        """Features and labels for an svmlight file."""
+        if self.source is None:
+            if batch.labels is None:
+                raise TableError(f"{place(batch.file)}: an svmlight file needs labels: say where they are.")
+            return batch
+        if self.source.weight is not None:
+            raise TableError(
+                f"{place(batch.file)}: an svmlight file has no place for the weights {self.source.weight!r}."
+            )
+        y, _ = self.source.read(batch, self.order)
+        try:
+            labels = [_svmlight_label(row, said) for row, said in enumerate(candidates(y, self.order).tolist())]
+        except ValueError as error:
+            raise self.source.located(batch, error) from None
+        matrix = batch.data
+        if batch.labels is None:
+            features = [name for name in batch.data.schema.names if name not in self.source.names]
+            matrix = sparse.csr_matrix(numeric_matrix(batch, features))
+        return Batch(matrix, batch.file, batch.first_row, labels=labels)
+
+
+def _svmlight_label(row: int, members: tuple[Any, ...] | None) -> Any:
+    if members is None:
+        return None
+    for member in members:
+        if not isinstance(member, (int, float)):
+            raise ValueError(f"row {row}: the labels of an svmlight file are numbers. Got {shown(member)}.")
+    return members[0] if len(members) == 1 else members
+
+
+def _spread(batch: Batch, source: LabelColumns | None) -> Batch:
+    """An svmlight batch as columns: the labels, then x1, x2, ..."""
+    n_columns = batch.data.shape[1]
+    if n_columns > _MOST_COLUMNS:
+        raise TableError(
+            f"{place(batch.file)}: an svmlight file of at most {_MOST_COLUMNS} features can be written as columns. "
+            f"This one has {n_columns}."
+        )
+    dense = batch.data.toarray()
+    name = "label" if source is None or source.label is None else source.label
+    labels = (
+        batch.labels if isinstance(batch.labels, np.ndarray) else [list(members) or None for members in batch.labels]
+    )
+    columns = {name: pa.array(labels, from_pandas=True)}
+    columns.update({f"x{j + 1}": pa.array(dense[:, j]) for j in range(n_columns)})
+    return Batch(pa.record_batch(columns), batch.file, batch.first_row, rows=batch.rows)
+
+
+def _type_of(values: Any) -> Any:
+    """Type of a column of interval ends: whole numbers if all are, numbers, or text."""
+    present = [value for value in values.tolist() if value is not None]
+    if any(isinstance(value, str) for value in present):
+        return pa.string()
+    return pa.int64() if all(float(value).is_integer() for value in present) else pa.float64()
+
+
+def _forget(file: str, row: int, text: str, reason: str) -> None:
+    """Quarantine for rows that nobody wants to see."""

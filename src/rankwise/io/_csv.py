@@ -1,0 +1,155 @@
+"""CSV and TSV files: a header, then rows; types of columns from the first block, or as given."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from rankwise.io._batch import Quarantine
+from rankwise.io._errors import TableError, place, shown, translated
+from rankwise.io._files import File
+from rankwise.io._text import TextFile, plain_complaint, utf8_complaint
+
+_QUOTE = ord('"')
+#: Bytes that are not UTF-8 are an error in their row, not a type.
+_READ_AS = {pa.binary(): pa.string()}
+
+
+class CSVFile(TextFile):
+    """A CSV or TSV file.
+
+    Parameters
+    ----------
+    file, quarantine
+        As in :class:`TextFile`.
+    columns : list of str or None
+        Columns to read; None for all.
+    types : dict
+        Types of columns that are not to be found out.
+    """
+
+    def __init__(
+        self,
+        file: File,
+        quarantine: Quarantine | None,
+        columns: Sequence[str] | None,
+        types: Mapping[str, Any],
+    ) -> None:
+        super().__init__(file, quarantine)
+        self.delimiter = "\t" if file.format == "tsv" else ","
+        self.dialect = {"delimiter": ord(self.delimiter), "quote": _QUOTE}
+        self.names: list[str] = []
+        first = next((block for block in self.blocks() if block.content), None)  # reads the header on the way
+        if not self.names:
+            raise TableError(
+                f"{place(file.name)}: a CSV file begins with a header that names its columns. It is empty."
+            )
+        self.schema = self._inferred(first.content if first else b"", columns, types)
+
+    def header_size(self, content: bytes) -> tuple[int, int]:
+        starts, lines, end, n_lines = self.records(content)
+        if not len(starts):
+            return 0, 0
+        stop = int(starts[1]) if len(starts) > 1 else end
+        complaint = utf8_complaint(content[:stop])
+        if complaint:
+            raise TableError(f"{place(self.file.name, line=1 + int(lines[0]))}: {complaint}")
+        text = content[:stop].decode("utf-8")
+        names = next(row for row in csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter) if row)
+        for name in names:
+            if not name.strip() or names.count(name) > 1:
+                rule = "every column needs a name" if not name.strip() else "the names of columns must be distinct"
+                raise TableError(f"{place(self.file.name, line=1 + int(lines[0]))}: {rule}. Got {shown(names)}.")
+        self.names = names
+        return stop, int(lines[1]) if len(starts) > 1 else n_lines
+
+    def parse(self, content: bytes) -> tuple[Any, Any]:
+        return self._read(content, self.schema.names, {field.name: field.type for field in self.schema}), None
+
+    def n_parsed(self, data: Any) -> int:
+        return int(data.num_rows)
+
+    def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        return one_batch(pa.Table.from_batches([data for data, _ in parts], self.schema)), None
+
+    def complaint(self, record: bytes, error: BaseException) -> str:
+        wrong_text = utf8_complaint(record)
+        if wrong_text:
+            return wrong_text
+        values = self._values(record)
+        if not values:
+            return plain_complaint(error)
+        if len(values) != len(self.names):
+            return f"a row must have {len(self.names)} columns as the header has. Got {len(values)}."
+        for field in self.schema:
+            try:
+                self._read(record, [field.name], {field.name: field.type})
+            except Exception:
+                found = values[self.names.index(field.name)]
+                return (
+                    f"column {field.name!r} holds {field.type} values. Got {shown(found)}. If the column is of another "
+                    f"type, say so: types={{{field.name!r}: '{_type_for(found)}'}}."
+                )
+        return plain_complaint(error)
+
+    def _inferred(self, content: bytes, columns: Sequence[str] | None, types: Mapping[str, Any]) -> Any:
+        """Columns to read with their types: as given, or as the first rows look."""
+        wanted = list(columns) if columns is not None else self.names
+        require_columns(self.file, [*wanted, *types], self.names)
+        try:
+            found = self._read(content, wanted, {}).schema if content else ()
+        except Exception:
+            # Bad rows among the first: look at the others. The bad ones are met again in their turn.
+            starts, _, _, _ = self.records(content)
+            bounds = [*starts.tolist(), len(content)]
+            records = [content[i:j] for i, j in pairwise(bounds)]
+            content = b"".join(record for record in records if len(self._values(record)) == len(self.names))
+            with translated(self.file.name, "find the types of its columns"):
+                found = self._read(content, wanted, {}).schema if content else ()
+        looks = {field.name: _READ_AS.get(field.type, field.type) for field in found}
+        return pa.schema([(name, types.get(name, looks.get(name, pa.null()))) for name in wanted])
+
+    def _values(self, record: bytes) -> list[str]:
+        """The fields of a record; none if it cannot be split."""
+        try:
+            lines = record.decode("utf-8").splitlines(keepends=True)
+            return next(csv.reader(lines, delimiter=self.delimiter, strict=True))
+        except (UnicodeDecodeError, csv.Error, StopIteration):
+            return []
+
+    def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any]) -> Any:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(content),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=self.names),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict(types), include_columns=list(columns), strings_can_be_null=True
+            ),
+        )
+        return one_batch(table)
+
+
+def _type_for(text: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        return "string"
+    return "float64"
+
+
+def one_batch(table: Any) -> Any:
+    """The rows of a table as one record batch."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def require_columns(file: File, wanted: Sequence[str], present: Sequence[str]) -> None:
+    """Raise unless all columns are there."""
+    for name in wanted:
+        if name not in present:
+            raise TableError(f"{place(file.name)}: has no column {name!r}. Its columns are {shown(list(present))}.")

@@ -1,0 +1,73 @@
+"""The one error of files that cannot be read or written, and the translation of pyarrow's into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from rankwise.labels._order import one_line
+
+_LONGEST_MESSAGE = 200
+
+#: What pyarrow raises about a damaged or foreign file; a corrupt length asks for more memory than there is.
+_PYARROW_ERRORS = (
+    pa.ArrowException,
+    OSError,
+    EOFError,
+    UnicodeError,
+    ValueError,
+    MemoryError,
+    OverflowError,
+    TypeError,
+)
+
+
+class TableError(ValueError):
+    """A file that cannot be read or written, or a row in one that breaks a rule: one line that says which and why."""
+
+
+def place(file: str, row: int | None = None, line: int | None = None) -> str:
+    """Where something is: the file, the data row from 1, and the line of a text file."""
+    where = f"file {file}"
+    if row is not None:
+        where += f", row {row}"
+    if line is not None:
+        where += f" (line {line})" if row is not None else f", line {line}"
+    return where
+
+
+@contextmanager
+def translated(file: str, doing: str) -> Iterator[None]:
+    """Errors of pyarrow and of the system inside become a :class:`TableError` that names the file."""
+    try:
+        yield
+    except TableError:
+        raise
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None
+    except FileNotFoundError:
+        raise TableError(f"{place(file)}: there is no such file or directory.") from None
+    except PermissionError:
+        raise TableError(f"{place(file)}: no permission to {doing.split()[0]} it.") from None
+    except _PYARROW_ERRORS as error:
+        raise TableError(f"{place(file)}: cannot {doing}: {tidy_message(error)}") from None
+
+
+def tidy_message(error: BaseException) -> str:
+    """An exception's message on one line, not too long, ending with a full stop."""
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        message = error.strerror
+    else:
+        message = str(error) or type(error).__name__
+    message = "".join(c if c.isprintable() else " " for c in message)
+    message = " ".join(message.split())
+    if len(message) > _LONGEST_MESSAGE:
+        message = message[: _LONGEST_MESSAGE - 3] + "..."
+    return message if message.endswith(".") else message + "."
+
+
+def shown(value: object) -> str:
+    """A value found, for an error message."""
+    return one_line(value)

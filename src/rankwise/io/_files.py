@@ -1,0 +1,149 @@
+"""Which files a table consists of, their format and compression, and their bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rankwise.io._errors import TableError, place, translated
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+#: Format of every suffix, behind which .gz or .zst may stand.
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a table."""
+
+    path: Path
+    format: str
+    compression: str | None
+
+    @property
+    def name(self) -> str:
+        """The path as errors show it."""
+        return str(self.path)
+
+    @property
+    def n_bytes(self) -> int:
+        """Size on the disk."""
+        with translated(self.name, "open it"):
+            return self.path.stat().st_size
+
+
+class ByteStream:
+    """The bytes of a file, decompressed, with the position in the file on the disk."""
+
+    def __init__(self, file: File) -> None:
+        self._name = file.name
+        with translated(file.name, "open it"):
+            self._raw = pa.OSFile(str(file.path))
+        self._stream: Any = self._raw
+        if file.compression is not None:
+            self._stream = pa.CompressedInputStream(self._raw, file.compression)
+
+    def read(self, n: int) -> bytes:
+        """Up to n bytes; none at the end."""
+        with translated(self._name, "read it"):
+            return bytes(self._stream.read(n))
+
+    @property
+    def position(self) -> int:
+        """Bytes read from the disk so far."""
+        return int(self._raw.tell())
+
+    @property
+    def arrow_stream(self) -> Any:
+        """The stream for pyarrow to read from."""
+        return self._stream
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._raw.close()
+
+
+def find_files(paths: Paths, format: str | None) -> list[File]:
+    """Files of one table, sorted by name; a directory stands for the files below it that are not hidden."""
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)} or None. Got {format!r} instead.")
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not given:
+        raise TableError("a table needs at least one file. Got none.")
+    found: set[Path] = set()
+    for path in map(Path, given):
+        with translated(str(path), "open it"):
+            found.update(_below(path, format) if path.is_dir() else [_existing(path)])
+    files = [_described(path, format) for path in sorted(found)]
+    for file in files:
+        if file.format != files[0].format:
+            raise TableError(
+                f"{place(file.name)}: all files of a table must have one format. "
+                f"This one is {file.format}, {files[0].name} is {files[0].format}."
+            )
+    return files
+
+
+def split_suffix(path: Path) -> tuple[str | None, str | None]:
+    """Format and compression that a file's name says."""
+    compression = _COMPRESSIONS.get(path.suffix.lower())
+    inner = path.with_suffix("") if compression else path
+    return SUFFIXES.get(inner.suffix.lower()), compression
+
+
+def _existing(path: Path) -> Path:
+    path.stat()
+    if not path.is_file():
+        raise TableError(f"{place(str(path))}: is neither a file nor a directory.")
+    return path
+
+
+def _below(folder: Path, format: str | None) -> list[Path]:
+    hidden = (".", "_")
+    inside = [p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(hidden)]
+    inside = [p for p in inside if not any(part.startswith(hidden) for part in p.relative_to(folder).parts)]
+    if format is None:
+        inside = [p for p in inside if split_suffix(p)[0] is not None]
+    if not inside:
+        raise TableError(f"directory {folder}: holds no file with one of the suffixes {', '.join(SUFFIXES)}.")
+    return inside
+
+
+def _described(path: Path, format: str | None) -> File:
+    by_name, compression = split_suffix(path)
+    format = format or by_name
+    if format is None:
+        raise TableError(
+            f"{place(str(path))}: its name does not say its format. "
+            f"Known suffixes are {', '.join(SUFFIXES)}, each alone or with .gz or .zst; or give format=."
+        )
+    if format == "parquet" and compression is not None:
+        raise TableError(
+            f"{place(str(path))}: a Parquet file is compressed inside and cannot be read through {compression}. "
+            f"Decompress it first."
+        )
+    return File(path, format, compression)

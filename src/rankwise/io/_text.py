@@ -1,0 +1,200 @@
+"""Text files, one record a line: read in blocks of whole records, each block parsed at once.
+
+A block that does not parse is halved until its bad records stand alone, so that a rule of any parser ends in the row,
+the line and the text that broke it, whatever the parser itself says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.io._batch import Batch, Quarantine
+from rankwise.io._errors import TableError, place, tidy_message
+from rankwise.io._files import ByteStream, File
+from rankwise.io._records import find_records
+
+BLOCK_BYTES = 2 << 20
+_LONGEST_RECORD = 16 << 20
+_BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+class BadRecordError(Exception):
+    """Why a record cannot be read."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole records of a text file."""
+
+    content: bytes
+    first_line: int  #: line in the file, from 1, of the first byte
+    position: int  #: bytes of the file read so far
+
+
+class TextFile:
+    """A text file of one record a line. Formats say how records are found, parsed and found wrong.
+
+    Parameters
+    ----------
+    file : File
+        What to read.
+    quarantine : callable or None
+        Gets every record that cannot be read; without it the first one is an error.
+    """
+
+    #: How records are told apart, see :func:`rankwise.io._records.find_records`.
+    dialect: dict[str, Any]
+
+    def __init__(self, file: File, quarantine: Quarantine | None) -> None:
+        self.file = file
+        self.quarantine = quarantine
+
+    def parse(self, content: bytes) -> tuple[Any, Any]:
+        """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
+        raise NotImplementedError
+
+    def n_parsed(self, data: Any) -> int:
+        """Number of rows of data."""
+        raise NotImplementedError
+
+    def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Data and labels of several parts; of none, no rows."""
+        raise NotImplementedError
+
+    def complaint(self, record: bytes, error: BaseException) -> str:
+        """What is wrong with one record that does not parse: the rule and the value found."""
+        raise NotImplementedError
+
+    def header_size(self, content: bytes) -> tuple[int, int]:
+        """Bytes and lines before the first record of the file; 0, 0 where there is no header."""
+        return 0, 0
+
+    def records(self, content: bytes, *, at_end: bool = True) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
+        """First bytes and lines of the records, end of the last complete one, and lines up to there."""
+        starts, lines, end, n_lines = find_records(content, at_end=at_end, **self.dialect)
+        return starts, lines, end, n_lines
+
+    def blocks(self) -> Iterator[Block]:
+        """Blocks of whole records, the header left out."""
+        with ByteStream(self.file) as stream:
+            rest, line, at_start = b"", 1, True
+            while True:
+                more = stream.read(max(BLOCK_BYTES, len(rest)))
+                if more.endswith(b"\r"):
+                    more += stream.read(1)  # so that "\r\n" is never cut in two
+                content = rest + more
+                if at_start and content:
+                    content = self._without_mark(content)
+                cut, n_lines = self._cut(content, at_end=not more)
+                rest = content[cut:]
+                block = content[:cut]
+                if block:
+                    skip, skip_lines = self.header_size(block) if at_start else (0, 0)
+                    at_start = False
+                    yield Block(block[skip:], line + skip_lines, stream.position)
+                line += n_lines
+                if len(rest) > _LONGEST_RECORD or (rest and not more):
+                    raise TableError(
+                        f"{place(self.file.name, line=line)}: the record that begins here does not end within "
+                        f"{len(rest)} bytes. Is there a quote that is not closed?"
+                    )
+                if not more:
+                    break
+
+    def batches(self, skip: int) -> Iterator[Batch]:
+        """Parsed blocks behind the first ``skip`` rows; ``end`` counts the rows of this file."""
+        row = 0  # rows before the block
+        for block in self.blocks():
+            if row < skip:
+                starts, _, _, _ = self.records(block.content)
+                if row + len(starts) <= skip:
+                    row += len(starts)
+                    continue
+            batch = self._parsed(block, row)
+            first, row = row, batch.end
+            if first < skip:
+                numbers = np.arange(len(batch)) + first + 1 if batch.rows is None else batch.rows
+                batch = batch.keep(numbers > skip)
+            if len(batch):
+                yield batch
+        self.n_rows_seen = row
+
+    def _parsed(self, block: Block, row: int) -> Batch:
+        def line_of(number: int) -> int:
+            return block.first_line + int(self.records(block.content)[1][number - row - 1])
+
+        try:
+            data, labels = self.parse(block.content)
+            n, rows = self.n_parsed(data), None
+        except TableError:
+            raise
+        except Exception:
+            (data, labels), rows, n = self._salvaged(block, row)
+        first_row = row + 1 if rows is None or not rows.size else int(rows[0])
+        return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of)
+
+    def _salvaged(self, block: Block, row: int) -> tuple[tuple[Any, Any], NDArray[np.int64], int]:
+        """Parse what can be parsed of a block; bad records go to the quarantine, or the first one is an error."""
+        starts, lines, _, _ = self.records(block.content)
+        bounds = np.append(starts, len(block.content))
+        parts: list[tuple[Any, Any]] = []
+        good = np.zeros(len(starts), dtype=bool)
+        open_ranges = [(0, len(starts))]
+        while open_ranges:
+            first, last = open_ranges.pop()
+            if first == last:
+                continue
+            content = block.content[bounds[first] : bounds[last]]
+            try:
+                data, labels = self.parse(content)
+                if self.n_parsed(data) != last - first:
+                    raise BadRecordError(f"it must hold one row. Got {self.n_parsed(data)}")
+                parts.append((data, labels))
+                good[first:last] = True
+            except Exception as error:
+                if last - first > 1:
+                    middle = (first + last) // 2
+                    open_ranges += [(middle, last), (first, middle)]  # the earlier half is looked at first
+                    continue
+                reason = self.complaint(content, error)
+                number, line = row + first + 1, block.first_line + int(lines[first])
+                if self.quarantine is None:
+                    raise TableError(f"{place(self.file.name, number, line)}: {reason}") from None
+                text = content.decode("utf-8", errors="replace").rstrip("\r\n")
+                self.quarantine(self.file.name, number, text, reason)
+        return self.joined(parts), row + 1 + np.flatnonzero(good), len(starts)
+
+    def _cut(self, content: bytes, *, at_end: bool) -> tuple[int, int]:
+        """End of the last whole record, and the lines up to there."""
+        quote = self.dialect.get("quote", 0)
+        if b"\r" in content or (quote and bytes([quote]) in content):
+            _, _, end, n_lines = self.records(content, at_end=at_end)
+            return end, n_lines
+        end = len(content) if at_end else content.rfind(b"\n") + 1
+        return end, content.count(b"\n", 0, end)
+
+    def _without_mark(self, content: bytes) -> bytes:
+        for mark, name in _BYTE_ORDER_MARKS.items():
+            if content.startswith(mark):
+                raise TableError(f"{place(self.file.name)}: a text file must be UTF-8. This one begins as {name} does.")
+        return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def utf8_complaint(record: bytes) -> str | None:
+    """What is wrong if a record is not UTF-8."""
+    try:
+        record.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = record[max(0, error.start - 10) : error.end + 10]
+        return f"text must be UTF-8. Got the byte 0x{record[error.start]:02x} in {found!r}."
+    return None
+
+
+def plain_complaint(error: BaseException) -> str:
+    """The parser's own words."""
+    return f"cannot be read: {tidy_message(error)}"

@@ -1,0 +1,225 @@
+"""Labels written as text and as interval ends: the way back from :mod:`rankwise.labels._text`.
+
+A label is *said* as one of four things: None, a class, a tuple ``(lower, upper)`` with None for an open end, or a
+frozenset of candidates. Every distinct one is written once, however many rows repeat it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.labels._encode import declared_order, encode
+from rankwise.labels._order import ClassOrder, as_object_array, is_infinite, is_missing, one_line
+from rankwise.labels._read import Candidates, Coded, Exact, Intervals, read
+from rankwise.labels._text import LabelReader, as_text, parse_plain
+
+_MOST_BETWEEN = 10_000  # whole numbers that an interval may be spelled out into
+
+
+def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> NDArray[Any]:
+    """Write labels as text, so that :func:`parse_labels` with the same classes reads them back.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels of any form that :func:`encode` reads.
+    classes : sequence or ClassOrder, optional
+        The classes, lowest first. Without them labels are written as they were said, and names must not hold signs
+        of the notation.
+    style : {"shortest", "candidates"}
+        ``3-5`` where a label is an interval, or ``3|4|5`` for every label that is not exact.
+
+    Returns
+    -------
+    texts : object array of shape (n,)
+
+    Examples
+    --------
+    >>> from rankwise.labels import format_labels
+    >>> format_labels([3, (1, 2), {1, 3}, (2, None), None]).tolist()
+    ['3', '1-2', '1|3', '>=2', '?']
+    >>> format_labels([(2, None), None], classes=[1, 2, 3], style="candidates").tolist()
+    ['2|3', '?']
+    """
+    if style not in ("shortest", "candidates"):
+        raise ValueError(f"style must be 'shortest' or 'candidates'. Got {style!r} instead.")
+    order = as_order(classes)
+    reader = None if order is None else LabelReader(order)
+    return _each(y, order, lambda said: _written(said, reader, style))
+
+
+def interval_ends(y: Any, classes: Any = None) -> NDArray[Any]:
+    """Lower and upper ends of labels, an object array (n, 2); None is open. Candidates must not have gaps.
+
+    Parameters
+    ----------
+    y, classes
+        As in :func:`format_labels`.
+    """
+    order = as_order(classes)
+    ends = _each(y, order, lambda said: _ends(said, order))
+    return np.array([*ends.tolist()], dtype=object).reshape(-1, 2)
+
+
+def candidates(y: Any, classes: Any = None) -> NDArray[Any]:
+    """Candidates of labels, an object array of tuples; None for a label that says nothing.
+
+    Parameters
+    ----------
+    y, classes
+        As in :func:`format_labels`. Without classes, intervals must be closed and of whole numbers.
+    """
+    order = as_order(classes)
+    return _each(y, order, lambda said: None if said is None else tuple(_members(said, order)))
+
+
+def as_order(classes: Any) -> ClassOrder | None:
+    """Declared classes as an order, if there are any."""
+    return classes if classes is None or isinstance(classes, ClassOrder) else declared_order(classes)
+
+
+def distinct_labels(y: Any) -> list[Any]:
+    """The distinct labels of y as they were said: None, values, tuples and frozensets."""
+    return _said(y)[1]
+
+
+def _each(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
+    """What ``write`` makes of the label of every row, called once for each distinct one; errors name the row."""
+    groups, distinct = _said_in_order(y, order) if order is not None else _said(y)
+    written = []
+    for k, said in enumerate(distinct):
+        try:
+            written.append(write(said))
+        except ValueError as error:
+            raise ValueError(f"row {int(np.argmax(groups == k))}: {error}") from None
+    return as_object_array(written)[groups]
+
+
+def _said_in_order(y: Any, order: ClassOrder) -> tuple[NDArray[np.intp], list[Any]]:
+    """Distinct labels with declared classes, and which of them every row has."""
+    labels = encode(y, order)
+    table = np.column_stack([labels.lower, labels.upper]) if labels.mask is None else labels.mask
+    distinct, groups = np.unique(table, axis=0, return_inverse=True)
+    values = order.values.tolist()
+    said: list[Any] = []
+    for row in distinct:
+        codes = np.flatnonzero(row) if labels.mask is not None else np.arange(row[0], row[1] + 1)
+        if len(codes) == 1:
+            said.append(values[codes[0]])
+        elif len(codes) == len(values):
+            said.append(None)
+        elif codes[-1] - codes[0] == len(codes) - 1:
+            said.append((values[codes[0]], values[codes[-1]]))
+        else:
+            said.append(frozenset(values[code] for code in codes))
+    return groups.ravel(), said
+
+
+def _said(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    """Distinct labels as they were said, and which of them every row has."""
+    raw = read(y)
+    if isinstance(raw, Coded):
+        raw = raw.as_exact()
+    if isinstance(raw, Exact):
+        items = [None if is_missing(value) else value for value in raw.values.tolist()]
+    elif isinstance(raw, Intervals):
+        items = [_interval(lower, upper) for lower, upper in raw.ends.tolist()]
+    elif isinstance(raw, Candidates):
+        sets: list[Any] = [set() for _ in range(len(raw))]
+        for row, member in zip(raw.member_rows.tolist(), raw.members.tolist(), strict=True):
+            sets[row].add(None if is_missing(member) else member)
+        items = [next(iter(members)) if len(members) == 1 else frozenset(members) for members in sets]
+        for row, (lower, upper) in zip(raw.interval_rows.tolist(), raw.intervals.ends.tolist(), strict=True):
+            items[row] = _interval(lower, upper)
+    else:
+        raise ValueError("a candidate mask and an interval column need their classes: declare them with classes=[...].")
+    place: dict[Any, int] = {}
+    groups = [place.setdefault(item, len(place)) for item in items]
+    return np.array(groups, dtype=np.intp), list(place)
+
+
+def _interval(lower: Any, upper: Any) -> Any:
+    lower = None if is_missing(lower) or (is_infinite(lower) and lower < 0) else lower
+    upper = None if is_missing(upper) or (is_infinite(upper) and upper > 0) else upper
+    return lower if lower == upper else (lower, upper)
+
+
+def _written(said: Any, reader: LabelReader | None, style: str) -> str:
+    """The first way of writing a label that reads back as the same."""
+    order = None if reader is None else reader.order
+    if said is None:
+        forms = ["?"]
+    elif isinstance(said, tuple) and style == "shortest":
+        lower, upper = (None if end is None else as_text(end) for end in said)
+        forms = [f"<={upper}" if lower is None else f">={lower}" if upper is None else f"{lower}-{upper}"]
+        if reader is not None:  # a name may hold a "-" that makes this ambiguous
+            first, last = reader.texts[0], reader.texts[-1]
+            forms += [f"<={upper}"] if lower == first else [f">={lower}"] if upper == last else []
+            forms += ["|".join(map(as_text, _members(said, order)))]
+    else:
+        forms = ["|".join(map(as_text, _members(said, order)))]
+    for text in forms:
+        if _reads_as(text, said, reader, style):
+            return text
+    raise ValueError(
+        f"{one_line(_shown(said))} cannot be written as text that reads back: names hold signs that mean something "
+        f"there (- | < > ?)."
+    )
+
+
+def _reads_as(text: str, said: Any, reader: LabelReader | None, style: str) -> bool:
+    try:
+        found = (parse_plain if reader is None else reader.parse)(text)
+    except ValueError:
+        return False
+    if reader is not None:
+        everything = list(range(len(reader.order)))
+        meant = everything if said is None else [reader.order.code(value) for value in _members(said, reader.order)]
+        return sorted(meant) == (everything if found is None else found.tolist())
+    if style == "candidates" and isinstance(said, tuple):
+        said = frozenset(_members(said, None))
+    found = frozenset(found) if isinstance(found, set) else found
+    return bool(found == said)
+
+
+def _members(said: Any, order: ClassOrder | None) -> list[Any]:
+    """All classes that a label admits, lowest first."""
+    if isinstance(said, tuple):
+        return _between(said, order)
+    if isinstance(said, frozenset):
+        return sorted(said, key=order.code if order is not None else _plain_key)
+    return [said]
+
+
+def _between(ends: tuple[Any, Any], order: ClassOrder | None) -> list[Any]:
+    lower, upper = ends
+    if order is not None:
+        return list(order.values[order.code(lower) : order.code(upper) + 1].tolist())
+    whole = all(isinstance(end, (int, float)) and float(end).is_integer() for end in ends)
+    if not whole or upper - lower >= _MOST_BETWEEN:
+        raise ValueError(
+            f"the classes between the ends of {one_line(ends)} are not known: declare the classes with classes=[...]."
+        )
+    return list(range(int(lower), int(upper) + 1))
+
+
+def _plain_key(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str), value
+
+
+def _ends(said: Any, order: ClassOrder | None) -> tuple[Any, Any]:
+    if isinstance(said, tuple):
+        return said
+    if isinstance(said, frozenset):
+        members = _members(said, order)
+        if order is None and all(isinstance(m, int) for m in members) and members[-1] - members[0] == len(members) - 1:
+            return members[0], members[-1]
+        raise ValueError(f"the candidates {one_line(_shown(said))} have gaps: they are no interval.")
+    return said, said
+
+
+def _shown(said: Any) -> Any:
+    return sorted(said, key=_plain_key) if isinstance(said, frozenset) else said

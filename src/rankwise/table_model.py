@@ -1,0 +1,238 @@
+"""A model of raw tables: an encoder of columns and an estimator, learnt, saved and used as one.
+
+:func:`rankwise.save` writes both into one file, so that ``predict`` on raw rows works wherever the file goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise import metrics
+from rankwise.features import TableEncoder
+
+
+def _estimator_has(name: str) -> Any:
+    return available_if(lambda self: hasattr(self.estimator, name))
+
+
+class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """An encoder of raw columns and an estimator of ordered classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels.
+    encoder : TableEncoder, "none" or None, default=None
+        How columns become features; None takes ``TableEncoder()``. The string "none" hands rows to the estimator as
+        they are, for matrices of numbers and CSR matrices.
+
+    Attributes
+    ----------
+    encoder_, estimator_
+        The fitted parts; ``encoder_`` is None if ``encoder="none"``.
+    classes_ : ndarray
+        The classes, lowest first.
+    feature_names_in_, n_features_in_
+        Columns that are used, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankwise import SVOR, TableModel
+    >>> wines = pd.DataFrame({"alcohol": [9.0, 11.0, None, 14.0], "colour": ["red", "red", "white", "white"]})
+    >>> grades = [1, (1, 2), 3, 3]
+    >>> model = TableModel(SVOR()).fit(wines, grades)
+    >>> model.predict(wines)
+    array([1, 1, 3, 3])
+    >>> model.evaluate(wines, grades)["mae"]
+    0.0
+    """
+
+    def __init__(self, estimator: Any, encoder: TableEncoder | str | None = None) -> None:
+        self.estimator = estimator
+        self.encoder = encoder
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the encoder, then the estimator to the encoded rows.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or 2-D array
+            Raw columns, without the labels.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads and the estimator supports.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0.
+        """
+        encoder = self._new_encoder()
+        rows = X if encoder is None else encoder.fit(X).transform(X)
+        estimator = clone(self.estimator)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        estimator.fit(rows, y, **weights)
+        self.encoder_, self.estimator_ = encoder, estimator
+        return self
+
+    def fit_encoder(self, X: Any) -> Self:
+        """Learn the encoding from these rows, and forget what the estimator knew; for streams, whose rows come later.
+
+        Parameters
+        ----------
+        X : table
+            As in :meth:`fit`; enough rows to stand for the stream.
+        """
+        encoder = self._new_encoder()
+        self.encoder_ = encoder if encoder is None else encoder.fit(X)
+        self.estimator_ = clone(self.estimator)
+        return self
+
+    @_estimator_has("partial_fit")
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, one pass in the order given. A chunk with a bad row leaves the model as it was.
+
+        The first call fits the encoder to its rows, unless :meth:`fit_encoder` did so on others.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes : array-like, optional
+            All classes, lowest first. The first call needs them, here or as a parameter of the estimator.
+        """
+        with self._ready_for(X) as rows:
+            self.estimator_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+        return self
+
+    @_estimator_has("progressive_predict")
+    def progressive_predict(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> NDArray[Any]:
+        """Predict each row, then learn from it; return the predictions made before learning.
+
+        Parameters
+        ----------
+        X, y, sample_weight, classes
+            As in :meth:`partial_fit`.
+        """
+        with self._ready_for(X) as rows:
+            return np.asarray(
+                self.estimator_.progressive_predict(rows, y, classes=classes, sample_weight=sample_weight)
+            )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(self._encoded(X)))
+
+    @_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Scores of the estimator for every row."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(self._encoded(X)))
+
+    @_estimator_has("project")
+    def project(self, X: Any) -> NDArray[Any]:
+        """Score of every row on the axis of the thresholds."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.project(self._encoded(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score of the estimator: negative mean absolute error in ranks. Higher is better."""
+        check_is_fitted(self)
+        return float(self.estimator_.score(self._encoded(X), y, sample_weight))
+
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
+        """Mean absolute error, share of wrong answers and of answers at most one rank off, on rows with labels.
+
+        Distances are those to the nearest class that the label admits.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        """
+        predicted = self.predict(X)
+        said = dict(classes=self.classes_, sample_weight=sample_weight)
+        return {
+            "mae": metrics.mean_absolute_error(y, predicted, **said),
+            "zero_one": metrics.zero_one_loss(y, predicted, **said),
+            "within_one": metrics.accuracy_within(y, predicted, tolerance=1, **said),
+        }
+
+    # -- the model ---------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, lowest first."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.classes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that are used."""
+        check_is_fitted(self)
+        return int((self.encoder_ or self.estimator_).n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns that are used."""
+        check_is_fitted(self)
+        return np.asarray((self.encoder_ or self.estimator_).feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        estimator = self.__dict__.get("estimator_")
+        return estimator is not None and bool(estimator.__sklearn_is_fitted__())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def to_plain(self) -> dict[str, Any]:
+        """Both fitted parts: what a model file holds."""
+        check_is_fitted(self)
+        return {"encoder": self.encoder_, "estimator": self.estimator_}
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        encoder, estimator = plain["encoder"], plain["estimator"]
+        if type(estimator) is not type(self.estimator) or (encoder is None) != (self.encoder == "none"):
+            raise ValueError("the parts are not those that the parameters name")
+        if encoder is not None and not isinstance(encoder, TableEncoder):
+            raise ValueError(f"the encoder must be a TableEncoder, not a {type(encoder).__name__}")
+        if encoder is not None and encoder.n_features_out_ != estimator.n_features_in_:
+            raise ValueError("the encoder makes another number of features than the estimator knows")
+        self.encoder_, self.estimator_ = encoder, estimator
+
+    def _new_encoder(self) -> TableEncoder | None:
+        if self.encoder is None:
+            return TableEncoder()
+        if isinstance(self.encoder, str):
+            if self.encoder != "none":
+                raise ValueError(f"encoder must be a TableEncoder, None or 'none'. Got {self.encoder!r} instead.")
+            return None
+        encoder: TableEncoder = clone(self.encoder)
+        return encoder
+
+    def _encoded(self, X: Any) -> Any:
+        return X if self.encoder_ is None else self.encoder_.transform(X)
+
+    @contextmanager
+    def _ready_for(self, X: Any) -> Iterator[Any]:
+        """Encoded rows; whatever goes wrong with the first ones, nothing stays behind."""
+        before = self.__dict__.copy()
+        try:
+            if "estimator_" not in self.__dict__:
+                self.fit_encoder(X)
+            yield self._encoded(X)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise

@@ -1,0 +1,254 @@
+"""Wrong usage and broken files: one line, the right exit code, and nothing left behind."""
+
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rankwise as rw
+from rankwise.cli import _estimators
+from tests.cli.commands import fail, make_frame, run, succeed, write
+
+NUMBERS = ["a", "c", "grade"]
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write(make_frame(60)[NUMBERS], tmp_path / "t.csv")
+
+
+class TestFit:
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            ([], ["where are the labels?"]),
+            (["--label", "grad"], ["--label: there is no column 'grad'. Did you mean 'grade'?"]),
+            (["--label", "grade", "--lower", "a"], ["in one column (--label) or in two"]),
+            (["--lower", "grade"], ["--lower needs --upper"]),
+            (["--upper", "grade"], ["--upper needs --lower"]),
+            (["--label", "grade", "--weight", "grade"], ["must be in different columns"]),
+            (["--label", "grade", "--ignore", "a,d"], ["--ignore: there is no column 'd'"]),
+            (["--label", "grade", "--estimator", "PRLI"], ["no estimator 'PRLI'. Did you mean 'PRIL'?"]),
+            (["--label", "grade", "--estimator", "pril"], ["Did you mean 'PRIL'?"]),
+            (["--label", "grade", "--estimator", "LabelRanker"], ["no estimator 'LabelRanker'", "Known: CuSumRank"]),
+            (["--label", "grade", "--estimator", "PRIL", "--set", "stp=1"], ["Did you mean 'step'?", "Known: C"]),
+            (["--label", "grade", "--estimator", "PRIL", "--set", "step"], ["given as name=value"]),
+            (["--label", "grade", "--estimator", "PRIL", "--set", "C=-1"], ["'C' parameter of PRIL must be"]),
+            (["--label", "grade", "--estimator", "PRIL", "--set", "C=much"], ["'C' parameter of PRIL must be"]),
+            (["--label", "grade", "--estimator", "PRIL", "--set", "n_epochs=3"], ["does nothing", "--epochs"]),
+            (["--label", "grade", "--estimator", "PRIL", "--set", "classes=3"], ["give --classes"]),
+            (["--label", "grade", "--estimator", "SVOR", "--epochs", "2"], ["online estimators, and SVOR is none"]),
+            (["--label", "grade", "--classes", "1"], ["at least two classes"]),
+            (["--label", "grade", "--classes", "1,1"], ["has '1' twice"]),
+            (["--label", "grade", "--classes", "1,,2"], ["without a name"]),
+            (["--label", "grade", "--classes", "5..1"], ["from a lower number to a higher"]),
+            (["--label", "grade", "--kind", "a=date"], ["--kind is given as column=kind"]),
+            (["--label", "grade", "--kind", "z=text"], ["--kind: there is no column 'z'"]),
+            (["--label", "grade", "--scaling", "huge"], ["--scaling"]),
+            (["--label", "grade", "--quarantine", "q"], ["--quarantine needs --on-error skip"]),
+            (["--label", "grade", "--epochs", "0"], ["--epochs"]),
+            (["--label", "grade", "--format", "xls"], ["--format"]),
+            (["--nonsense"], ["--nonsense"]),
+        ],
+    )
+    def test_wrong_usage(self, data, tmp_path, monkeypatch, options, parts):
+        monkeypatch.chdir(tmp_path)
+        said = fail(2, "fit", data, *options, "--output", tmp_path / "m")
+        for part in parts:
+            assert part in said
+        assert not (tmp_path / "m").exists()
+
+    @pytest.mark.parametrize("option", ["--output", "--checkpoint", "--quarantine"])
+    def test_places_that_cannot_be_written_are_found_before_the_work(self, data, tmp_path, option):
+        options = {"--output": tmp_path / "m", option: tmp_path / "nowhere" / "m"}
+        flat = [part for pair in options.items() for part in pair]
+        said = fail(2, "fit", "no/such/file", "--label", "grade", *flat)
+        assert f"{option} {tmp_path / 'nowhere' / 'm'}: there is no directory" in said
+        options[option] = tmp_path
+        flat = [part for pair in options.items() for part in pair]
+        assert "is a directory" in fail(2, "fit", data, "--label", "grade", *flat)
+
+    @pytest.mark.parametrize(
+        ("content", "parts"),
+        [
+            ("", ["t.csv"]),
+            ("a,grade\n", ["t.csv"]),
+            ("a,grade\n1,1\n2,1\n", ["at least two classes", "--classes"]),
+            ("grade\n1\n2\n", ["no column is left"]),
+            ("a,grade\n1,1\n2,3-1\n", ["t.csv, row 2 (line 3)", "3-1"]),
+            ("a,grade\n1,1\n2,2,3\n", ["t.csv, row 2 (line 3)"]),
+            ("a,when,grade\n1,2020-01-01,1\n2,2020-01-02,2\n", ["column 'when' holds dates"]),
+            ("a,grade\n1,1.25\n2,2.5\n3,7.125\n" + "".join(f"{i},{i}.3\n" for i in range(100)), ["label"]),
+        ],
+    )
+    @pytest.mark.parametrize("estimator", ["PRIL", "SVOR"])
+    def test_bad_data(self, tmp_path, content, parts, estimator):
+        path = tmp_path / "t.csv"
+        path.write_text(content)
+        said = fail(1, "fit", path, "--label", "grade", "--estimator", estimator, "--output", tmp_path / "m")
+        for part in parts:
+            assert part in said
+        assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+    def test_missing_values_refused_with_file_and_row(self, tmp_path):
+        path = write(pd.DataFrame({"a": [0.0, np.nan, 2.0], "y": [1, 2, 3]}), tmp_path / "t.csv")
+        for estimator in ("PRIL", "SVOR"):
+            options = ["--label", "y", "--missing", "refuse", "--estimator", estimator, "--output", tmp_path / "m"]
+            said = fail(1, "fit", path, *options)
+            assert "t.csv, row 2 (line 3): column 'a': a value is missing" in said
+
+    def test_features_too_large_for_the_model(self, tmp_path):
+        path = write(pd.DataFrame({"a": [1.0, 1e300, -1e300] * 5, "y": [1, 2, 1] * 5}), tmp_path / "t.csv")
+        options = ["--label", "y", "--scaling", "none", "--epochs", 2, "--output", tmp_path / "m"]
+        assert "t.csv, row " in fail(1, "fit", path, *options)
+
+
+class TestOthers:
+    @pytest.fixture
+    def model(self, data, tmp_path):
+        succeed("fit", data, "--label", "grade", "--output", tmp_path / "m")
+        return tmp_path / "m"
+
+    @pytest.mark.parametrize("command", ["predict", "evaluate"])
+    def test_models_and_files_that_do_not_fit(self, model, data, tmp_path, command):
+        label = ["--label", "grade"] if command == "evaluate" else []
+        assert "no model file at" in fail(1, command, tmp_path / "absent", data, *label)
+        assert "there is no such file" in fail(1, command, model, tmp_path / "absent.csv", *label)
+        other = write(make_frame(5)[["a", "grade"]], tmp_path / "other.csv")
+        assert "the model needs the column 'c'" in fail(1, command, model, other, *label)
+        rw.save(rw.TableEncoder().fit(make_frame(5)[["a"]]), tmp_path / "encoder")
+        assert "holds a TableEncoder" in fail(1, command, tmp_path / "encoder", data, *label)
+        assert "TableEncoder" in succeed("info", tmp_path / "encoder")
+        (tmp_path / "t.svm").write_text("1 1:2\n2 1:3\n")
+        assert "svmlight files have none" in fail(1, command, model, tmp_path / "t.svm")
+
+    def test_predict(self, model, data, tmp_path):
+        assert "--output" in fail(2, "predict", model, data, "--output", tmp_path / "nowhere" / "x.csv")
+        assert "does not say the format" in fail(1, "predict", model, data, "--output", tmp_path / "x.what")
+        write(make_frame(5).assign(prediction=1), tmp_path / "again.csv")
+        assert "a column 'prediction' already" in fail(1, "predict", model, tmp_path / "again.csv")
+        succeed("predict", model, tmp_path / "again.csv", "--only")
+
+    def test_evaluate(self, model, data, tmp_path):
+        assert "where are the labels?" in fail(2, "evaluate", model, data)
+        assert "Did you mean 'grade'?" in fail(2, "evaluate", model, data, "--label", "grades")
+        said = fail(2, "evaluate", model, data, "--label", "grade", "--method", "progressive")
+        assert "SVOR is none" in said
+        write(make_frame(5)[NUMBERS].assign(grade=9), tmp_path / "nine.csv")
+        said = fail(1, "evaluate", model, tmp_path / "nine.csv", "--label", "grade")
+        assert "nine.csv, row 1 (line 2)" in said
+        assert "classes [1, 2, 3, 4]" in said
+        said = fail(1, "evaluate", model, data, "--label", "grade", "--method", "cv", "--folds", "100")
+        assert "n_splits must be at most the number of rows" in said
+
+    def test_compare(self, data):
+        assert "--estimator" in fail(2, "compare", data, "--label", "grade")
+        assert "no estimator" in fail(2, "compare", data, "--label", "grade", "--estimator", "X")
+        said = fail(2, "compare", data, "--label", "grade", "--estimator", "SVOR", "--method", "progressive")
+        assert "SVOR is none" in said
+
+    def test_convert(self, data, tmp_path):
+        out = ["--output", tmp_path / "x.csv"]
+        assert "give --label" in fail(2, "convert", data, "--to-label", "b", *out)
+        assert "an interval has two ends" in fail(2, "convert", data, "--label", "grade", "--to-lower", "b", *out)
+        both = ["--to-label", "b", "--to-lower", "c"]
+        assert "one column (--to-label) or to two" in fail(2, "convert", data, "--label", "grade", *both, *out)
+        assert not (tmp_path / "x.csv").exists()
+
+    def test_altered_models_are_noticed(self, model, data):
+        content = model.read_bytes()
+        chance = random.Random(0)
+        for position in chance.sample(range(len(content)), 25):
+            altered = bytearray(content)
+            altered[position] ^= 1 << chance.randrange(8)
+            model.write_bytes(bytes(altered))
+            said = fail(1, "predict", model, data)
+            assert "damaged" in said or "no model file" in said or "not a rankwise model" in said
+
+
+@pytest.mark.parametrize("estimator", ["PRIL", "SVOR"])
+def test_a_full_disk_leaves_nothing_behind(data, tmp_path, monkeypatch, estimator):
+    def fail_to_write(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail_to_write)
+    said = fail(1, "fit", data, "--label", "grade", "--estimator", estimator, "--output", tmp_path / "m")
+    assert "No space left on device" in said
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_bar_for_those_who_watch(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    result = run("fit", data, "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
+    assert result.exit_code == 0
+    for part in ("learning", "60 rows", "rows/s", "MAE"):
+        assert part in result.stderr
+    assert "learning" not in result.stdout
+
+
+def test_the_shell_completes_estimators():
+    environment = os.environ | {
+        "_RANKWISE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "rankwise fit --estimator PR",
+        "COMP_CWORD": "3",
+    }
+    command = [sys.executable, "-m", "rankwise"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["PRIL", "PRank"]
+
+
+def test_completion_knows_the_estimators():
+    assert _estimators.complete("pr") == ["PRIL", "PRank"]
+    assert set(_estimators.names()) >= {"PRIL", "SVOR", "VILMA", "MORD", "CuSumRank"}
+    assert "LabelRanker" not in _estimators.names()
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "convert", "info"])
+def test_help_names_every_option(command):
+    text = succeed(command, "--help")
+    assert "--json" in text
+    assert "Usage: rankwise" in text
+
+
+def test_quiet_when_not_a_terminal(data, tmp_path):
+    result = run("fit", data, "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
+    assert result.stderr == ""
+
+
+_CELLS = st.sampled_from(
+    ["", "1", "2.5", "-3", "x", "?", "1-2", ">=2", "1|3", "nan", "inf", '"', "1e400", "2020-01-01", "é"]
+)
+_ROWS = st.lists(st.lists(_CELLS, max_size=4), max_size=6)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    rows=_ROWS,
+    suffix=st.sampled_from([".csv", ".csv", ".jsonl", ".parquet", ".arrow", ".svm", ".csv.gz", ".tsv"]),
+    estimator=st.sampled_from(["PRIL", "SVOR"]),
+    on_error=st.sampled_from(["stop", "skip"]),
+)
+def test_any_file_gives_a_model_or_one_line(rows, suffix, estimator, on_error, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fuzz")
+    path = folder / f"t{suffix}"
+    lines = [",".join(row) for row in rows]
+    path.write_text("a,b,y\n" + "\n".join(lines), encoding="utf-8")
+    options = ["--label", "y", "--estimator", estimator, "--on-error", on_error, "--output", folder / "m"]
+    result = run("fit", path, *options)
+    assert isinstance(result.exception, (SystemExit, type(None)))
+    assert result.exit_code in (0, 1, 2)
+    errors = [line for line in result.stderr.splitlines() if not line.startswith("rankwise: warning: ")]
+    assert len(errors) == (result.exit_code != 0), result.output
+    assert (folder / "m").exists() == (result.exit_code == 0)
+    if result.exit_code == 0:
+        again = run("predict", folder / "m", path, "--on-error", on_error)
+        assert again.exit_code in (0, 1)
+        assert isinstance(again.exception, (SystemExit, type(None)))
+    assert {p.name for p in folder.iterdir()} <= {path.name, "m"}

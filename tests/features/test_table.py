@@ -1,0 +1,307 @@
+"""Raw columns to features: kinds, scales, missing values, categories, texts, and what is refused."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankwise import TableEncoder
+from rankwise.features._columns import RowError, hashed_place
+
+BY_NAME = "columns are found by their names: their order does not matter, and further ones are passed over"
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+@parametrize_with_checks(
+    [TableEncoder(), TableEncoder(missing="refuse", scaling="none"), TableEncoder(categories="hash", n_hashed=64)],
+    expected_failed_checks=lambda _: {"check_dataframe_column_names_consistency": BY_NAME},
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "size": [1.0, 2.0, np.nan, 5.0],
+            "count": [3, 1, 2, 2],
+            "colour": ["red", "blue", None, "red"],
+            "fresh": [True, False, True, True],
+            "remark": ["a very fine thing it is", "the thing is not so fine", None, "fine fine fine fine"],
+            "empty": [None, None, None, None],
+        }
+    )
+
+
+class TestKinds:
+    def test_by_type_and_number_of_words(self, frame):
+        kinds = TableEncoder().fit(frame).kinds_
+        assert kinds == {
+            "size": "number",
+            "count": "number",
+            "colour": "category",
+            "fresh": "boolean",
+            "remark": "text",
+            "empty": "ignore",
+        }
+
+    def test_given_ones_win(self, frame):
+        encoder = TableEncoder(kinds={"count": "category", "remark": "category", "size": "ignore"}).fit(frame)
+        assert "size" not in encoder.feature_names_in_
+        names = list(encoder.get_feature_names_out())
+        assert [name for name in names if name.startswith("count")] == ["count=1", "count=2", "count=3"]
+        assert "remark=fine fine fine fine" in names
+
+    def test_a_number_is_the_same_category_whatever_type_holds_it(self):
+        encoder = TableEncoder(kinds={"a": "category"}).fit(pd.DataFrame({"a": [1, 2, 10]}))
+        expected = encoder.transform(pd.DataFrame({"a": [10, 1]}))
+        for values in ([10.0, 1.0], ["10", "1"], pd.Categorical([10, 1])):
+            np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"a": values})), expected)
+        np.testing.assert_array_equal(expected, [[0, 1, 0], [1, 0, 0]])
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            (pa.array([datetime.date(2020, 1, 1)]), "column 'a' holds dates or times"),
+            (pa.array([datetime.datetime(2020, 1, 1)]), "column 'a' holds dates or times"),
+            (pa.array([[1, 2]]), "column 'a' holds list<"),
+            (pa.array([b"x"]), "column 'a' holds binary"),
+        ],
+    )
+    def test_what_has_no_kind_is_refused_by_name(self, values, message):
+        with pytest.raises(ValueError, match=message):
+            TableEncoder().fit(pa.table({"a": values, "b": [1.0]}))
+
+    @pytest.mark.parametrize(
+        ("kinds", "message"),
+        [
+            ({"siez": "number"}, "kinds names the column 'siez'; did you mean 'size'?"),
+            ({"size": "date"}, "must be one of number, boolean, category, text, ignore. Got 'date'"),
+            ({"size": "text"}, "column 'size' cannot be text: it holds double"),
+            ({"empty": "number"}, "column 'empty' holds no finite number"),
+        ],
+    )
+    def test_wrong_kinds(self, frame, kinds, message):
+        with pytest.raises(ValueError, match=message):
+            TableEncoder(kinds=kinds).fit(frame)
+
+    def test_nothing_left(self, frame):
+        with pytest.raises(ValueError, match="no column is left"):
+            TableEncoder().fit(frame[["empty"]])
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("scaling", ["standard", "minmax", "robust", "none"])
+    def test_scales(self, scaling, rng):
+        values = rng.normal(3, 2, size=5001)
+        scaled = TableEncoder(scaling=scaling).fit_transform(pa.table({"a": values}))[:, 0]
+        shift, spread = {
+            "standard": (values.mean(), values.std()),
+            "minmax": (values.min(), np.ptp(values)),
+            "robust": (np.median(values), np.subtract(*np.quantile(values, [0.75, 0.25]))),
+            "none": (0.0, 1.0),
+        }[scaling]
+        np.testing.assert_allclose(scaled, (values - shift) / spread, rtol=1e-12, atol=1e-12)
+
+    def test_constant_columns_are_only_shifted(self):
+        for scaling in ("standard", "minmax", "robust"):
+            encoder = TableEncoder(scaling=scaling).fit([[3.0], [3.0]])
+            np.testing.assert_array_equal(encoder.transform([[3.0], [4.0]]), [[0.0], [1.0]])
+
+    @pytest.mark.parametrize(("missing", "fill"), [("mean", 8 / 3), ("median", 2.0)])
+    def test_filled(self, frame, missing, fill):
+        encoder = TableEncoder(missing=missing, scaling="none").fit(frame[["size"]])
+        np.testing.assert_allclose(encoder.transform(frame[["size"]])[:, 0], [1.0, 2.0, fill, 5.0])
+
+    def test_refused_with_row_and_column(self, frame):
+        with pytest.raises(RowError, match="row 2, column 'size': a value is missing") as caught:
+            TableEncoder(missing="refuse").fit(frame[["count", "size"]])
+        assert caught.value.row == 2
+        encoder = TableEncoder(missing="refuse").fit(frame[["count", "size"]].dropna())
+        with pytest.raises(RowError, match="row 2, column 'size'"):
+            encoder.transform(frame)
+
+    def test_infinity_is_always_refused(self):
+        encoder = TableEncoder().fit([[1.0], [2.0]])
+        with pytest.raises(RowError, match=r"row 1, column 'x0': a number must be finite\. Got inf"):
+            encoder.transform([[1.0], [np.inf]])
+        with pytest.raises(RowError, match="row 0"):
+            TableEncoder().fit([[-np.inf], [2.0]])
+
+    def test_texts_of_numbers_are_read_and_others_refused(self):
+        encoder = TableEncoder(scaling="none").fit(pa.table({"a": [1.0, 2.0]}))
+        np.testing.assert_array_equal(encoder.transform(pa.table({"a": ["3", " 4.5 ", ""]}))[:, 0], [3.0, 4.5, 1.5])
+        with pytest.raises(RowError, match=r"row 1, column 'a': a number is needed\. Got the text 'n/a'"):
+            encoder.transform(pa.table({"a": ["3", "n/a"]}))
+        with pytest.raises(ValueError, match="column 'a' held numbers when fitted, and now date"):
+            encoder.transform(pa.table({"a": [datetime.date(2020, 1, 1)]}))
+
+    def test_fast_path_copies_values_as_they_are(self, rng):
+        table = pa.table({f"f{j}": rng.normal(size=5000) for j in range(3)})
+        encoder = TableEncoder(scaling="none").fit(table)
+        np.testing.assert_array_equal(encoder.transform(table), np.column_stack([c.to_numpy() for c in table.columns]))
+        assert TableEncoder(dtype="float32").fit_transform(table).dtype == np.float32
+
+    def test_very_large_numbers_have_finite_features(self):
+        assert np.isfinite(TableEncoder().fit_transform([[1e308], [-1e308], [1.0]])).all()
+
+
+class TestCategories:
+    def test_unknown_ones(self, frame):
+        new = pd.DataFrame({"colour": ["blue", "green", None]})
+        known = frame[["colour"]].dropna()
+        encoder = TableEncoder().fit(known)
+        np.testing.assert_array_equal(encoder.transform(new), [[1, 0], [0, 0], [0, 0]])
+        encoder = TableEncoder(unknown="column").fit(known)
+        np.testing.assert_array_equal(encoder.transform(new), [[1, 0, 0], [0, 0, 1], [0, 0, 0]])
+        assert encoder.get_feature_names_out()[2] == "colour is new"
+        with pytest.raises(RowError, match="row 1, column 'colour': a category must be one of those met in fit"):
+            TableEncoder(unknown="refuse").fit(known).transform(new)
+
+    def test_indicated(self, frame):
+        encoder = TableEncoder(indicate_missing=True).fit(frame)
+        names = list(encoder.get_feature_names_out())
+        matrix = dense(encoder.transform(frame))
+        for name in ("size", "colour", "remark"):
+            np.testing.assert_array_equal(matrix[:, names.index(f"{name} is missing")], [0, 0, 1, 0])
+        assert "count is missing" not in names
+
+    def test_hashed_ones_know_new_values_and_columns_do_not_mix(self):
+        encoder = TableEncoder(categories="hash", n_hashed=1000).fit(pd.DataFrame({"a": ["x"], "b": ["y"]}))
+        assert encoder.sparse_
+        row = encoder.transform(pd.DataFrame({"a": ["new"], "b": ["x"]}))
+        assert sorted(row.indices) == sorted([hashed_place("a", "new", 1000), hashed_place("b", "x", 1000)])
+        assert hashed_place("a", "x", 1000) != hashed_place("b", "x", 1000)
+
+    def test_too_many_are_hashed(self):
+        frame = pd.DataFrame({"a": [f"v{i}" for i in range(20)]})
+        assert not TableEncoder(max_categories=20).fit(frame).sparse_
+        assert TableEncoder(max_categories=19).fit(frame).n_features_out_ == 16384
+
+    def test_hashed_places_are_the_same_everywhere(self):
+        assert [hashed_place("a", text, 65536) for text in ("x", "ä", "")] == [62688, 56596, 47231]
+
+    def test_wide_matrices_are_sparse_and_say_the_same(self):
+        frame = pd.DataFrame({c: [f"{c}{i % 90}" for i in range(300)] for c in "abc"} | {"n": np.arange(300.0)})
+        encoder = TableEncoder().fit(frame)
+        assert encoder.sparse_
+        matrix = encoder.transform(frame)
+        assert matrix.has_canonical_format
+        narrow = np.column_stack([TableEncoder().fit_transform(frame[[c]]) for c in "nabc"])
+        np.testing.assert_array_equal(matrix.toarray(), narrow)
+
+
+class TestTexts:
+    def test_each_word_counts_once_in_lower_case(self):
+        encoder = TableEncoder(kinds={"t": "text"}, n_hashed=4096).fit(pa.table({"t": ["x"]}))
+        row = encoder.transform(pa.table({"t": ["Größe, größe! don't 3"]}))
+        expected = {hashed_place("t", word, 4096) for word in ("größe", "don", "t", "3")}
+        assert set(row.indices.tolist()) == expected
+        assert set(row.data) == {1.0}
+
+    def test_missing_and_empty_texts_have_no_words(self):
+        encoder = TableEncoder(kinds={"t": "text"}).fit(pa.table({"t": ["a"]}))
+        assert encoder.transform(pa.table({"t": [None, "", " .,"]})).nnz == 0
+
+
+class TestTables:
+    def test_all_libraries_give_the_same_bits(self, frame):
+        frame = frame.drop(columns="empty")
+        encoder = TableEncoder(indicate_missing=True).fit(frame)
+        expected = dense(encoder.transform(frame))
+        arrow = pa.Table.from_pandas(frame)
+        for table in (arrow, arrow.to_batches()[0], pl.from_arrow(arrow), frame[frame.columns[::-1]]):
+            np.testing.assert_array_equal(dense(encoder.transform(table)), expected)
+            again = TableEncoder(indicate_missing=True).fit(table)
+            assert {k: again.kinds_[k] for k in encoder.kinds_} == encoder.kinds_
+
+    def test_rows_do_not_depend_on_those_around_them(self, frame):
+        table = pa.Table.from_pandas(frame)
+        encoder = TableEncoder(indicate_missing=True, categories="hash").fit(table)
+        whole = dense(encoder.transform(table))
+        parts = [dense(encoder.transform(table.slice(i, 1))) for i in range(len(frame))]
+        np.testing.assert_array_equal(np.vstack(parts), whole)
+
+    def test_statistics_do_not_depend_on_chunks(self, rng):
+        table = pa.table({"a": rng.normal(size=1000), "b": rng.choice(list("xyz"), size=1000)})
+        chunked = pa.Table.from_batches(table.to_batches(max_chunksize=7))
+        assert TableEncoder().fit(chunked).to_plain() == TableEncoder().fit(table).to_plain()
+
+    def test_missing_column_is_named(self, frame):
+        encoder = TableEncoder().fit(frame)
+        with pytest.raises(ValueError, match=r"the table has no column 'colour'; did you mean 'color'\?"):
+            encoder.transform(frame.rename(columns={"colour": "color"}))
+
+    def test_refused(self):
+        with pytest.raises(TypeError, match="a sparse matrix holds no raw columns"):
+            TableEncoder().fit(sparse.eye(3))
+        with pytest.raises(ValueError, match="column 'a' occurs twice"):
+            TableEncoder().fit(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
+        with pytest.raises(ValueError, match="0 sample"):
+            TableEncoder().fit(pa.table({"a": pa.array([], pa.float64())}))
+
+    def test_pickles_and_plain_form(self, frame):
+        encoder = TableEncoder(indicate_missing=True).fit(frame)
+        copy = TableEncoder(indicate_missing=True)
+        copy.from_plain(encoder.to_plain())
+        for other in (copy, pickle.loads(pickle.dumps(encoder))):
+            np.testing.assert_array_equal(dense(other.transform(frame)), dense(encoder.transform(frame)))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda plain: plain["columns"].pop(),
+            lambda plain: plain["columns"][0].update(shift=float("nan")),
+            lambda plain: plain["columns"][0].update(name=3),
+            lambda plain: plain["columns"][0].update(kind="text"),
+            lambda plain: plain["columns"][0].update(surprise=1),
+            lambda plain: plain["columns"][2].update(categories=["a", "a"]),
+            lambda plain: plain["kinds"].pop(0),
+        ],
+    )
+    def test_plain_forms_that_make_no_sense_are_refused(self, frame, change):
+        plain = TableEncoder().fit(frame).to_plain()
+        change(plain)
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            TableEncoder().from_plain(plain)
+
+    def test_problems_lists_every_bad_row(self, frame):
+        encoder = TableEncoder(missing="refuse").fit(frame.dropna(subset=["size"]).drop(columns="empty"))
+        problems = encoder.problems(frame)
+        assert [(p.row, p.column) for p in problems] == [(2, "size"), (2, "colour"), (2, "remark")]
+
+
+_VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 5), st.floats(), st.text(max_size=8), st.just("a b c d e"), st.binary()
+)
+
+
+@given(
+    values=st.lists(_VALUES, min_size=1, max_size=6),
+    scaling=st.sampled_from(["standard", "minmax", "robust", "none"]),
+    missing=st.sampled_from(["mean", "median", "refuse"]),
+)
+def test_any_column_gives_finite_features_or_a_clear_error(values, scaling, missing):
+    frame = pd.DataFrame({"a": pd.Series(values, dtype=object), "b": 1.0})
+    message = ""
+    try:
+        matrix = TableEncoder(scaling=scaling, missing=missing, n_hashed=16).fit_transform(frame)
+    except (ValueError, TypeError) as error:
+        message = str(error)
+    if message:
+        assert "column 'a'" in message
+    else:
+        assert np.isfinite(dense(matrix)).all()
+        assert matrix.shape[0] == len(values)

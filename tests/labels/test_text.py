@@ -1,0 +1,255 @@
+"""Labels written as text: every form, every row, and back."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.labels import encode, format_labels, parse_labels
+from rankwise.labels._format import candidates, interval_ends
+from tests.strategies import admissible_codes, annotated
+
+NAMES = ["very low", "so-so", "not-bad|fine", "high", "?"]
+
+
+def admitted(texts, classes):
+    return encode(parse_labels(texts, classes), classes).admissible().tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3", [3]),
+        (" 3 ", [3]),
+        ("3.0", [3]),
+        ("+3", [3]),
+        ("3-5", [3, 4, 5]),
+        (" 3 - 5 ", [3, 4, 5]),
+        (">=4", [4, 5]),
+        (">= 4", [4, 5]),
+        (">4", [5]),
+        ("<=2", [-3, -1, 2]),
+        ("<2", [-3, -1]),
+        ("-3--1", [-3, -1]),
+        ("-3-2", [-3, -1, 2]),
+        ("-1", [-1]),
+        ("2|5", [2, 5]),
+        ("-3|-1", [-3, -1]),
+        ("5 | 2 | 2", [2, 5]),
+        ("?", [-3, -1, 2, 3, 4, 5]),
+        ("", [-3, -1, 2, 3, 4, 5]),
+        ("  ", [-3, -1, 2, 3, 4, 5]),
+        (None, [-3, -1, 2, 3, 4, 5]),
+        ("NaN", [-3, -1, 2, 3, 4, 5]),
+    ],
+)
+def test_numbers(text, expected):
+    classes = [-3, -1, 2, 3, 4, 5]
+    assert admitted([text], classes) == [[value in expected for value in classes]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("so-so", [1]),
+        ("very low", [0]),
+        ("very low-high", [0, 1, 2, 3]),
+        ("so-so-high", [1, 2, 3]),
+        ("very low - so-so", [0, 1]),
+        ("so-so-not-bad|fine", [1, 2]),
+        (">=not-bad|fine", [2, 3, 4]),
+        (">so-so", [2, 3, 4]),
+        ("<high", [0, 1, 2]),
+        ("very low|high", [0, 3]),
+        ("not-bad|fine", [2]),
+        ("?", [4]),  # a declared name is a name
+        ("", [0, 1, 2, 3, 4]),
+    ],
+)
+def test_names_may_hold_the_signs_of_the_notation(text, expected):
+    assert admitted([text], NAMES) == [[code in expected for code in range(5)]]
+
+
+def test_names_that_make_an_interval_ambiguous():
+    with pytest.raises(ValueError, match=r"row 0: 'a-b-c' can be read as an interval in 2 ways: list .* with \|"):
+        parse_labels(["a-b-c"], ["a", "a-b", "b-c", "c"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["3", "1"], np.array([3, 1])),
+        (["3", "?"], np.array([3.0, np.nan])),
+        (["3", "1.5"], np.array([3.0, 1.5])),
+        (["3-5", "1"], np.array([[3, 5], [1, 1]])),
+        (["<2", ">2"], np.array([[np.nan, 1], [3, np.nan]])),
+    ],
+)
+def test_without_classes_numbers_become_arrays(texts, expected):
+    y = parse_labels(texts)
+    assert y.dtype == expected.dtype
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_without_classes_anything_else_is_a_list_as_said():
+    said = parse_labels(["low", "low-high", "low|high", ">=low", "?", "2|3"])
+    assert said == ["low", ("low", "high"), {"low", "high"}, ("low", None), None, {2, 3}]
+
+
+@pytest.mark.parametrize(
+    ("texts", "classes", "message"),
+    [
+        (["1", "9"], [1, 2], r"row 1: '9' is no label of the classes \[1, 2\]: a label is written 3, 3-5, >=4, "),
+        (["1", "2-1"], [1, 2], "row 1: the lower end of an interval must not be above its upper end. Got '2-1'"),
+        (["3-1"], None, "row 0: the lower end of an interval must not be above its upper end. Got '3-1'"),
+        ([">2"], [1, 2], "row 0: there is no class > 2. Got '>2' with the classes"),
+        (["1|9"], [1, 2], r"row 0: '9' in '1\|9' is not one of the classes \[1, 2\]"),
+        (["<=7"], [1, 2], "row 0: '7' in '<=7' is not one of the classes"),
+        ([">=", "1"], None, "row 0: '>=' is no label: a label is written"),
+        (["1||2"], None, r"row 0: '1\|\|2' is no label"),
+        ([">low"], None, "row 0: '>low' needs to know the next class: declare the classes"),
+        ([">1.5"], None, "row 0: '>1.5' needs to know the next class"),
+        (["a-b-c"], None, "row 0: 'a-b-c' holds more than one '-': declare the classes"),
+        (["1e999"], None, "row 0: '1e999' is too large for a label"),
+        (["1", 2], None, "row 1: a label in a text column must be text. Got 2"),
+        ([[1], "2"], None, r"row 0: a label in a text column must be text. Got \[1\]"),
+        ("3-5", None, "labels in text must be a sequence of texts. Got '3-5'"),
+        (["1"], ["1", 1], "classes must differ when they are written as text"),
+    ],
+)
+def test_errors_name_row_value_and_rule(texts, classes, message):
+    with pytest.raises(ValueError, match=message):
+        parse_labels(texts, classes)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        np.array,
+        pd.Series,
+        pl.Series,
+        pa.array,
+        lambda texts: pa.array(texts).dictionary_encode(),
+        lambda texts: pa.chunked_array([texts[:1], texts[1:]]),
+        lambda texts: pa.DictionaryArray.from_arrays(
+            pa.array([1, 2, 1]), pa.array(["not used", *dict.fromkeys(texts)])
+        ),
+    ],
+)
+def test_every_column_of_texts(make):
+    np.testing.assert_array_equal(parse_labels(make(["3-5", "4", "3-5"])), [[3, 5], [4, 4], [3, 5]])
+
+
+def test_nulls_in_arrow_columns():
+    np.testing.assert_array_equal(parse_labels(pa.array(["3", None])), [3, np.nan])
+    assert admitted(pa.array([None, "1"]), [1, 2]) == [[True, True], [True, False]]
+
+
+def test_a_distinct_text_is_parsed_once(monkeypatch):
+    parsed = []
+    monkeypatch.setattr("rankwise.labels._text.parse_plain", lambda text: parsed.append(text) or (1, 2))
+    y = parse_labels(pa.array(["1-2"] * 100_000))
+    assert parsed == ["1-2"]
+    assert y.shape == (100_000, 2)
+
+
+@given(annotated(), st.data())
+def test_texts_mean_the_codes_they_were_written_from(labels, data):
+    """Texts put together here from known codes, in a form drawn for each."""
+    texts = []
+    for codes in labels.codes:
+        values = [str(labels.classes[code]) for code in codes]
+        forms = ["|".join(values), " | ".join(reversed(values))]
+        if all(b == a + 1 for a, b in pairwise(codes)):
+            forms.append(f"{values[0]}-{values[-1]}" if len(codes) > 1 else values[0])
+            if codes[-1] == len(labels.classes) - 1:
+                forms.append(f">={values[0]}")
+                forms += [f">{labels.classes[codes[0] - 1]}"] if codes[0] else ["?"]
+            if codes[0] == 0:
+                forms.append(f"<= {values[-1]}")
+        texts.append(data.draw(st.sampled_from(forms)))
+    expected = [[code in codes for code in range(len(labels.classes))] for codes in labels.codes]
+    assert admitted(texts, labels.classes) == expected
+
+
+@given(annotated(), st.sampled_from(["shortest", "candidates"]))
+def test_formatted_labels_read_back(labels, style):
+    texts = format_labels(labels.y, labels.classes, style=style)
+    assert admitted(texts, labels.classes) == labels.encoded().admissible().tolist()
+
+
+names = st.text(st.sampled_from("ab-|<>=? 1"), min_size=1, max_size=5).filter(lambda name: name == name.strip())
+
+
+@settings(max_examples=300)
+@given(st.lists(names, min_size=2, max_size=5, unique=True), st.data())
+def test_names_full_of_signs_read_back_or_are_refused(classes, data):
+    kind = data.draw(st.sampled_from(["exact", "interval", "candidates"]))
+    codes = data.draw(admissible_codes(len(classes), kind))
+    y = [{classes[code] for code in codes}]
+    try:
+        texts = format_labels(y, classes)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"row 0: .* cannot be written as text that reads back"):
+            format_labels(y, classes)
+        return
+    assert admitted(texts, classes) == [[code in codes for code in range(len(classes))]]
+
+
+@pytest.mark.parametrize(
+    ("y", "style", "expected"),
+    [
+        ([3, 1], "shortest", ["3", "1"]),
+        (np.array([3.0, np.nan, 1.5]), "shortest", ["3", "?", "1.5"]),
+        (np.array([[3, np.nan], [np.nan, 2], [np.nan, np.nan]]), "shortest", [">=3", "<=2", "?"]),
+        (np.array([[2, 2], [-3, -1]]), "shortest", ["2", "-3--1"]),
+        ([(1, 3), {4, 2}, "x"], "shortest", ["1-3", "2|4", "x"]),
+        ([(1, 3), (2, 2)], "candidates", ["1|2|3", "2"]),
+        (pd.Categorical(["a", "b"]), "shortest", ["a", "b"]),
+    ],
+)
+def test_without_classes_labels_are_written_as_said(y, style, expected):
+    assert format_labels(y, style=style).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("y", "arguments", "message"),
+    [
+        ([1, "a-b"], {}, r"row 1: 'a-b' cannot be written as text that reads back"),
+        ([1, (1, None)], {"style": "candidates"}, r"row 1: the classes between the ends of \(1, None\) are not known"),
+        ([(0.5, 1.5)], {"style": "candidates"}, "row 0: the classes between the ends"),
+        ([1], {"style": "long"}, "style must be 'shortest' or 'candidates'. Got 'long'"),
+        (np.array([[True, False]]), {}, "a candidate mask and an interval column need their classes"),
+    ],
+)
+def test_what_cannot_be_written(y, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        format_labels(y, **arguments)
+
+
+def test_interval_ends_and_candidates():
+    y = [3, (1, None), {1, 2}, None]
+    assert interval_ends(y).tolist() == [[3, 3], [1, None], [1, 2], [None, None]]
+    assert interval_ends(y, [1, 2, 3]).tolist() == [[3, 3], [None, None], [1, 2], [None, None]]
+    assert candidates(y, [1, 2, 3]).tolist() == [(3,), None, (1, 2), None]
+    with pytest.raises(ValueError, match=r"row 1: the candidates \[1, 3\] have gaps"):
+        interval_ends([1, {1, 3}], [1, 2, 3])
+
+
+@settings(max_examples=1000)
+@given(st.lists(st.text(st.sampled_from("0123456789.-+|<>=? eEnaA\t\0é"), max_size=8), max_size=3), st.booleans())
+def test_any_text_is_read_or_refused_with_its_row(texts, with_classes):
+    classes = [-1, 0, 1, 2.5, 10] if with_classes else None
+    try:
+        y = parse_labels(texts, classes)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"^row \d: [^\n]*$"):
+            parse_labels(texts, classes)
+        return
+    assert len(y) == len(texts)
