@@ -107,6 +107,25 @@ def fit(
     checkpoint_rows: Annotated[
         int, typer.Option(min=1, help="Rows between two savings of the checkpoint.", rich_help_panel=_LEARNING)
     ] = 5_000_000,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Learn on the Dask cluster whose scheduler is at this address, tcp://...; each file is a partition, "
+            "and the workers must see the files.",
+            show_default=False,
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Learn on a Dask cluster of so many processes on this machine.",
+            show_default=False,
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     kind: Kind = None,
     scaling: ScalingOption = None,
     missing: MissingOption = None,
@@ -126,7 +145,7 @@ def fit(
 
     How columns become features is part of the model: predict takes raw rows.
 
-    It is learnt from all rows by batch estimators, from the first 50,000 by online ones.
+    It is learnt from all rows by batch estimators, from the first 50,000 by online ones and on a cluster.
     """
     require_writable(output, "--output")
     for path, option in ((checkpoint, "--checkpoint"), (quarantine, "--quarantine")):
@@ -134,7 +153,12 @@ def fit(
             require_writable(path, option)
     declared = parse_classes(classes)
     parameters = _estimators.parse_assignments(set_)
-    if estimator is not None:
+    on_cluster = dask is not None or workers is not None
+    if dask is not None and workers is not None:
+        raise typer.BadParameter("a cluster is either at --dask ADDRESS or of --workers N, not both.")
+    if on_cluster and (checkpoint is not None or on_error is OnError.skip):
+        raise typer.BadParameter("on a cluster there is neither --checkpoint nor --on-error skip.")
+    if estimator is not None and not on_cluster:
         _estimators.make(estimator, parameters)
     kinds = parse_kinds(kind)
     encoding = encoder_options(scaling, missing, indicate_missing, categories, unknown)
@@ -158,6 +182,13 @@ def fit(
         name = estimator or default_estimator(source, streams=streams)
         if streams and not _estimators.is_online(name):
             raise typer.BadParameter(f"--epochs and --checkpoint are for online estimators, and {name} is none.")
+        if on_cluster:
+            from rankwise.cli import _cluster
+
+            estimator_there = _cluster.make(name, parameters, epochs)
+            results = _fit_there(source, estimator_there, encoder, declared, output, dask, workers)
+            _report(results, json)
+            return
         template = _estimators.make(name, parameters)
         if _estimators.is_online(name):
             run = {
@@ -202,6 +233,29 @@ def _fit_in_memory(
     save(model, output, notes=_notes(source, len(rows), 1))
     return {
         **_summary(model, source, len(rows), output),
+        "objective": getattr(model.estimator_, "objective_", None),
+        "gap": getattr(model.estimator_, "gap_", None),
+    }
+
+
+def _fit_there(
+    source: Source,
+    estimator: Any,
+    encoder: TableEncoder | str,
+    declared: list[Any] | None,
+    output: Path,
+    address: str | None,
+    n_workers: int | None,
+) -> dict[str, Any]:
+    from rankwise.cli._cluster import fit_on_cluster
+    from rankwise.persistence import save
+
+    order = source.order(declared)
+    model = begin(source, estimator._as_local(), encoder, order)
+    n_rows = fit_on_cluster(model, estimator, source, order, address, n_workers)
+    save(model, output, notes=_notes(source, n_rows, getattr(estimator, "n_epochs", 1)))
+    return {
+        **_summary(model, source, n_rows, output),
         "objective": getattr(model.estimator_, "objective_", None),
         "gap": getattr(model.estimator_, "gap_", None),
     }

@@ -118,8 +118,8 @@ class MissingLabelsOnDask(OnDask, Plain):
         if not n_annotated.all():
             empty = int(np.argmin(n_annotated))
             raise ValueError(
-                f"{labels.label(empty)} has no annotated entry with a weight above zero and cannot be learnt. Leave the "
-                f"column out of y."
+                f"{labels.label(empty)} has no annotated entry with a weight above zero and cannot be learnt. Leave "
+                f"the column out of y."
             )
         constant = self.fit_intercept & ((n_positive == 0) | (n_positive == n_annotated))
         solved = self._solve_all(blocks, weight, constant)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,8 @@ import dask.array
 import numpy as np
 from dask.delayed import Delayed
 from sklearn.utils import _safe_indexing
+
+_watchers: list[Callable[[], None]] = []
 
 
 def is_partitioned(data: Any) -> bool:
@@ -98,7 +100,20 @@ def naming_partition(number: int) -> Iterator[None]:
 def computed(tasks: Sequence[Any]) -> list[Any]:
     """Results of delayed tasks."""
     with _clear_connection_errors():
-        return list(dask.compute(*tasks, optimize_graph=False))
+        results = list(dask.compute(*tasks, optimize_graph=False))
+    for watcher in _watchers:
+        watcher()
+    return results
+
+
+@contextmanager
+def watched(watcher: Callable[[], None]) -> Iterator[None]:
+    """Call a function after every round of tasks, to show that something happens."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
 
 
 def kept(tasks: Sequence[Any]) -> list[Any]:

@@ -81,7 +81,7 @@ class MORD(BatchOnDask, large_margin.MORD, abstract=True):
 class PiecewiseMORD(BatchOnDask, large_margin.PiecewiseMORD, abstract=True):
     """Several ordinal models joined at cut labels, of rows that stay on the workers.
 
-    Parameters and attributes are those of :class:`rankwise.PiecewiseMORD`. The objective, its bound and the gap are those of
+    Parameters and attributes are those of :class:`rankwise.PiecewiseMORD`. Objective, bound and gap are those of
     one machine but for rounding, whatever the partitions; ``solver="cutting-plane"`` takes many more rounds of tasks
     and agrees to ``tol``.
 

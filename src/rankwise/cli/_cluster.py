@@ -1,0 +1,137 @@
+"""``fit`` on a Dask cluster: each file is a partition, read and encoded by the worker that learns from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rankwise.cli import _estimators
+from rankwise.cli._errors import complain
+
+if TYPE_CHECKING:
+    from rankwise.cli._rows import Source
+    from rankwise.features import TableEncoder
+    from rankwise.labels import ClassOrder
+    from rankwise.table_model import TableModel
+
+_CONNECT = "10s"  # how long to wait for a scheduler that may not be there
+_PARTITION = re.compile(r"^partition (\d+): ")
+
+
+def make(name: str, parameters: Mapping[str, Any], epochs: int | None) -> Any:
+    """Estimator on Dask; ``mode`` is a parameter of the online ones, which take rows in the order of the files."""
+    import rankwise.dask
+
+    if not hasattr(rankwise.dask, name):
+        able = ", ".join(known for known in _estimators.names() if hasattr(rankwise.dask, known))
+        raise typer.BadParameter(f"{name} does not learn on a cluster. Those that do: {able}.")
+    plain = _estimators.make(name, {k: v for k, v in parameters.items() if k != "mode"})
+    estimator = getattr(rankwise.dask, name)(**plain.get_params(deep=False))
+    if _estimators.is_online(name):
+        estimator.set_params(n_epochs=epochs or 1, shuffle=False)
+    if "mode" in parameters:
+        if not _estimators.is_online(name):
+            raise typer.BadParameter(f"{name} has no parameter 'mode'.")
+        estimator.set_params(mode=parameters["mode"])
+    try:
+        estimator._validate_params()
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from None
+    return estimator
+
+
+@contextmanager
+def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
+    """Client of the cluster at an address, or of workers of its own on this machine; says where its dashboard is."""
+    import distributed
+
+    if address is None:
+        with (
+            distributed.LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            complain(f"{n_workers} workers, dashboard at {client.dashboard_link}", "note")
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout=_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ConnectionError(f"there is no Dask scheduler at {address}: {error}") from None
+    with client:
+        complain(f"connected to {address}, dashboard at {client.dashboard_link}", "note")
+        yield client
+
+
+def fit_on_cluster(
+    model: TableModel, estimator: Any, source: Source, order: ClassOrder, address: str | None, n_workers: int | None
+) -> int:
+    """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
+    from dask.delayed import delayed
+
+    from rankwise.dask._parts import computed, kept
+
+    estimator.set_params(classes=order.values.tolist())
+    with connected(address, n_workers), _rounds_shown():
+        read = delayed(_read, pure=False)
+        rows = kept([read(_one_file(source, Path(path)), order, model.encoder_) for path in source.found])
+        parts = [list(part) for part in zip(*([task[k] for k in range(3)] for task in rows), strict=True)]
+        weights = parts[2] if source.labels.weight is not None else None
+        try:
+            estimator.fit(parts[0], parts[1], weights)
+        except ValueError as error:
+            raise _with_file(error, source) from None
+        model.estimator_ = estimator.to_local()
+        return int(sum(computed([task[3] for task in rows])))
+
+
+def _one_file(source: Source, path: Path) -> Source:
+    alone = copy(source)
+    alone.files = [path]
+    return alone
+
+
+def _read(source: Source, order: ClassOrder, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
+    """Encoded rows of one file, their labels and weights, and how many they are."""
+    from rankwise.cli._rows import located
+
+    rows = source.load(order)
+    try:
+        return rows.X if encoder is None else encoder.transform(rows.X), rows.y, rows.weight, len(rows)
+    except ValueError as error:
+        raise located(error, rows.place) from None
+
+
+def _with_file(error: ValueError, source: Source) -> ValueError:
+    """The error with the file in place of the number of the partition."""
+    found = _PARTITION.match(str(error))
+    if found is None:
+        return error
+    return ValueError(f"file {source.found[int(found[1])]}: {str(error)[found.end() :]}")
+
+
+@contextmanager
+def _rounds_shown() -> Iterator[None]:
+    """A bar that moves with every round of tasks; silent when stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from rankwise.dask._parts import watched
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task, rounds = bars.add_task("reading", total=None), 0
+
+        def show() -> None:
+            nonlocal rounds
+            rounds += 1
+            bars.update(task, description=f"round {rounds}")
+
+        with watched(show):
+            yield

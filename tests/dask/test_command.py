@@ -1,0 +1,49 @@
+"""``rankwise fit --workers N``: the model of the same files without a cluster."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
+import rankwise as rw
+from tests.cli.commands import fail, make_frame, run, write
+
+LABELS = ("--label", "grade", "--ignore", "w,lower,upper,said")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    frame = make_frame()
+    return [write(frame[:180], folder / "a.parquet"), write(frame[180:], folder / "b.parquet")]
+
+
+def test_fit_on_workers_of_its_own(files, tmp_path):
+    there, here = tmp_path / "there", tmp_path / "here"
+    result = run("fit", *files, *LABELS, "--estimator", "SVOR", "--workers", 1, "-o", there)
+    assert result.exit_code == 0, result.output
+    assert "rankwise: note: 1 workers, dashboard at http://" in result.stderr
+    assert "proven to be within" in result.stdout
+    assert run("fit", *files, *LABELS, "--estimator", "SVOR", "-o", here).exit_code == 0
+    found, expected = rw.load(there).estimator_, rw.load(here).estimator_
+    assert type(found) is rw.SVOR
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5, atol=1e-9)
+
+
+def test_wrong_usage_is_found_before_any_cluster(files, tmp_path):
+    there = ("fit", *files, *LABELS, "-o", tmp_path / "m")
+    assert "either at --dask ADDRESS or of --workers N" in fail(
+        2, *there, "--workers", 1, "--dask", "tcp://127.0.0.1:1"
+    )
+    assert "KernelPRIL does not learn on a cluster" in fail(2, *there, "--workers", 1, "--estimator", "KernelPRIL")
+    wrong = fail(2, *there, "--workers", 1, "--estimator", "PRIL", "--set", "mode=fast")
+    assert "'mode' parameter of PRIL must be" in wrong
+    assert "SVOR has no parameter 'mode'" in fail(2, *there, "--workers", 1, "--set", "mode=mixing")
+
+
+def test_no_scheduler_at_the_address(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankwise.cli._cluster._CONNECT", "1s")
+    message = fail(1, "fit", *files, *LABELS, "--dask", "tcp://127.0.0.1:1", "-o", tmp_path / "m")
+    assert "there is no Dask scheduler at tcp://127.0.0.1:1" in message
+    assert not (tmp_path / "m").exists()
