@@ -30,7 +30,8 @@ Trained on the words of one split, tested on all others; letters lose their labe
 only its left half and the others their right half. Percent of the test letters, the mean over the draws of missing
 letters with its standard error; at 0% and for the halves nothing is drawn. "{PERCEPTRON}" is the averaged perceptron;
 the others minimise regularised surrogates to a relative gap of 0.01. Bridge is hinge and max is ramp, because right
-answers cost nothing: they were trained once. Regularisation and margin were chosen by cross-validation inside fold 0."""
+answers cost nothing: they were trained once. Regularisation and margin were chosen by cross-validation inside fold 0,
+from letters that were not hidden."""
 
 
 class Cell(NamedTuple):
