@@ -88,13 +88,15 @@ def _judge(errors: Errors) -> tuple[Conclusion, ...]:
                 draws = len(found[best][scheme])
                 says = f"{best} {error:.1f}{f' (mean of {draws} draws)' if draws > 1 else ''}, goal below {goal:g}"
                 goals.append(Check(f"{split}, {scheme}", error < goal, says))
-        for learner in surrogates:
-            if (learner, "50%") not in mean:
-                continue
-            ours, alone, complete = (mean[name, "50%"] for name in (learner, INDEPENDENT, COMPLETE))
-            dropping.append(Check(f"{split}, {learner}", ours < complete - 10, f"{ours:.1f} against {complete:.1f}"))
-            if learner in CALIBRATED:
-                calibrated.append(Check(f"{split}, {learner}", ours < alone, f"{ours:.1f} against {alone:.1f}"))
+        at_half = {learner: mean[learner, "50%"] for learner in found if (learner, "50%") in mean}
+        for learner in [name for name in surrogates if name in at_half]:
+            ours = at_half[learner]
+            if COMPLETE in at_half:
+                theirs = at_half[COMPLETE]
+                dropping.append(Check(f"{split}, {learner}", ours < theirs - 10, f"{ours:.1f} against {theirs:.1f}"))
+            if INDEPENDENT in at_half and learner in CALIBRATED:
+                theirs = at_half[INDEPENDENT]
+                calibrated.append(Check(f"{split}, {learner}", ours < theirs, f"{ours:.1f} against {theirs:.1f}"))
     wanted = [
         ("the best surrogate, trained on fold 0, is below the goals", goals),
         ("at 50% missing, every calibrated surrogate is better than independent letters", calibrated),

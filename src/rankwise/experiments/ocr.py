@@ -56,8 +56,8 @@ class Setting(NamedTuple):
 
 
 #: For the additive surrogate, and for hinge and ramp: where most letters are known, and where few are.
-_MOST = Setting(0.005, 1.5), Setting(0.03, 1.5)
-_FEW = Setting(0.0025, 1.5), Setting(0.1, 1.5)
+_MOST = Setting(0.01, 1.5), Setting(0.03, 1.5)
+_FEW = Setting(0.0025, 1.5), Setting(0.3, 1.5)
 SETTINGS = {scheme: _FEW if scheme in ("75%", "90%") else _MOST for scheme in SCHEMES}
 INTERCEPT_SCALING = 10.0  # all but free, as it is in the logistic regression of independent letters
 MARGIN = 50.0
