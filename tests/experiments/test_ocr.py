@@ -105,6 +105,12 @@ def test_judgement(tmp_path):
     assert [c.verdict for c in bad.conclusions] == ["HOLDS", "DOES NOT HOLD", "HOLDS IN 8 OF 12"]
 
 
+def test_judgement_of_what_there_is(tmp_path):
+    some = [cell for cell in cells(**{INDEPENDENT: 20.0}) if cell.learner != COMPLETE and cell.scheme != "90%"]
+    report = write_report(tmp_path, some, "x", 72)
+    assert [len(c.checks) for c in report.conclusions] == [2, 6]
+
+
 def test_choice_counts_known_letters_of_words_left_out(words):
     X, Y = words.X[:30], ocr.hide(words.y[:30], "50%", np.random.default_rng(0))
     model = ocr.chain("hinge", Setting(0.01, 1.0), seed=0)
