@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rankwise.solvers.bundle import Bundle, simplex_programme
+from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.concave_convex import descend
+from rankwise.solvers.master import simplex_programme
 
 SEEDS = st.integers(0, 10_000)
 

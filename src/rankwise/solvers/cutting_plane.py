@@ -3,17 +3,12 @@
     minimise  F(w) = alpha/2 |w|^2 + G(w),      G(w) = min_b risk(X w, b)
 
 Every dual point of the risk that leaves nothing pulling at b gives a plane below G, ``G(w') >= gain + <a, w'>`` for
-all w'. The largest of the planes found so far in place of G makes the master problem; its dual is a small quadratic
-programme over the simplex,
-
-    maximise  <beta, gains> - |sum_j beta_j a_j|^2 / (2 alpha),      w = -sum_j beta_j a_j / alpha
-
-whose value at any beta is a lower bound on F. It is left to Clarabel, an interior point method. An iteration solves
-the master problem, fits the offsets at its solution (the inner loop: order statistics where the risk knows them, else
-smoothed Newton steps in b alone), searches the segment from the best point so far for a better one, and adds the
-planes of both. With many rows, a random part of them is solved first, and the points of its planes are the first
-points for all rows. Planes without weight for some rounds are dropped. If b is regularised it is part of w, and there
-is no inner loop.
+all w'. The largest of the planes found so far in place of G makes the master problem, whose dual value is a lower
+bound on F (:mod:`rankwise.solvers.master`). An iteration solves the master problem, fits the offsets at its solution
+(the inner loop: order statistics where the risk knows them, else smoothed Newton steps in b alone), searches the
+segment from the best point so far for a better one, and adds the planes of both. With many rows, a random part of them
+is solved first, and the points of its planes are the first points for all rows. Planes without weight for some rounds
+are dropped. If b is regularised it is part of w, and there is no inner loop.
 
 Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign);
 Teo and others, "Bundle methods for regularized risk minimization", 2010; the segment search is that of Franc and
@@ -25,12 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from rankwise.solvers.design import Design
+from rankwise.solvers.master import Master
 from rankwise.solvers.smoothing import fit_offsets, part_of_rows
 from rankwise.solvers.solution import Solution, relative_gap
 
@@ -48,51 +42,6 @@ class _Point:
     offsets: Floats
     scores: Floats
     objective: float
-
-
-class _Master:
-    """The planes, and the dual of the problem with the largest of them in place of the risk."""
-
-    def __init__(self, alpha: float, size: int) -> None:
-        self.alpha = alpha
-        self.normals = np.empty((0, size))
-        self.gains = np.empty(0)
-        self.gram = np.empty((0, 0))
-        self.idle = np.empty(0, dtype=int)
-        self.points: list[Floats] = []
-
-    def add(self, gain: float, normal: Floats, point: Floats) -> None:
-        """Add the plane ``gain + <normal, .>``, found at a point."""
-        products = self.normals @ normal
-        self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[normal @ normal]])]])
-        self.normals = np.vstack([self.normals, normal])
-        self.gains = np.append(self.gains, gain)
-        self.idle = np.append(self.idle, 0)
-        self.points.append(point)
-
-    def solve(self) -> tuple[Floats, float]:
-        """Minimiser of the master problem, and its value, a lower bound."""
-        n = self.gains.size
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        quadratic = sparse.csc_matrix(np.triu(self.gram) / self.alpha)
-        rows = sparse.csc_matrix(np.vstack([np.ones((1, n)), -np.eye(n)]))
-        right = np.concatenate([[1.0], np.zeros(n)])
-        cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(n)]
-        found = clarabel.DefaultSolver(quadratic, -self.gains, rows, right, cones, settings).solve()
-        beta = np.maximum(np.array(found.x), 0.0)
-        beta = beta / beta.sum() if np.isfinite(beta).all() and beta.sum() > 0.0 else np.full(n, 1.0 / n)
-        normal = beta @ self.normals
-        value = float(beta @ self.gains - normal @ normal / (2.0 * self.alpha))
-        self.idle = np.where(beta > 1e-8, 0, self.idle + 1)
-        self._drop(self.idle <= _IDLE)
-        return -normal / self.alpha, value
-
-    def _drop(self, keep: NDArray[np.bool_]) -> None:
-        if not keep.all():
-            self.normals, self.gains, self.idle = self.normals[keep], self.gains[keep], self.idle[keep]
-            self.gram = self.gram[np.ix_(keep, keep)]
-            self.points = [point for point, kept in zip(self.points, keep, strict=True) if kept]
 
 
 def minimise_by_cutting_planes(
@@ -126,7 +75,7 @@ class _CuttingPlanes:
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.free = not penalty[self.n_weights :].any()
-        self.master = _Master(alpha, self.n_weights if self.free else penalty.size)
+        self.master = Master(alpha, _IDLE)
         self.lower_bound = 0.0  # losses are not negative
         self.mu = risk.first_smoothing
 
