@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
 from rankwise.metrics._compare import compare, mean
@@ -54,12 +56,31 @@ class IntervalScorer:
         self.loss = loss
         self.against = against
         self.classes = classes
+        self._wants_weight: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the weighted mean loss of ``estimator.predict(X)``."""
         classes = getattr(estimator, "classes_", None) if self.classes is None else self.classes
         labels, codes, weight = compare(y, estimator.predict(X), classes, sample_weight)
         return -mean(_COSTS[self.against](labels, codes, self.loss), weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Say whether scikit-learn's metadata routing, where it is enabled, passes weights to this scorer.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True passes ``sample_weight``, a name the metadata of this name as weights, False nothing; None makes it an
+            error to give weights.
+        """
+        self._wants_weight = sample_weight
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What scikit-learn's metadata routing passes to this scorer."""
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=self._wants_weight)
+        return request
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(loss={self.loss!r}, against={self.against!r}, classes={self.classes!r})"
