@@ -2,7 +2,10 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import cross_validate
 
 from rankwise import PRIL, metrics
@@ -70,3 +73,29 @@ def test_bad_parameters_are_named(fitted):
         IntervalScorer(against="all")
     with pytest.raises(ValueError, match=r"loss must be .* Got 'rmse'"):
         IntervalScorer("rmse")(model, stream.X, stream.y)
+
+
+def test_metadata_routing_passes_weights_where_they_are_asked_for():
+    stream = make_stream(0, n=150)
+    model = PRIL(classes=range(4), random_state=0)
+    cv = StratifiedIntervalKFold(3)
+
+    def scores(scorer):
+        with config_context(enable_metadata_routing=True):
+            routed = clone(model).set_fit_request(sample_weight=False)
+            found = cross_validate(
+                routed, stream.X, stream.y, cv=cv, scoring=scorer, params={"sample_weight": stream.weight}
+            )
+        return found["test_score"]
+
+    expected = [
+        IntervalScorer()(
+            clone(model).fit(stream.X[train], stream.y[train]), stream.X[test], stream.y[test], stream.weight[test]
+        )
+        for train, test in cv.split(stream.X, stream.y)
+    ]
+    np.testing.assert_allclose(scores(IntervalScorer().set_score_request(sample_weight=True)), expected)
+    plain = cross_validate(model, stream.X, stream.y, cv=cv, scoring=IntervalScorer())["test_score"]
+    assert np.abs(plain - expected).max() > 1e-3
+    with pytest.raises(UnsetMetadataPassedError, match="IntervalScorer"):
+        scores(IntervalScorer())

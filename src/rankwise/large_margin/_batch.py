@@ -117,10 +117,9 @@ class BatchEstimator(ClassifierMixin, BaseEstimator):
         list of fitted estimators
             In the order of ``alphas``; this one stays as it is.
         """
-        alphas = [float(alpha) for alpha in alphas]
-        if not alphas or any(b >= a for a, b in pairwise(alphas)):
-            raise ValueError(f"alphas must be numbers in descending order, at least one. Got {alphas} instead.")
-        models = [clone(self).set_params(alpha=alpha) for alpha in alphas]
+        if np.ndim(alphas) != 1 or len(alphas) == 0 or any(b >= a for a, b in pairwise(alphas)):
+            raise ValueError(f"alphas must be numbers in descending order, at least one. Got {alphas!r} instead.")
+        models = [clone(self).set_params(alpha=float(alpha)) for alpha in alphas]
         for model in models:
             model._validate_params()
         read = models[0]._read(X, y, sample_weight)

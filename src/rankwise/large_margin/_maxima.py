@@ -80,6 +80,28 @@ def class_scores(s, i, beta, b, F):
         F[y] = total
 
 
+@register_jitable
+def scatter(beta, basis, classes, offsets, factor, mean, off, small):
+    """``small = factor sum_y (g_y - mean)(g_y - mean)'``, with g_y what class y makes of scores and some offsets."""
+    Z, n = beta.shape[1], offsets.size
+    mean[: Z + n] = 0.0
+    small[: Z + n, : Z + n] = 0.0
+    for y in classes:
+        for z in range(Z):
+            mean[z] += beta[y, z] / classes.size
+        for g in range(n):
+            mean[Z + g] += basis[y, offsets[g]] / classes.size
+    for y in classes:
+        for z in range(Z):
+            off[z] = beta[y, z] - mean[z]
+        for g in range(n):
+            off[Z + g] = basis[y, offsets[g]] - mean[Z + g]
+        for g in range(Z + n):
+            if off[g] != 0.0:
+                for h in range(Z + n):
+                    small[g, h] += factor * off[g] * off[h]
+
+
 def _make_evaluate():
     sources = SOURCES
 
@@ -126,8 +148,9 @@ def _make_curvature():
         _ = sources
         K, Z, M = b.size, beta.shape[1], basis.shape[1]
         F, v, p = np.empty(K), np.empty(K), np.empty(K)
-        mean, off = np.empty(Z + M), np.empty(Z + M)
-        outer = np.empty((Z + M, Z + M))
+        by_score = np.empty((Z, Z))
+        classes, offsets = np.empty(K, np.int64), np.empty(M, np.int64)
+        mean, off, small = np.empty(Z + M), np.empty(Z + M), np.empty((Z + M, Z + M))
         for i in range(s.shape[0]):
             if c[i] == 0.0:
                 continue
@@ -140,42 +163,41 @@ def _make_curvature():
                 for y in range(start, stop):
                     v[y] = loss[own, y] + F[y] - F[own]
                 project(v, start, stop, mu, p)
+                # Few classes share the maximum, and few offsets belong to them: all else stays zero.
                 count = 0
-                mean[:] = 0.0
                 for y in range(start, stop):
                     if p[y] > 0.0:
+                        classes[count] = y
                         count += 1
-                        for z in range(Z):
-                            mean[z] += beta[y, z]
-                        for m in range(M):
-                            mean[Z + m] += basis[y, m]
                 if count < 2:
                     continue
+                n = 0
+                for m in range(M):
+                    for y in classes[:count]:
+                        if basis[y, m] != 0.0:
+                            offsets[n] = m
+                            n += 1
+                            break
                 if not touched:
-                    outer[:] = 0.0
+                    by_score[:] = 0.0
                     touched = True
-                mean /= count
-                factor = 2.0 * c[i] / mu
-                for y in range(start, stop):
-                    if p[y] > 0.0:
-                        for z in range(Z):
-                            off[z] = beta[y, z] - mean[z]
-                        for m in range(M):
-                            off[Z + m] = basis[y, m] - mean[Z + m]
-                        for g in range(Z + M):
-                            if off[g] != 0.0:
-                                for h in range(Z + M):
-                                    outer[g, h] += factor * off[g] * off[h]
+                scatter(beta, basis, classes[:count], offsets[:n], 2.0 * c[i] / mu, mean, off, small)
+                by_score += small[:Z, :Z]
+                for g in range(n):
+                    for h in range(n):
+                        bb[offsets[g], offsets[h]] += small[Z + g, Z + h]
+                for q in range(n_entries(X, i)):
+                    j, x = column(X, i, q), value(X, i, q)
+                    for z in range(Z):
+                        for g in range(n):
+                            wb[z, j, offsets[g]] += x * small[z, Z + g]
             if not touched:
                 continue
-            bb += outer[Z:, Z:]
             for q in range(n_entries(X, i)):
                 j, x = column(X, i, q), value(X, i, q)
                 for z in range(Z):
-                    for m in range(M):
-                        wb[z, j, m] += x * outer[z, Z + m]
                     for other in range(z + 1):
-                        factor = x * outer[z, other]
+                        factor = x * by_score[z, other]
                         if factor != 0.0:
                             row = ww[z, j, other]
                             for k in range(n_entries(X, i)):
