@@ -94,7 +94,9 @@ def test_metadata_routing_passes_weights_where_they_are_asked_for():
         )
         for train, test in cv.split(stream.X, stream.y)
     ]
-    np.testing.assert_allclose(scores(IntervalScorer().set_score_request(sample_weight=True)), expected)
+    with config_context(enable_metadata_routing=True):
+        weighted = IntervalScorer().set_score_request(sample_weight=True)
+    np.testing.assert_allclose(scores(weighted), expected)
     plain = cross_validate(model, stream.X, stream.y, cv=cv, scoring=IntervalScorer())["test_score"]
     assert np.abs(plain - expected).max() > 1e-3
     with pytest.raises(UnsetMetadataPassedError, match="IntervalScorer"):

@@ -166,13 +166,11 @@ class LabelColumns:
             is_odd = np.array([label in odd for label in distinct])[groups]
             if is_odd.any():
                 i = int(np.argmax(is_odd))
-                raise self.located(
-                    batch,
-                    ValueError(
-                        f"row {i}: a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no common "
-                        f"order. Correct it, or declare the classes."
-                    ),
+                message = (
+                    f"row {i}: a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no "
+                    f"common order. Correct it, or declare the classes."
                 )
+                raise self.located(batch, ValueError(message))
 
     @property
     def _label_columns(self) -> list[str]:
