@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -110,9 +111,9 @@ def selected(file: File, present: Any, columns: Sequence[str] | None) -> Any:
     """The columns to read, as the file has them; names must be distinct."""
     with translated(file.name, "read the names of its columns"):
         names = list(present.names)
-    for name in names:
-        if names.count(name) > 1:
-            raise TableError(f"{place(file.name)}: the names of columns must be distinct. Got {name!r} more than once.")
+    name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
+    if times > 1:
+        raise TableError(f"{place(file.name)}: the names of columns must be distinct. Got {name!r} more than once.")
     wanted = names if columns is None else list(columns)
     require_columns(file, wanted, names)
     return pa.schema([present.field(name) for name in wanted])
