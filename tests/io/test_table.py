@@ -135,6 +135,11 @@ def test_files_together_decide_what_a_column_holds(file, rows):
     assert open_table(paths[0]).schema.types == [pa.float64(), pa.float64()]
 
 
+def test_a_line_of_unicode_is_no_line_of_a_file(file, rows):
+    path = file("a.csv", "a\u2028b,c\x0b\nx\u2028y,1\n")
+    assert rows(path) == [({"a\u2028b": "x\u2028y", "c\x0b": 1}, 1)]
+
+
 def test_lines_of_csv_rows(file):
     path = file("a.csv", '\ufeffa,b\r\n\r\n1,"two\r\nlines"\r\n\r\n2,x\r\n')
     (batch,) = open_table(path).batches()
@@ -246,6 +251,7 @@ def test_files_that_cannot_be_read(file, rows, tmp_path):
         file("u.csv", "a,b\n1,2".encode("utf-16")): "a text file must be UTF-8. This one begins as UTF-16 does.",
         file("h.csv", b"a,\xe9\n1,2"): "line 1: text must be UTF-8. Got the byte 0xe9",
         file("d.csv", "a,a\n1,2"): r"line 1: the names of columns must be distinct. Got \['a', 'a'\].",
+        file("l.csv", f"a,{'b' * 200_000}\n1,2"): "line 1: the names of the columns cannot be told apart. Got 'a,bbb",
         file("n.csv", "a,,b\n1,2,3"): r"line 1: every column needs a name. Got \['a', '', 'b'\].",
         file("x.csv", "a,b\n1,\xe9\n".encode("latin-1")): r"row 1 \(line 2\): text must be UTF-8. Got the byte 0xe9",
         file("w.csv", "a,b\n1,2\n1,2,3\n"): r"row 2 \(line 3\): a row must have 2 columns as the header has. Got 3.",

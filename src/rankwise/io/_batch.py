@@ -16,6 +16,10 @@ from rankwise.io._errors import place
 Quarantine = Callable[[str, int, str, str], None]
 
 
+def forget(file: str, row: int, text: str, reason: str) -> None:
+    """Quarantine for rows that nobody wants to see."""
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some rows of one file, in their order.

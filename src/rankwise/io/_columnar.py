@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from rankwise.io._csv import require_columns
 from rankwise.io._errors import TableError, place, translated
 from rankwise.io._files import ByteStream, File
 
-_READ_AHEAD = 1 << 20
+_READ_AHEAD = 256 << 10  # bytes of each column
 _MAGIC = b"ARROW1\0\0"
 
 
@@ -46,12 +47,13 @@ class ParquetFile:
             while True:
                 with translated(self.file.name, f"read its rows behind row {row}"):
                     data = next(rows, None)
-                if data is None:
-                    break
+                    if data is None:
+                        break
+                    data = data.select(self.schema.names)
+                    data.validate(full=True)  # text that is not UTF-8, for one, is not noticed by the reader
                 first, row = row, row + data.num_rows
                 if row > skip:
                     start = max(0, skip - first)
-                    data = data.select(self.schema.names)
                     yield Batch(data.slice(start), self.file.name, first + start + 1, row, size * row // self.n_rows)
         if row != self.n_rows and self._groups[group:]:
             raise TableError(f"{place(self.file.name)}: must hold {self.n_rows} rows as it says. Got {row}.")
@@ -87,11 +89,10 @@ class ArrowFile:
             while True:
                 with translated(self.file.name, f"read its rows behind row {row}"):
                     data = next(reader, None)
-                    if data is not None:
-                        data.validate(full=True)  # a damaged file must not be trusted with the lengths in it
-                if data is None:
-                    break
-                data = data.select(self.schema.names)
+                    if data is None:
+                        break
+                    data.validate(full=True)  # a damaged file must not be trusted with the lengths in it
+                    data = data.select(self.schema.names)
                 first, row = row, row + data.num_rows
                 for start in range(max(0, skip - first), data.num_rows, self.batch_rows):
                     part = data.slice(start, self.batch_rows)
@@ -108,10 +109,11 @@ class ArrowFile:
 
 def selected(file: File, present: Any, columns: Sequence[str] | None) -> Any:
     """The columns to read, as the file has them; names must be distinct."""
-    names = list(present.names)
-    for name in names:
-        if names.count(name) > 1:
-            raise TableError(f"{place(file.name)}: the names of columns must be distinct. Got {name!r} more than once.")
+    with translated(file.name, "read the names of its columns"):
+        names = list(present.names)
+    name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
+    if times > 1:
+        raise TableError(f"{place(file.name)}: the names of columns must be distinct. Got {name!r} more than once.")
     wanted = names if columns is None else list(columns)
     require_columns(file, wanted, names)
     return pa.schema([present.field(name) for name in wanted])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from rankwise.io._batch import Batch, Quarantine
+from rankwise.io._batch import Batch, Quarantine, forget
 from rankwise.io._errors import TableError, place, shown
 from rankwise.io._files import Paths, find_files
 from rankwise.io._labels import LabelColumns
@@ -90,7 +90,7 @@ def convert(
         task = _Conversion(labels_from, labels_to or labels_from, style, as_order(classes), writer.format)
         for batch in table.batches():
             if labels_from is not None and on_error == "skip":
-                batch = labels_from.without_bad_rows(batch, task.order, quarantine or _forget)
+                batch = labels_from.without_bad_rows(batch, task.order, quarantine or forget)
             writer.write(task.rows(batch))
             n += len(batch)
         if n == 0:
@@ -211,7 +211,3 @@ def _type_of(values: Any) -> Any:
     if any(isinstance(value, str) for value in present):
         return pa.string()
     return pa.int64() if all(float(value).is_integer() for value in present) else pa.float64()
-
-
-def _forget(file: str, row: int, text: str, reason: str) -> None:
-    """Quarantine for rows that nobody wants to see."""

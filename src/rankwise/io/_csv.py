@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from itertools import pairwise
 from typing import Any
 
@@ -56,15 +57,17 @@ class CSVFile(TextFile):
         if not len(starts):
             return 0, 0
         stop = int(starts[1]) if len(starts) > 1 else end
-        complaint = utf8_complaint(content[:stop])
-        if complaint:
+        header = content[int(starts[0]) : stop]
+        names = self._values(header)
+        complaint = utf8_complaint(header)
+        if complaint is None and not names:
+            complaint = f"the names of the columns cannot be told apart. Got {shown(header.decode())}."
+        elif complaint is None and not all(name.strip() for name in names):
+            complaint = f"every column needs a name. Got {shown(names)}."
+        elif complaint is None and len(set(names)) < len(names):
+            complaint = f"the names of columns must be distinct. Got {shown(names)}."
+        if complaint is not None:
             raise TableError(f"{place(self.file.name, line=1 + int(lines[0]))}: {complaint}")
-        text = content[:stop].decode("utf-8")
-        names = next(row for row in csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter) if row)
-        for name in names:
-            if not name.strip() or names.count(name) > 1:
-                rule = "every column needs a name" if not name.strip() else "the names of columns must be distinct"
-                raise TableError(f"{place(self.file.name, line=1 + int(lines[0]))}: {rule}. Got {shown(names)}.")
         self.names = names
         return stop, int(lines[1]) if len(starts) > 1 else n_lines
 
@@ -117,7 +120,7 @@ class CSVFile(TextFile):
     def _values(self, record: bytes) -> list[str]:
         """The fields of a record; none if it cannot be split."""
         try:
-            lines = record.decode("utf-8").splitlines(keepends=True)
+            lines = StringIO(record.decode("utf-8"), newline="")
             return next(csv.reader(lines, delimiter=self.delimiter, strict=True))
         except (UnicodeDecodeError, csv.Error, StopIteration):
             return []
@@ -150,6 +153,7 @@ def one_batch(table: Any) -> Any:
 
 def require_columns(file: File, wanted: Sequence[str], present: Sequence[str]) -> None:
     """Raise unless all columns are there."""
+    known = set(present)
     for name in wanted:
-        if name not in present:
+        if name not in known:
             raise TableError(f"{place(file.name)}: has no column {name!r}. Its columns are {shown(list(present))}.")

@@ -16,6 +16,7 @@ _PYARROW_ERRORS = (
     pa.ArrowException,
     OSError,
     EOFError,
+    LookupError,
     UnicodeError,
     ValueError,
     MemoryError,

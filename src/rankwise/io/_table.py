@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rankwise.io._batch import Batch, Quarantine
+from rankwise.io._batch import Batch, Quarantine, forget
 from rankwise.io._columnar import ArrowFile, ParquetFile
 from rankwise.io._csv import CSVFile
 from rankwise.io._errors import TableError, place
@@ -72,7 +72,7 @@ def open_table(
     if not isinstance(batch_rows, int) or batch_rows < 1:
         raise ValueError(f"batch_rows must be a whole number >= 1. Got {batch_rows!r} instead.")
     if on_error == "skip" and quarantine is None:
-        quarantine = _forget
+        quarantine = forget
     return Table(
         find_files(paths, format),
         list(columns) if columns is not None else None,
@@ -212,7 +212,3 @@ def _arrow_type(name: str, found: Any) -> Any:
         return pa.type_for_alias(found) if isinstance(found, str) else pa.field(name, found).type
     except (ValueError, TypeError):
         raise ValueError(f"types[{name!r}] must be a type of pyarrow or its name. Got {found!r} instead.") from None
-
-
-def _forget(file: str, row: int, text: str, reason: str) -> None:
-    """Quarantine for rows that nobody wants to see."""

@@ -53,6 +53,7 @@ class TextFile:
     def __init__(self, file: File, quarantine: Quarantine | None) -> None:
         self.file = file
         self.quarantine = quarantine
+        self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
