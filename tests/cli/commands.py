@@ -12,7 +12,11 @@ WORDS = ["good", "bad", "fine", "awful", "nice", "so", "very", "it", "is"]
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], prog_name="rankwise")
+    try:
+        runner = CliRunner(mix_stderr=False)
+    except TypeError:  # newer ones keep the two apart without being asked
+        runner = CliRunner()
+    return runner.invoke(app, [str(a) for a in arguments], prog_name="rankwise")
 
 
 def succeed(*arguments):

@@ -317,7 +317,8 @@ def begin(source: Source, template: Any, encoder: TableEncoder | str | None, ord
     head = source.head(HEAD_ROWS)
     try:
         bad = [error.row for error in encoder.problems(head.X)] if source.skips else []
-        return model.fit_encoder(head.X.filter(np.isin(np.arange(len(head)), bad, invert=True)) if bad else head.X)
+        good = np.setdiff1d(np.arange(len(head)), bad)
+        return model.fit_encoder(head.X.take(good) if bad else head.X)
     except ValueError as error:
         raise located(error, head.place) from None
 

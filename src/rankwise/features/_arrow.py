@@ -58,9 +58,9 @@ def _from_pandas(frame: Any) -> Any:
     arrays = []
     for place, name in enumerate(names):
         try:
-            arrays.append(pa.chunked_array(pa.Array.from_pandas(frame.iloc[:, place])))
+            arrays.append(pa.Array.from_pandas(frame.iloc[:, place]))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
-            arrays.append(pa.chunked_array([_mixed(pa, name, frame.iloc[:, place].tolist())]))
+            arrays.append(_mixed(pa, name, frame.iloc[:, place].tolist()))
     return pa.Table.from_arrays(arrays, names=names)
 
 
