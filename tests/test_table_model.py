@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import save as to_safetensors
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import persistence
@@ -103,6 +104,16 @@ def test_rows_as_they_are(data):
     np.testing.assert_array_equal(model.predict(X), rw.PRIL(random_state=0).fit(X, data[1]).predict(X))
     with pytest.raises(ValueError, match="encoder must be a TableEncoder, None or 'none'"):
         rw.TableModel(rw.PRIL(), "raw").fit(X, data[1])
+
+
+@parametrize_with_checks(
+    [rw.TableModel(rw.SVOR()), rw.TableModel(rw.PRIL(random_state=0))],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "scales are those of all rows, whatever their weights"
+    },
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def test_works_in_cross_validation_and_clones(data):

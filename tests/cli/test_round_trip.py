@@ -164,6 +164,14 @@ class TestPredict:
         out = pd.read_csv(io.StringIO(succeed("predict", model, tmp_path / "raw.csv")))
         np.testing.assert_array_equal(out["prediction"], rw.load(model).predict(test))
 
+    def test_label_columns_of_csv_files_may_change_their_look(self, tmp_path):
+        labels = ["1", "2"] * 5000 + ["1-2"]  # types are found in the first 2 MB, where this is a number
+        path = write(pd.DataFrame({"long": "x" * 300, "a": 1.5, "y": labels}), tmp_path / "t.csv")
+        options = ["--label", "y", "--classes", "1..2", "--ignore", "long", "--estimator", "PRIL"]
+        succeed("fit", path, *options, "-o", tmp_path / "m")
+        assert len(succeed("predict", tmp_path / "m", path, "--only").splitlines()) == len(labels) + 1
+        assert '1.5,"1-2",' in succeed("predict", tmp_path / "m", path).splitlines()[-1]
+
     def test_no_rows(self, model, tmp_path):
         write(make_frame()[:0], tmp_path / "none.csv")
         lines = succeed("predict", model, tmp_path / "none.csv").splitlines()

@@ -1,6 +1,9 @@
 """Wrong usage and broken files: one line, the right exit code, and nothing left behind."""
 
+import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -167,6 +170,38 @@ class TestOthers:
             model.write_bytes(bytes(altered))
             said = fail(1, "predict", model, data)
             assert "damaged" in said or "no model file" in said or "not a rankwise model" in said
+
+
+@pytest.mark.parametrize("estimator", ["PRIL", "SVOR"])
+def test_a_full_disk_leaves_nothing_behind(data, tmp_path, monkeypatch, estimator):
+    def fail_to_write(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail_to_write)
+    said = fail(1, "fit", data, "--label", "grade", "--estimator", estimator, "--output", tmp_path / "m")
+    assert "No space left on device" in said
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_bar_for_those_who_watch(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    result = run("fit", data, "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
+    assert result.exit_code == 0
+    for part in ("learning", "60 rows", "rows/s", "MAE"):
+        assert part in result.stderr
+    assert "learning" not in result.stdout
+
+
+def test_the_shell_completes_estimators():
+    environment = os.environ | {
+        "_RANKWISE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "rankwise fit --estimator PR",
+        "COMP_CWORD": "3",
+    }
+    command = [sys.executable, "-m", "rankwise"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["PRIL", "PRank"]
 
 
 def test_completion_knows_the_estimators():

@@ -14,7 +14,8 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise import TableEncoder
-from rankwise.features._columns import RowError, hashed_place
+from rankwise.features import RowError
+from rankwise.features._columns import hashed_place
 
 BY_NAME = "columns are found by their names: their order does not matter, and further ones are passed over"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,7 +126,7 @@ def fit(
 
     How columns become features is part of the model: predict takes raw rows.
 
-    It is learnt from all rows by batch estimators, from the first 100,000 by online ones.
+    It is learnt from all rows by batch estimators, from the first 50,000 by online ones.
     """
     require_writable(output, "--output")
     for path, option in ((checkpoint, "--checkpoint"), (quarantine, "--quarantine")):
@@ -161,7 +161,7 @@ def fit(
         template = _estimators.make(name, parameters)
         if _estimators.is_online(name):
             run = {
-                "files": [f"{path} of {size} bytes" for path, size in _sizes(files)],
+                "files": [f"{path} of {Path(path).stat().st_size} bytes" for path in source.found],
                 "labels": source.labels.names,
                 "features": source.features,
                 "classes": declared,
@@ -266,10 +266,6 @@ def begin(source: Source, template: Any, encoder: TableEncoder | str | None, ord
         return model.fit_encoder(head.X.filter(np.isin(np.arange(len(head)), bad, invert=True)) if bad else head.X)
     except ValueError as error:
         raise located(error, head.place) from None
-
-
-def _sizes(files: Sequence[Path]) -> list[tuple[str, int]]:
-    return [(str(path), path.stat().st_size if path.is_file() else 0) for path in files]
 
 
 def _notes(source: Source, n_rows: int, epochs: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rankwise.cli._print import stream_bar
 from rankwise.cli._rows import Rows, Source, fitted_width, located, without
 from rankwise.cli._tally import Tally
 from rankwise.evaluation import StratifiedIntervalKFold
-from rankwise.features._columns import RowError
+from rankwise.features import RowError
 from rankwise.io import Batch
 from rankwise.labels import ClassOrder
 from rankwise.table_model import TableModel
@@ -93,10 +93,13 @@ def judge_in_folds(
         start = time.perf_counter()
         try:
             model.fit(learnt.X, learnt.y, learnt.weight)
-        except RowError as error:
+        except ValueError as error:
             raise located(error, learnt.place) from None
         seconds += time.perf_counter() - start
-        predicted = model.predict(judged.X)
+        try:
+            predicted = model.predict(judged.X)
+        except ValueError as error:
+            raise located(error, judged.place) from None
         fold = Tally(order)
         for tally in (pooled, fold):
             tally.add(judged.y, predicted, judged.weight)

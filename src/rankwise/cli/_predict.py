@@ -80,6 +80,7 @@ class _Prediction:
         from rankwise.cli._models import for_columns, known_columns, load_model, text_columns
         from rankwise.cli._rows import Source, require_features
         from rankwise.io import TableError, open_table
+        from rankwise.persistence import read_notes
 
         loaded = load_model(path)
         probe = open_table(list(files), format=None if format is None else format.value, on_error=on_error.value)
@@ -92,7 +93,9 @@ class _Prediction:
             require_features(needed, probe)
         self.only = only
         self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
-        self.source = Source(probe, files, None, needed, text_columns(loaded), on_error, skipped)
+        label = read_notes(path).get("labels", {}).get("label")  # such a column is text where it was learnt from, too
+        texts = [*text_columns(loaded), *([label] if label is not None and probe.format in ("csv", "tsv") else [])]
+        self.source = Source(probe, files, None, needed, texts, on_error, skipped)
         self.table = self.source.table(needed if only else names, skipped)
         field = pa.field(COLUMN, pa.array(self.model.classes_).type)
         kept = [] if only else list(self.table.schema)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from rankwise.cli._errors import suggestion
 from rankwise.cli._options import OnError, label_columns, parse_columns, require_label_columns
-from rankwise.features._columns import RowError
+from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
 from rankwise.labels import ClassOrder, declared_order
 
@@ -146,6 +146,7 @@ class Source:
         quarantine: Quarantine,
     ) -> None:
         self.files = list(files)
+        self.found = list(probe.files)  # the same with what is in directories
         self._labels = labels
         self.features = list(features)
         self.on_error = on_error

@@ -20,13 +20,13 @@ import typer
 from rankwise.cli._print import stream_bar
 from rankwise.cli._rows import Rows, Source, fitted_width, forget, located, without
 from rankwise.cli._tally import Tally
-from rankwise.features._columns import RowError
+from rankwise.features import RowError
 from rankwise.io import Batch, TableError
 from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel
 
-HEAD_ROWS = 100_000  # rows from which scales and categories are learnt
+HEAD_ROWS = 50_000  # rows from which scales and categories are learnt
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
@@ -131,22 +131,25 @@ class Learner:
 
     def _learn(self, batch: Batch, rows: Rows) -> None:
         try:
-            self._learn_rows(rows)
-        except RowError as error:
-            if not self.source.skips:
-                raise located(error, rows.place) from None
-            assert self.model.encoder_ is not None
-            kept = without(
-                batch, self.model.encoder_.problems(rows.X), self.source.quarantine if self.epoch == 0 else forget
-            )
-            y, weight = self.source.labels.read(kept, self.order)
-            rows = Rows(self.source.features_of(kept), y, weight, kept.place)
-            self._learn_rows(rows)
+            try:
+                self._learn_rows(rows)
+            except RowError:
+                if not self.source.skips:
+                    raise
+                rows = self._without_bad_features(batch, rows)
+                self._learn_rows(rows)
         except ValueError as error:
             raise located(error, rows.place) from None
         self.row = batch.end
         if len(batch):
             self.source.quarantine.passed(batch.file, batch.row_number(len(batch) - 1))
+
+    def _without_bad_features(self, batch: Batch, rows: Rows) -> Rows:
+        assert self.model.encoder_ is not None
+        problems = self.model.encoder_.problems(rows.X)
+        kept = without(batch, problems, self.source.quarantine if self.epoch == 0 else forget)
+        y, weight = self.source.labels.read(kept, self.order)
+        return Rows(self.source.features_of(kept), y, weight, kept.place)
 
     def _learn_rows(self, rows: Rows) -> None:
         if not len(rows):
