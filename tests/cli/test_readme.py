@@ -19,10 +19,11 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
         "head": lambda count, path: "\n".join(Path(path).read_text().splitlines()[: -int(count)]),
         "rankwise": succeed,
     }
-    assert [command.split()[0] for command, *_ in commands] == ["python", "head"] + ["rankwise"] * 4
+    assert [command.split()[0] for command, *_ in commands] == ["python", "head"] + ["rankwise"] * 5
     for command, *said in commands:
         program, *arguments = shlex.split(command)
         printed = run[program](*arguments)
         if said:
             assert printed.strip() == said[0].strip()
     assert (tmp_path / "predicted.parquet").exists()
+    assert (tmp_path / "page.html").exists()
