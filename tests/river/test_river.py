@@ -101,6 +101,16 @@ def test_columns_come_and_go():
     assert_same_model(single.model, many.model)
 
 
+@pytest.mark.parametrize("labels", [[2, 2, 1, np.nan, 3, 1], [True, True, False, True, False, False]], ids=str)
+def test_numbers_and_truth_values_that_bring_classes_as_they_go(labels):
+    frame = pd.DataFrame({"a": [0.5, 1.0, -1.0, 3.0, 2.0, -2.0]})
+    many = OrdinalClassifier(PRIL())
+    many.learn_many(frame, np.array(labels))
+    single = learnt_one_by_one(PRIL(), frame, labels, np.ones(6))
+    assert_same_model(single.model, many.model)
+    assert many.model.classes_.tolist() == single.model.classes_.tolist() == sorted({v for v in labels if v == v})
+
+
 @pytest.mark.parametrize(
     "convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
 )

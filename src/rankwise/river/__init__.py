@@ -1,8 +1,8 @@
 """Online estimators as river classifiers, and a metric for ordered classes that takes interval labels.
 
 The estimators speak river's language by themselves: ``learn_one(x, y, w)`` and ``predict_one(x)`` with dicts. What
-:class:`OrdinalClassifier` adds is river's type, so that pipelines, progressive validation, ensembles, model selection
-and drift detectors accept it.
+:class:`OrdinalClassifier` adds is river's type, so that pipelines, progressive validation, voting ensembles and
+whatever else asks for a classifier accept it.
 
 This is the only room that imports river. Without it: ``pip install 'rankwise[river]'``.
 """

@@ -18,6 +18,8 @@ from rankwise.perceptrons._online import OnlineEstimator
 from rankwise.perceptrons._rows import Rows
 from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
 
+_Labels = NDArray[Any] | list[Any]
+
 
 class OrdinalClassifier(base.MiniBatchClassifier):
     """An online estimator of rankwise as a river classifier.
@@ -26,8 +28,8 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     an interval ``(lower, upper)``, a set of candidates or None. There are no probabilities: ``predict_proba_one``
     raises NotImplementedError, as for river's other classifiers without them.
 
-    A mini-batch ends in the same model as its rows one by one, to the bit, at the speed of ``partial_fit``. A batch
-    with a bad row is refused as a whole.
+    A mini-batch ends in the same model as its rows one by one, to the bit, and runs in one compiled pass. A batch with
+    a bad row is refused as a whole.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
             Importance of every row.
         """
         frame = dataframe.into_frame(X)
-        values, labels = dataframe.to_numpy(frame), _as_list(y)
+        values, labels = dataframe.to_numpy(frame), _labels(y)
         if len(labels) != len(values):
             raise ValueError(f"X has {len(values)} rows and y {len(labels)} labels: give one label for each row.")
         weight = np.array(np.broadcast_to(np.asarray(w, dtype=np.float64), len(labels)))
@@ -104,25 +106,45 @@ class OrdinalClassifier(base.MiniBatchClassifier):
             self.model = before
             raise
 
-    def _learn_rows(self, names: list[Any], values: NDArray[Any], labels: list[Any], weight: NDArray[Any]) -> None:
+    def _learn_rows(self, names: list[Any], values: NDArray[Any], labels: _Labels, weight: NDArray[Any]) -> None:
+        """Rows that bring a new class one by one, those between them in one pass."""
         start = 0
         while start < len(labels):
-            if self._brings_a_class(labels[start]):
-                row = dict(zip(names, values[start].tolist(), strict=True))
-                self.model.learn_one(row, labels[start], float(weight[start]))
-                start += 1
-                continue
-            stop = next((i for i in range(start, len(labels)) if self._brings_a_class(labels[i])), len(labels))
-            # A row without a label changes nothing but makes room for its names.
-            self.model.learn_one(dict.fromkeys(names, 0.0), None)
-            self._learn_chunk(self._rows(names, values[start:stop]), labels[start:stop], weight[start:stop])
-            start = stop
+            stop = start + self._n_before_new_class(labels[start:])
+            if stop > start:
+                # A row without a label changes nothing but makes room for its names.
+                self.model.learn_one(dict.fromkeys(names, 0.0), None)
+                self._learn_chunk(self._rows(names, values[start:stop]), labels[start:stop], weight[start:stop])
+            if stop < len(labels):
+                row = dict(zip(names, values[stop].tolist(), strict=True))
+                label = labels[stop]
+                label = label.item() if isinstance(label, np.generic) else label
+                self.model.learn_one(row, label, float(weight[stop]))
+            start = stop + 1
 
-    def _learn_chunk(self, rows: Rows, labels: list[Any], weight: NDArray[Any]) -> None:
+    def _learn_chunk(self, rows: Rows, labels: _Labels, weight: NDArray[Any]) -> None:
         model = self.model
-        said = [set(label) if isinstance(label, list) else label for label in labels]
-        encoded = model._labels(said, model._order, rows)
+        if isinstance(labels, list):
+            labels = [set(label) if isinstance(label, list) else label for label in labels]
+        encoded = model._labels(labels, model._order, rows)
         model._learn(rows, encoded, model._weights(weight, rows), GIVEN_ORDER, NO_PREDICTIONS)
+
+    def _n_before_new_class(self, labels: _Labels) -> int:
+        """How many labels come before the first that names a class that is not known yet but may become one."""
+        model = self.model
+        if not model.__sklearn_is_fitted__():
+            return 0
+        if not model._growing:
+            return len(labels)
+        if isinstance(labels, np.ndarray):
+            new = (model._order.codes(labels) < 0) & (labels == labels)  # NaN is a missing label
+            return int(new.argmax()) if new.any() else len(labels)
+        index = model._order.index
+        for place, label in enumerate(labels):
+            said = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
+            if any(not is_missing(value) and value not in index for value in said):
+                return place
+        return len(labels)
 
     def predict_many(self, X: Any) -> Any:
         """Class of every row of a table, as a series of the same kind; None while no class is known."""
@@ -145,14 +167,6 @@ class OrdinalClassifier(base.MiniBatchClassifier):
             np.arange(n + 1, dtype=np.int32) * np.int32(take.size),
         )
 
-    def _brings_a_class(self, label: Any) -> bool:
-        """Whether a label names a class that is not known yet but may become one."""
-        model = self.model
-        if not model.__sklearn_is_fitted__():
-            return True
-        said = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
-        return model._growing and any(not is_missing(value) and value not in model._order.index for value in said)
-
     @property
     def _multiclass(self) -> bool:
         return True
@@ -163,5 +177,11 @@ class OrdinalClassifier(base.MiniBatchClassifier):
         yield {"estimator": perceptrons.PRIL()}
 
 
-def _as_list(y: Any) -> list[Any]:
-    return list(y) if isinstance(y, (list, tuple, np.ndarray)) else list(dataframe.into_series(y).to_list())
+def _labels(y: Any) -> _Labels:
+    """An array if all labels are numbers or truth values, else a list of whatever they are."""
+    if isinstance(y, (list, tuple)):
+        return list(y)
+    array = np.asarray(y)
+    if array.ndim == 1 and array.dtype.kind in "iufb":
+        return array
+    return list(y) if isinstance(y, np.ndarray) else list(dataframe.into_series(y).to_list())
