@@ -128,7 +128,7 @@ def test_settings_are_among_the_candidates():
         for learner, setting in zip(("additive", "hinge"), ocr.SETTINGS[scheme], strict=True):
             assert setting in _ocr_choice.GRID[scheme, learner]
     assert ocr.MARGIN in _ocr_choice.MARGINS
-    assert len(list(_ocr_choice.candidates())) == 18
+    assert len(list(_ocr_choice.candidates())) == 17
 
 
 def test_without_data(tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ GRID = {
     ("0%", "additive"): [Setting(alpha, 1.5) for alpha in _ADDITIVE],
     ("0%", "hinge"): [Setting(alpha, 1.5) for alpha in (0.01, 0.03, 0.1)],
     ("90%", "additive"): [Setting(alpha, pairs) for alpha in _ADDITIVE for pairs in (1.0, 1.5)],
-    ("90%", "hinge"): [Setting(alpha, 1.5) for alpha in (0.03, 0.1, 0.3)],
+    ("90%", "hinge"): [Setting(alpha, 1.5) for alpha in (0.1, 0.3)],
 }
 MARGINS = (50.0, 150.0, 500.0)
 SEED = 1_000_003
