@@ -44,7 +44,7 @@ TITLE = "Surrogates of the MAE and of the 0/1 loss without a regulariser: risk o
 TABLES = {"3.3": (MAE_SURROGATES, TABLE_3_3), "3.4": (ZERO_ONE_SURROGATES, TABLE_3_4)}
 DEGENERATE = "MORD(∅,0/1)"
 
-_COMMON = {"regularize": "none", "classes": list(range(1, N_GRADES + 1)), "max_iter": 5000}
+_COMMON: dict[str, Any] = {"regularize": "none", "classes": list(range(1, N_GRADES + 1)), "max_iter": 5000}
 METHODS: dict[str, Any] = {
     "MORD(∅,MAE)": MORD("mae", **_COMMON),
     "VILMA(∅,MAE)": VILMA("mae", **_COMMON),
