@@ -28,7 +28,7 @@ N_SPLITS = 3
 
 #: Thesis, 3.5.3: "we stopped the solver if the objective was below a factor of 1.01 of the optimal value". Here that
 #: would decide the result, because the data leave the surrogates flat.
-COMMON = {"tol": 1e-3, "max_iter": 2000, "classes": AGES}
+COMMON: dict[str, Any] = {"tol": 1e-3, "max_iter": 2000, "classes": AGES}
 
 
 @dataclass(frozen=True, eq=False)

@@ -194,7 +194,7 @@ def _watched() -> Iterator[dict[str, Any]]:
 
 def fingerprint(*arrays: NDArray[Any]) -> str:
     """Short text that tells arrays apart."""
-    return digest([[a.dtype.str, a.shape, hashlib.sha256(np.ascontiguousarray(a)).hexdigest()] for a in arrays])
+    return digest([[a.dtype.str, a.shape, hashlib.sha256(a.tobytes()).hexdigest()] for a in arrays])
 
 
 def risks(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:

@@ -37,7 +37,7 @@ CUTS = (4, 5, 6)  # as many as in the thesis' three settings, placed evenly
 
 def _versions(method: str) -> tuple[Any, ...]:
     regularize = "weights" if "(w)" in method or "(w," in method else "all"
-    options = {"regularize": regularize, **COMMON}
+    options: dict[str, Any] = {"regularize": regularize, **COMMON}
     if method.startswith("PW-MORD"):
         return tuple(PiecewiseMORD(cuts, **options) for cuts in CUTS)
     for name, make in (("MORD", MORD), ("VILMA", VILMA), ("SVOR-IMC", SVOR)):

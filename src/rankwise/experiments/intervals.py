@@ -242,8 +242,8 @@ def _markdown(report: Report, found: Found, sizes: tuple[int, ...], options: str
         lines.append(f"| all | exact | {' | '.join(supervised)} |")
         for n in EXACT:
             for u in WIDTHS:
-                row = [str(found[method, n, u, size]) if size > n else "" for size in sizes]
-                lines.append(f"| {n} | {u} | {' | '.join(row)} |")
+                means = [str(found[method, n, u, size]) if size > n else "" for size in sizes]
+                lines.append(f"| {n} | {u} | {' | '.join(means)} |")
         parts += [f"## Table {table}: {method}", "\n".join(lines)]
     conclusions = "\n\n".join(map(str, report.conclusions))
     parts += ["## Conclusions", f"```\n{conclusions}\n```", *report.notes, "## The thesis' tables on MORPH, as context"]

@@ -12,7 +12,7 @@ the choice hardly varies, and is made in the first partition for all of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ CUTS = ([1, 10], [1, 5, 10], [1, 4, 7, 10])
 FOLDS = 5
 CHOOSE_EVERY_UP_TO = 1000  # rows of the training part
 
-_COMMON = {"tol": 1e-2, "max_iter": 3000, "classes": list(range(1, N_GRADES + 1))}
+_COMMON: dict[str, Any] = {"tol": 1e-2, "max_iter": 3000, "classes": list(range(1, N_GRADES + 1))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,13 +199,19 @@ def _cells(found: Found) -> list[Cell]:
     return together
 
 
+def _of(title: str) -> Callable[[Cell], bool]:
+    return lambda cell: cell.data_set == title
+
+
 def _judge(found: Found, together: Sequence[Cell]) -> tuple[Conclusion, ...]:
     if not together:
         return ()
     names = list(dict.fromkeys(name for name, _ in found))
-    groups = {"all columns": lambda cell: True, f"without {ODD}": lambda cell: cell.method != ODD}
-    for name in names:
-        groups[BENCHMARKS[name].title] = lambda cell, title=BENCHMARKS[name].title: cell.data_set == title
+    groups: dict[str, Callable[[Cell], bool]] = {
+        "all columns": lambda cell: True,
+        f"without {ODD}": lambda cell: cell.method != ODD,
+        **{BENCHMARKS[name].title: _of(BENCHMARKS[name].title) for name in names},
+    }
 
     def mean(name: str, method: str) -> float:
         return float(np.mean([result["MAE"] for result in found[name, method]]))
