@@ -74,12 +74,12 @@ def fit_on_cluster(
     """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
     from dask.delayed import delayed
 
-    from rankwise.dask._parts import computed, kept
+    from rankwise.dask._parts import Engine
 
     estimator.set_params(classes=order.values.tolist())
     with connected(address, n_workers), _rounds_shown():
-        read = delayed(_read, pure=False)
-        rows = kept([read(_one_file(source, Path(path)), order, model.encoder_) for path in source.found])
+        engine, read = Engine(), delayed(_read, pure=False)
+        rows = engine.kept([read(_one_file(source, Path(path)), order, model.encoder_) for path in source.found])
         parts = [list(part) for part in zip(*([task[k] for k in range(3)] for task in rows), strict=True)]
         weights = parts[2] if source.labels.weight is not None else None
         try:
@@ -87,7 +87,7 @@ def fit_on_cluster(
         except ValueError as error:
             raise _with_file(error, source) from None
         model.estimator_ = estimator.to_local()
-        return int(sum(computed([task[3] for task in rows])))
+        return int(sum(engine.computed([task[3] for task in rows])))
 
 
 def _one_file(source: Source, path: Path) -> Source:

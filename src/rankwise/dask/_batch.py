@@ -27,7 +27,7 @@ from sklearn.base import clone
 from rankwise.dask._blocks import Block, Blocks, Sums
 from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
-from rankwise.dask._parts import computed, in_parts, is_partitioned, kept, naming_partition
+from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode, require_support
 from rankwise.large_margin._batch import BatchEstimator
 from rankwise.large_margin._maxima import MaximaRisk
@@ -250,10 +250,11 @@ class BatchOnDask(OnDask):
         if not is_partitioned(X):
             return super()._read(X, y, sample_weight)  # type: ignore[misc]
         model: Any = self._as_local()
+        engine = Engine()
         load, describe, encode_part = (delayed(f, pure=False) for f in (_load, _describe, _encode))
-        loaded = kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
+        loaded = engine.kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
         declared = model.classes is not None
-        described = computed([describe(p, part, declared) for p, part in enumerate(loaded)])
+        described = engine.computed([describe(p, part, declared) for p, part in enumerate(loaded)])
         full = {p: part for p, part in enumerate(described) if part is not None}
         if not full:
             raise ValueError("every partition is empty: there is nothing to learn from.")
@@ -264,7 +265,8 @@ class BatchOnDask(OnDask):
             order = declared_order(model.classes)
         else:
             order = merged_order([part.classes for part in full.values()], warn=True)
-        blocks = Blocks(kept([encode_part(model, p, loaded[p], order) for p in full]), self.n_features_in_)
+        encoded = engine.kept([encode_part(model, p, loaded[p], order) for p in full])
+        blocks = Blocks(encoded, self.n_features_in_, engine)
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = order.values

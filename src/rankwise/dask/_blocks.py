@@ -20,7 +20,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.dask._parts import computed, kept
+from rankwise.dask._parts import Engine
 from rankwise.perceptrons._rows import kernel_rows
 from rankwise.solvers.design import Design, rows_of_part
 
@@ -91,10 +91,13 @@ class Blocks:
         Blocks, kept by the workers: :class:`Block`, or another class with ``pieces`` and ``size``.
     n_features : int
         Columns of every block.
+    engine : Engine
+        Where the blocks are.
     """
 
-    def __init__(self, tasks: list[Delayed], n_features: int) -> None:
-        sizes = computed([task.size() for task in tasks])
+    def __init__(self, tasks: list[Delayed], n_features: int, engine: Engine) -> None:
+        self.engine = engine
+        sizes = engine.computed([task.size() for task in tasks])
         self.tasks = [task for task, size in zip(tasks, sizes, strict=True) if size[0]]
         self.lengths = [size[0] for size in sizes if size[0]]
         self.n_features = n_features
@@ -107,7 +110,7 @@ class Blocks:
         """Sum over all rows of ``function(block, *arguments)``, for portions of blocks."""
         shared = delayed((function, arguments), traverse=False)  # sent once, not once for every block
         task = delayed(_sum_over_pieces, pure=False)
-        return computed([tree_sum([task(block, shared) for block in self.tasks])])[0]  # type: ignore[no-any-return]
+        return self.engine.computed([tree_sum([task(block, shared) for block in self.tasks])])[0]  # type: ignore[no-any-return]
 
     def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """The sum divided by the weight of all rows."""
@@ -118,13 +121,13 @@ class Blocks:
         if step not in self._parts:
             firsts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
             tasks = [block.part(step, first) for block, first in zip(self.tasks, firsts, strict=False)]
-            self._parts[step] = Blocks(kept(tasks), self.n_features)
+            self._parts[step] = Blocks(self.engine.kept(tasks), self.n_features, self.engine)
         return self._parts[step]
 
     @cached_property
     def whole(self) -> Block:
         """All rows in one block, brought to the client."""
-        blocks = computed(self.tasks)
+        blocks = self.engine.computed(self.tasks)
         if blocks[0].design.is_sparse:
             rows = kernel_rows(sparse.vstack([block.design.matrix() for block in blocks], format="csr"))
         else:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.dask._blocks import tree_sum
-from rankwise.dask._parts import computed, in_parts, is_partitioned, naming_partition
+from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import check_weights, encode, encode_multilabel
 
 #: Methods that give one result a row, of which an estimator has some.
@@ -58,7 +58,7 @@ class OnDask:
             return super().score(X, y, sample_weight)  # type: ignore[misc, no-any-return]
         model, task = delayed(self.to_local(), traverse=False), delayed(_score, pure=False)
         parts = enumerate(in_parts(X, y, sample_weight))
-        total, weight = computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
+        total, weight = Engine().computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
         return float(total / weight) if weight else float("nan")
 
     def _set_features(self, numbers: list[int], found: list[tuple[int, NDArray[Any] | None]]) -> None:

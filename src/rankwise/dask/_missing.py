@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 from rankwise.dask._blocks import Blocks, Sums
 from rankwise.dask._lazy import OnDask, lazily
 from rankwise.dask._margins import LabelBlock, LabelDesign, LabelRisk, MarginLoss, SharedRounds
-from rankwise.dask._parts import computed, in_parts, is_partitioned, kept, naming_partition
+from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import MultiLabels, check_weights, encode_multilabel, is_missing
 from rankwise.labels._multilabel import _read
 from rankwise.large_margin._batch import BatchEstimator
@@ -97,8 +97,9 @@ class MissingLabelsOnDask(OnDask, Plain):
         self._validate_params()
         load, describe, encode = (delayed(function, pure=False) for function in (_load, _describe, _encode))
         model = self._as_local()
-        loaded = kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
-        described = computed([describe(p, part) for p, part in enumerate(loaded)])
+        engine = Engine()
+        loaded = engine.kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
+        described = engine.computed([describe(p, part) for p, part in enumerate(loaded)])
         full = {p: part for p, part in enumerate(described) if part is not None}
         if not full:
             raise ValueError("every partition is empty: there is nothing to learn from.")
@@ -112,7 +113,7 @@ class MissingLabelsOnDask(OnDask, Plain):
         values = sorted({value for part in full.values() for value in part[4]}, key=repr)
         classes = encode_multilabel(np.array([values]), None).classes
         n_features = full[first][0]
-        blocks = Blocks(kept([encode(p, loaded[p], classes) for p in full]), n_features)
+        blocks = Blocks(engine.kept([encode(p, loaded[p], classes) for p in full]), n_features, engine)
         labels = MultiLabels(np.empty((0, full[first][2]), dtype=np.int8), classes, full[first][3])
         n_annotated, weight, n_positive = blocks.sum(_count)
         if not n_annotated.all():

@@ -13,12 +13,10 @@ partition after another on each worker, not on one of them.
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import Any, ClassVar, Self
 
-import dask
 import numpy as np
 from dask.delayed import delayed
 from sklearn.utils import check_random_state
@@ -28,7 +26,7 @@ from rankwise.dask._blocks import tree_sum
 from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
-from rankwise.dask._parts import computed, in_parts, is_partitioned, naming_partition
+from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
 from rankwise.labels._rankings import _read
 from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
@@ -67,15 +65,15 @@ class OnlineOnDask(OnDask):
             return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
         with self._all_or_nothing():  # type: ignore[attr-defined]
             self._validate_params()  # type: ignore[attr-defined]
-            parts = in_parts(X, y, sample_weight)
-            order = self._order_of(parts, self.classes)  # type: ignore[attr-defined]
-            model = _begun(self._as_local(), parts, order)
+            engine, parts = Engine(), in_parts(X, y, sample_weight)
+            order = self._order_of(engine, parts, self.classes)  # type: ignore[attr-defined]
+            model = _begun(engine, self._as_local(), parts, order)
             generator = check_random_state(self.random_state)
             for _ in range(self.n_epochs):
                 numbers = generator.permutation(len(parts)) if self.shuffle else np.arange(len(parts))
                 seeds = generator.randint(2**31 - 1, size=len(parts)).tolist() if self.shuffle else [None] * len(parts)
                 one_pass = _in_turn if self.mode == "sequential" else _side_by_side
-                model = one_pass(model, [(p, *parts[p], seeds[p]) for p in numbers.tolist()])
+                model = one_pass(engine, model, [(p, *parts[p], seeds[p]) for p in numbers.tolist()])
             self._take_over(model)
             self.n_iter_ = self.n_epochs
         return self
@@ -94,24 +92,24 @@ class OnlineOnDask(OnDask):
             return super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc, no-any-return]
         with self._all_or_nothing():  # type: ignore[attr-defined]
             self._validate_params()  # type: ignore[attr-defined]
-            parts = in_parts(X, y, sample_weight)
+            engine, parts = Engine(), in_parts(X, y, sample_weight)
             if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
                 model = self.to_local()
                 model._declared_order(classes, None, False)
             else:
-                order = self._order_of(parts, classes if classes is not None else self.classes)  # type: ignore
-                model = _begun(self._as_local(), parts, order)
-            self._take_over(_in_turn(model, [(p, *part, None) for p, part in enumerate(parts)]))
+                order = self._order_of(engine, parts, classes if classes is not None else self.classes)  # type: ignore
+                model = _begun(engine, self._as_local(), parts, order)
+            self._take_over(_in_turn(engine, model, [(p, *part, None) for p, part in enumerate(parts)]))
         return self
 
-    def _order_of(self, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
+    def _order_of(self, engine: Engine, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
         """Order of the classes; a look at labels and weights, not at features, where they have to be seen."""
         weighted = parts[0][2] is not None
         if classes is not None and not weighted:
             return declared_order(classes)
         kind = "declared" if classes is not None else "ranking" if hasattr(self, "predict_ranking") else "grades"
         describe = delayed(_describe, pure=False)
-        described = computed([describe(p, y, weight, kind) for p, (_, y, weight) in enumerate(parts)])
+        described = engine.computed([describe(p, y, weight, kind) for p, (_, y, weight) in enumerate(parts)])
         if not any(has_weight for _, has_weight in described):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
         if classes is not None:
@@ -181,11 +179,11 @@ def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
 # -- passes ------------------------------------------------------------------------------------------------------------
 
 
-def _begun(model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
+def _begun(engine: Engine, model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
     """The model before its first round; it learns the number of features from the first partition with rows."""
     begin = delayed(_begin, pure=False)
     for number, (X, _, _) in enumerate(parts):
-        begun = computed([begin(model, number, X, order)])[0]
+        begun = engine.computed([begin(model, number, X, order)])[0]
         if begun is not None:
             return begun
     raise ValueError("every partition is empty: there is nothing to learn from.")
@@ -217,22 +215,22 @@ def _learn(model: Any, number: int, X: Any, y: Any, sample_weight: Any, seed: in
         return model
 
 
-def _in_turn(model: Any, passes: list[tuple[Any, ...]]) -> Any:
+def _in_turn(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
     """Let the model learn from one partition after the other."""
     learn = delayed(_learn, pure=False)
-    for some in _batches(passes, _threads()):
+    for some in _batches(passes, engine.n_threads):
         task = delayed(model, traverse=False)
         for one in some:
             task = learn(task, *one)
-        model = computed([task])[0]
+        model = engine.computed([task])[0]
     return model
 
 
-def _side_by_side(model: Any, passes: list[tuple[Any, ...]]) -> Any:
+def _side_by_side(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
     """Let every partition learn from the same model, and mix what comes out."""
     contribute, shared = delayed(_contribute, pure=False), delayed(model, traverse=False)
     in_order = sorted(passes, key=lambda one: one[0])
-    found = computed([tree_sum([contribute(shared, *one) for one in in_order], together)])[0]
+    found = engine.computed([tree_sum([contribute(shared, *one) for one in in_order], together)])[0]
     result = deepcopy(model)
     result._state = mixed(model, found)
     return result
@@ -246,13 +244,3 @@ def _contribute(model: Any, number: int, *rest: Any) -> Contribution | None:
 def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
     for first in range(0, len(items), size):
         yield items[first : first + size]
-
-
-def _threads() -> int:
-    """Threads of the cluster, or of this machine where tasks run without one."""
-    try:
-        from distributed import get_client
-
-        return max(1, int(sum(get_client().nthreads().values())))
-    except (ImportError, ValueError):
-        return int(dask.config.get("num_workers", None) or os.cpu_count() or 1)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -97,13 +99,69 @@ def naming_partition(number: int) -> Iterator[None]:
         raise type(error)(f"partition {number}: {error}") from None
 
 
-def computed(tasks: Sequence[Any]) -> list[Any]:
-    """Results of delayed tasks."""
-    with _clear_connection_errors():
-        results = list(dask.compute(*tasks, optimize_graph=False))
-    for watcher in _watchers:
-        watcher()
-    return results
+class Engine:
+    """Where the tasks of one call run: on the client that is current when it begins, or in threads of this process.
+
+    A call stays with its client. If that is lost, another one, or this process, would not have its rows.
+    """
+
+    def __init__(self) -> None:
+        self.client = _current_client()
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of the cluster, or of this process."""
+        if self.client is None:
+            return int(dask.config.get("num_workers", None) or os.cpu_count() or 1)
+        with self._clear_errors():
+            return max(1, int(sum(self.client.nthreads().values())))
+
+    def computed(self, tasks: Sequence[Any]) -> list[Any]:
+        """Results of delayed tasks."""
+        with self._clear_errors():
+            if self.client is None:
+                results = list(dask.compute(*tasks, optimize_graph=False))
+            else:
+                results = list(self.client.gather(self.client.compute(list(tasks), optimize_graph=False)))
+        for watcher in _watchers:
+            watcher()
+        return results
+
+    def kept(self, tasks: Sequence[Any]) -> list[Any]:
+        """Delayed tasks whose results stay where they are computed, in the memory of the workers."""
+        with self._clear_errors():
+            if self.client is None:
+                return list(dask.persist(*tasks, optimize_graph=False))
+            return list(self.client.persist(list(tasks), optimize_graph=False))
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        try:
+            if self.client is not None and self.client.status != "running":
+                raise ConnectionError(f"the client is {self.client.status}")
+            yield
+        except BaseException as error:
+            if self.client is None or (self.client.status == "running" and not isinstance(error, _LOST)):
+                raise
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise ConnectionError(
+                f"the Dask scheduler at {self.client.scheduler.address} cannot be reached any more "
+                f"({type(error).__name__}: {error}). Nothing was learnt, and the estimator is as it was: connect a new "
+                f"dask.distributed.Client and call the method again."
+            ) from error
+
+
+_LOST = (concurrent.futures.CancelledError, asyncio.CancelledError, ConnectionError)
+
+
+def _current_client() -> Any:
+    if "distributed" not in sys.modules:
+        return None
+    try:
+        return sys.modules["distributed"].Client.current()
+    except ValueError:
+        return None
 
 
 @contextmanager
@@ -114,23 +172,3 @@ def watched(watcher: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _watchers.remove(watcher)
-
-
-def kept(tasks: Sequence[Any]) -> list[Any]:
-    """Delayed tasks whose results stay where they are computed, in the memory of the workers."""
-    with _clear_connection_errors():
-        return list(dask.persist(*tasks, optimize_graph=False))
-
-
-@contextmanager
-def _clear_connection_errors() -> Iterator[None]:
-    try:
-        yield
-    except (concurrent.futures.CancelledError, asyncio.CancelledError, OSError, TimeoutError) as error:
-        of_connection = (concurrent.futures.CancelledError, asyncio.CancelledError, ConnectionError, TimeoutError)
-        if not isinstance(error, of_connection) and not type(error).__module__.startswith("distributed"):
-            raise  # such as a file that a task could not open
-        raise ConnectionError(
-            f"the Dask scheduler cannot be reached any more ({type(error).__name__}: {error}). Nothing was learnt and "
-            f"the estimator is as it was: connect a new dask.distributed.Client and call the method again."
-        ) from error
