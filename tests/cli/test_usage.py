@@ -183,6 +183,14 @@ def test_a_full_disk_leaves_nothing_behind(data, tmp_path, monkeypatch, estimato
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 
+def test_without_pyarrow_it_says_what_to_install(data, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("rankwise.cli._rows", "rankwise.io"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    said = fail(2, "fit", data, "--label", "grade", "--output", tmp_path / "m")
+    assert said == 'rankwise: error: reading files needs pyarrow: pip install "rankwise[io]"'
+
+
 def test_a_bar_for_those_who_watch(data, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "160")

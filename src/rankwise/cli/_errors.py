@@ -36,8 +36,8 @@ def plain_errors() -> Iterator[None]:
     except MemoryError:
         complain("there is not enough memory. An online estimator (PRIL, say) reads files of any size.")
         raise typer.Exit(BAD_DATA) from None
-    except ImportError as error:  # an extra that is not installed; the message names it
-        complain(str(error))
+    except ImportError as error:  # an extra that is not installed; our own messages name it
+        complain('reading files needs pyarrow: pip install "rankwise[io]"' if error.name == "pyarrow" else str(error))
         raise typer.Exit(WRONG_USAGE) from None
 
 

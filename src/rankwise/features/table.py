@@ -80,6 +80,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     sparse_ : bool
         Whether the matrix is CSR: where something is hashed, or there are more than 256 columns of ones and zeros.
 
+    Notes
+    -----
+    A stream is encoded by what its first rows said, as ``rankwise fit`` does with the first 50,000: fit once, and then
+    transform chunk after chunk. Scales that moved while a model learns would change the meaning of its weights.
+
     Examples
     --------
     >>> import pandas as pd
