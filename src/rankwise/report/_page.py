@@ -18,7 +18,7 @@ import numpy as np
 
 from rankwise._version import __version__
 from rankwise.report._card import card
-from rankwise.report._pictures import STRETCHES, class_colors, heat_map, loss_picture, score_picture
+from rankwise.report._pictures import class_colors, heat_map, loss_picture, n_stretches, score_picture
 from rankwise.report._quality import Options, by_class, claims, measures
 from rankwise.report._tally import COUNTINGS, Tally
 from rankwise.report._view import View
@@ -75,7 +75,7 @@ def render(view: View, tally: Tally, facts: dict[str, Any]) -> str:
         "shown": len(tally.sample),
         "scores": scores,
         "losses": loss_picture(tally.curve, facts["quality"][0]["name"]) if tally.curve.n_rows > 1 else None,
-        "stretch": tally.curve.rows_in_stretch(STRETCHES),
+        "stretch": tally.curve.rows_in_stretch(n_stretches(tally.curve)),
         "level": f"{100 * facts['confidence']:.4g}%",
         "matrices": _matrices(facts, names),
         "width_bars": _width_bars(facts["widths"]),

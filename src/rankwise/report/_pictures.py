@@ -22,7 +22,6 @@ from rankwise.report._tally import Curve, Sample
 Floats = NDArray[np.float64]
 
 SIDE = 1000.0  # of the square
-STRETCHES = 50  # of rows, in the picture of the loss
 _GRID = 300
 _BARS = 12
 _LARGEST_KEY = 12  # classes with a colour of their own
@@ -93,9 +92,14 @@ def score_picture(sample: Sample, thresholds: Floats, names: list[str]) -> Pictu
     )
 
 
+def n_stretches(curve: Curve) -> int:
+    """Stretches in the picture of the loss: at most 50, of some 20 rows at least, or their means would be noise."""
+    return max(1, min(50, curve.n_rows // 20))
+
+
 def loss_picture(curve: Curve, name: str) -> Picture:
     """Mean loss of stretches of rows, in their order, and the mean of all rows so far."""
-    ends, means, _ = curve.points(STRETCHES)
+    ends, means, _ = curve.points(n_stretches(curve))
     fine_ends, _, running = curve.points(400)
     n = float(curve.n_rows)
     low = 0.0
