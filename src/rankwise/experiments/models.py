@@ -37,6 +37,7 @@ from rankwise.experiments._thesis import (
     grades,
     load_benchmarks,
     partition,
+    reduced,
     risks,
     standardised,
     write_cells,
@@ -266,6 +267,7 @@ def _report(output: Path, found: Found, skipped: dict[str, str], sequences: int,
     parts = [
         f"# {TITLE}",
         f"Made by `rankwise reproduce {NAME} --sequences {sequences} --seed {seed}`.",
+        *reduced(sequences, N_PARTITIONS, "partitions"),
         f"Table 3.5 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over {sequences} partitions "
         f"beside the printed one; they agree if the means differ by two of the printed deviations at most "
         f'("rounded": if the printed numbers are allowed to have been rounded).',
