@@ -256,8 +256,8 @@ def _remarks(found: Found, together: Sequence[Cell]) -> tuple[str, ...]:
         f"Printed deviations of 0.00 and 0.01 are as coarse as the differences: {coarse} of the cells that do not "
         f"agree with the numbers as printed may agree with those before rounding.",
         f"Abalone: models with one direction differ from the printed MAE ({', '.join(better) or 'not run'}), though "
-        f"their training risks in Table 3.3 agree; LinCls and PW-MORD, with several directions, agree here too. We "
-        f"found no reason for it.",
+        f"the training risks of VILMA and SVOR-IMC in Table 3.3 agree; LinCls and PW-MORD, with several directions, "
+        f"agree here too. The reason is not known.",
         f"{ODD}: the printed column is that of SVOR-IMC in all but two sets (Abalone 1.47, Bank 1.45), while its "
         f"neighbour SVOR-EXP(wθ) is what the same surrogate gives in Table 3.4 (1.63, 1.91) and here "
         f"({', '.join(exp) or 'not run'}), whatever is regularised. The thesis' text says that the regulariser hardly "
