@@ -202,6 +202,21 @@ def risks(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
     return {"MAE": float(np.abs(predicted - truth).mean()), "0/1": float((predicted != truth).mean())}
 
 
+def reduced(done: int, of: int, what: str) -> list[str]:
+    """Sentence that says that a run was smaller than the thesis', if it was.
+
+    Examples
+    --------
+    >>> reduced(6, 20, "partitions")
+    ['A reduced run: 6 of 20 partitions. The same command without that option goes on from there.']
+    >>> reduced(20, 20, "partitions")
+    []
+    """
+    if done >= of:
+        return []
+    return [f"A reduced run: {done:,} of {of:,} {what}. The same command without that option goes on from there."]
+
+
 # -- cells -------------------------------------------------------------------------------------------------------------
 
 

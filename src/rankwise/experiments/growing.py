@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rankwise.experiments._ages import COMMON, N_SPLITS, Mean, make_splits, sizes_up_to, tuned_error
+from rankwise.experiments._ages import COMMON, N_SPLITS, SIZES, Mean, make_splits, sizes_up_to, tuned_error
 from rankwise.experiments._report import (
     Check,
     Conclusion,
@@ -19,7 +19,7 @@ from rankwise.experiments._report import (
     write_table,
     write_text,
 )
-from rankwise.experiments._thesis import Units
+from rankwise.experiments._thesis import Units, reduced
 from rankwise.experiments._thesis_tables import (
     MORPH_SIZES,
     REGULARISERS,
@@ -100,7 +100,7 @@ def run(
         ("method", "rows", "mae", "deviation", "noise", "splits"),
         [(*place, mean.mae, mean.deviation, mean.noise, sequences) for place, mean in found.items()],
     )
-    write_text(paths[1], _markdown(report, found, sizes, f"--sequences {sequences} --rounds {sizes[-1]} --seed {seed}"))
+    write_text(paths[1], _markdown(report, found, sizes, sequences, seed))
     write_text(paths[2], f"{report}\n")
     return report
 
@@ -152,14 +152,16 @@ def _remarks() -> tuple[str, ...]:
     )
 
 
-def _markdown(report: Report, found: Found, sizes: tuple[int, ...], options: str) -> str:
+def _markdown(report: Report, found: Found, sizes: tuple[int, ...], sequences: int, seed: int) -> str:
     lines = [f"| method | {' | '.join(f'm = {size}' for size in sizes)} |", "|---" * (len(sizes) + 1) + "|"]
     if found:
         lines += [f"| {m} | {' | '.join(str(found[m, size]) for size in sizes)} |" for m in METHODS]
     conclusions = "\n\n".join(map(str, report.conclusions))
     parts = [
         f"# {TITLE}",
-        f"Made by `rankwise reproduce {NAME} {options}`.",
+        f"Made by `rankwise reproduce {NAME} --sequences {sequences} --rounds {sizes[-1]} --seed {seed}`.",
+        *reduced(sequences, N_SPLITS, "splits"),
+        *reduced(sizes[-1], SIZES[-1], "rows in the largest training set"),
         "Table 3.6 of Antoniuk's thesis on partial annotations, with ages from the Adult data in the place of the "
         "thesis' face databases. Mean ± standard deviation over the splits.",
         "\n".join(lines),

@@ -32,6 +32,7 @@ from rankwise.experiments._thesis import (
     grades,
     load_benchmarks,
     partition,
+    reduced,
     risks,
     standardised,
     write_cells,
@@ -269,6 +270,7 @@ def _markdown(
     parts = [
         f"# {TITLE}",
         f"Made by `rankwise reproduce {NAME} --sequences {sequences} --seed {seed}`.",
+        *reduced(sequences, N_PARTITIONS, "partitions"),
         f"Tables 3.3 and 3.4 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over {sequences} "
         f"partitions beside the printed one; they agree if the means differ by two of the printed deviations at most "
         f'("rounded": if the printed numbers are allowed to have been rounded).',
