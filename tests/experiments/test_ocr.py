@@ -124,11 +124,11 @@ def test_choice_counts_known_letters_of_words_left_out(words):
 
 
 def test_settings_are_among_the_candidates():
-    for scheme in ("0%", "90%"):
-        for learner, setting in zip(("additive", "hinge"), ocr.SETTINGS[scheme], strict=True):
-            assert setting in _ocr_choice.GRID[scheme, learner]
+    assert set(ocr.SETTINGS) == set(SCHEMES)
+    for (scheme, learner), tried in _ocr_choice.GRID.items():
+        assert ocr.SETTINGS[scheme][("additive", "hinge").index(learner)] in tried
     assert ocr.MARGIN in _ocr_choice.MARGINS
-    assert len(list(_ocr_choice.candidates())) == 17
+    assert len(list(_ocr_choice.candidates())) == 19
 
 
 def test_without_data(tmp_path, monkeypatch):

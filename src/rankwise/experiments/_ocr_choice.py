@@ -23,10 +23,11 @@ from rankwise.structured import ChainClassifier
 
 _ADDITIVE = (0.0025, 0.005, 0.01)
 
-#: What is tried, by scheme and learner; other schemes have the settings of the nearer of these two.
+#: What is tried, by scheme and learner; other schemes have the setting of the nearest.
 GRID = {
     ("0%", "additive"): [Setting(alpha, 1.5) for alpha in _ADDITIVE],
     ("0%", "hinge"): [Setting(alpha, 1.5) for alpha in (0.01, 0.03, 0.1)],
+    ("75%", "hinge"): [Setting(alpha, 1.5) for alpha in (0.1, 0.3)],
     ("90%", "additive"): [Setting(alpha, pairs) for alpha in _ADDITIVE for pairs in (1.0, 1.5)],
     ("90%", "hinge"): [Setting(alpha, 1.5) for alpha in (0.1, 0.3)],
 }

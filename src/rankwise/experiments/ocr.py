@@ -55,10 +55,13 @@ class Setting(NamedTuple):
     pairwise_scaling: float
 
 
-#: For the additive surrogate, and for hinge and ramp: where most letters are known, and where few are.
-_MOST = Setting(0.01, 1.5), Setting(0.03, 1.5)
-_FEW = Setting(0.0025, 1.5), Setting(0.3, 1.5)
-SETTINGS = {scheme: _FEW if scheme in ("75%", "90%") else _MOST for scheme in SCHEMES}
+#: For the additive surrogate, and for hinge and ramp.
+_MOST_KNOWN = Setting(0.01, 1.5), Setting(0.03, 1.5)
+SETTINGS = {
+    **dict.fromkeys(("0%", "25%", "50%", "halves"), _MOST_KNOWN),
+    "75%": (Setting(0.0025, 1.5), Setting(0.1, 1.5)),
+    "90%": (Setting(0.0025, 1.5), Setting(0.3, 1.5)),
+}
 INTERCEPT_SCALING = 10.0  # all but free, as it is in the logistic regression of independent letters
 MARGIN = 50.0
 PASSES = {SPLITS[0]: 30, SPLITS[1]: 5}  # of the perceptron: there are ten times as many words in folds 1-9
