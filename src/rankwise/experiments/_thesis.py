@@ -107,7 +107,7 @@ def grades(values: NDArray[Any], ties: Ties, n_grades: int = N_GRADES) -> Codes:
     >>> grades(numbers, "in order", 4)
     array([1, 1, 2, 2, 3, 3, 4, 4])
     >>> grades(numbers, "together", 4)
-    array([1, 1, 1, 1, 2, 3, 4, 4])
+    array([1, 1, 1, 1, 2, 3, 3, 4])
     >>> grades(numbers, "upper", 4)
     array([2, 2, 2, 2, 3, 3, 4, 4])
     """
