@@ -75,7 +75,7 @@ def read(place: Path) -> tuple[np.ndarray, np.ndarray]:
 def cluster(n_workers: int, memory: str = "auto") -> Iterator[Client]:
     """Workers in processes of their own, one thread each."""
     with (
-        LocalCluster(n_workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0") as local,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         client.run(_warm_up)

@@ -33,7 +33,9 @@ def data():
 def cluster():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 10}),
-        distributed.LocalCluster(2, threads_per_worker=1, memory_limit="4GB", dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit="4GB", dashboard_address=":0"
+        ) as cluster,
     ):
         yield cluster
 
@@ -161,7 +163,9 @@ def test_rows_that_do_not_fit_into_memory_are_spilled(data, monkeypatch):
     options = {f"distributed.worker.memory.{name}": value for name, value in limits.items()}
     with (
         dask.config.set(options),
-        distributed.LocalCluster(1, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0") as small,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0"
+        ) as small,
         distributed.Client(small) as client,
     ):
         _at_round(monkeypatch, 20, lambda: spilled.extend(client.run(_spilled).values()))
