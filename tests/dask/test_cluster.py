@@ -154,12 +154,12 @@ def _spilled(dask_worker):
     return len(dask_worker.data.slow)
 
 
-def test_rows_that_do_not_fit_into_memory_are_spilled(data, monkeypatch):
-    X, y = make_ordinal(40_000, 30, 3, random_state=0)
+def test_rows_that_do_not_fit_into_memory_are_spilled(monkeypatch):
+    X, y = make_ordinal(12_000, 20, 3, random_state=0)
     expected = rw.SVOR(alpha=0.1).fit(X, y)
     spilled = []
-    # Four megabytes for rows of which there are ten: the worker's own code would need more than any limit that small.
-    limits = {"target": 0.004, "spill": False, "pause": False, "terminate": False}
+    # One megabyte for rows of which there are two: the worker's own code would need more than any limit that small.
+    limits = {"target": 0.001, "spill": False, "pause": False, "terminate": False}
     options = {f"distributed.worker.memory.{name}": value for name, value in limits.items()}
     with (
         dask.config.set(options),
@@ -168,7 +168,7 @@ def test_rows_that_do_not_fit_into_memory_are_spilled(data, monkeypatch):
         ) as small,
         distributed.Client(small) as client,
     ):
-        _at_round(monkeypatch, 20, lambda: spilled.extend(client.run(_spilled).values()))
-        model = rd.SVOR(alpha=0.1).fit(da.from_array(X, chunks=(5000, -1)), y)
+        _at_round(monkeypatch, 8, lambda: spilled.extend(client.run(_spilled).values()))
+        model = rd.SVOR(alpha=0.1).fit(da.from_array(X, chunks=(2000, -1)), y)
     assert spilled[0] > 0
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-6)
