@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import dask
 import dask.dataframe as dd
 import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dask.delayed import delayed
 from distributed import Client, LocalCluster, wait
 
 import rankwise
@@ -59,23 +59,22 @@ def write(folder: Path, n: int, n_partitions: int) -> Path:
 def read(place: Path) -> tuple[np.ndarray, np.ndarray]:
     """All rows in memory."""
     files = sorted(place.glob("*.parquet"))
-    sizes = [pq.read_metadata(file).num_rows for file in files]
-    X, y = np.empty((sum(sizes), D), dtype=np.float32), np.empty(sum(sizes), dtype=np.int8)
-    first = 0
-    for file, size in zip(files, sizes, strict=True):
-        table = pq.read_table(file)
-        for j in range(D):
-            X[first : first + size, j] = table.column(f"x{j}").to_numpy()
-        y[first : first + size] = table.column("y").to_numpy()
-        first += size
-    return X, y
+    return tuple(np.concatenate([part(file, k) for file in files]) for k in range(2))
+
+
+def part(file: Path, k: int) -> np.ndarray:
+    """Features (k = 0) or labels (k = 1) of one file."""
+    if k == 1:
+        return pq.read_table(file, columns=["y"]).column("y").to_numpy()
+    table = pq.read_table(file)
+    return np.column_stack([table.column(f"x{j}").to_numpy() for j in range(D)])
 
 
 @contextmanager
 def cluster(n_workers: int, memory: str = "auto") -> Iterator[Client]:
     """Workers in processes of their own, one thread each."""
     with (
-        LocalCluster(n_workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0") as local,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         client.run(_warm_up)
@@ -145,8 +144,9 @@ def svor(place: Path, repeats: int) -> Iterator[Result]:
                 start = time.perf_counter()
                 rankwise.dask.SVOR().fit(features, labels)
                 found.setdefault(f"files {n_workers}", []).append(time.perf_counter() - start)
-            lengths = [pq.read_metadata(file).num_rows for file in sorted(place.glob("*.parquet"))]
-            held = dask.persist(features.to_dask_array(lengths=lengths), labels.to_dask_array(lengths=lengths))
+            files = sorted(place.glob("*.parquet"))
+            tasks = [[delayed(part)(file, k) for file in files] for k in range(2)]
+            held = [client.persist(column) for column in tasks]
             wait(held)
             for _ in range(repeats):
                 rounds = Rounds(client)

@@ -122,8 +122,8 @@ def main() -> None:
     work = options.seconds_per_row * options.rows_per_block
     blocks = int(options.rows / options.rows_per_block)
     first = None
-    for n_workers in (1, 2, 10, 100, 1000):
-        cluster = Cluster(n_workers, max(1, blocks // n_workers), work)
+    for n_workers in [n for n in (1, 2, 10, 100, 1000) if n <= blocks]:
+        cluster = Cluster(n_workers, blocks // n_workers, work)
         fit = fit_seconds(cluster, options.rounds, options.passes)
         first = first or fit
         print(

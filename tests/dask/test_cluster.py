@@ -33,7 +33,9 @@ def data():
 def cluster():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 10}),
-        distributed.LocalCluster(2, threads_per_worker=1, memory_limit="4GB", dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit="4GB", dashboard_address=":0"
+        ) as cluster,
     ):
         yield cluster
 
@@ -152,19 +154,21 @@ def _spilled(dask_worker):
     return len(dask_worker.data.slow)
 
 
-def test_rows_that_do_not_fit_into_memory_are_spilled(data, monkeypatch):
-    X, y = make_ordinal(40_000, 30, 3, random_state=0)
+def test_rows_that_do_not_fit_into_memory_are_spilled(monkeypatch):
+    X, y = make_ordinal(12_000, 20, 3, random_state=0)
     expected = rw.SVOR(alpha=0.1).fit(X, y)
     spilled = []
-    # Four megabytes for rows of which there are ten: the worker's own code would need more than any limit that small.
-    limits = {"target": 0.004, "spill": False, "pause": False, "terminate": False}
+    # One megabyte for rows of which there are two: the worker's own code would need more than any limit that small.
+    limits = {"target": 0.001, "spill": False, "pause": False, "terminate": False}
     options = {f"distributed.worker.memory.{name}": value for name, value in limits.items()}
     with (
         dask.config.set(options),
-        distributed.LocalCluster(1, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0") as small,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0"
+        ) as small,
         distributed.Client(small) as client,
     ):
-        _at_round(monkeypatch, 20, lambda: spilled.extend(client.run(_spilled).values()))
-        model = rd.SVOR(alpha=0.1).fit(da.from_array(X, chunks=(5000, -1)), y)
+        _at_round(monkeypatch, 8, lambda: spilled.extend(client.run(_spilled).values()))
+        model = rd.SVOR(alpha=0.1).fit(da.from_array(X, chunks=(2000, -1)), y)
     assert spilled[0] > 0
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-6)

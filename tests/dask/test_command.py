@@ -24,6 +24,7 @@ def test_fit_on_workers_of_its_own(files, tmp_path):
     assert result.exit_code == 0, result.output
     assert "rankwise: note: 1 workers, dashboard at http://" in result.stderr
     assert "proven to be within" in result.stdout
+    assert "300" in result.stdout
     assert run("fit", *files, *LABELS, "--estimator", "SVOR", "-o", here).exit_code == 0
     found, expected = rw.load(there).estimator_, rw.load(here).estimator_
     assert type(found) is rw.SVOR

@@ -28,7 +28,7 @@ def test_a_lost_scheduler_is_a_clear_error(tmp_path, monkeypatch):
         start = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-dashboard"]
         worker = subprocess.Popen([*start, "--nthreads", "1", "--no-nanny"], **quiet)
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
-            client = distributed.Client(scheduler_file=str(file), timeout="60s")
+            client = distributed.Client(scheduler_file=str(file), timeout="20s")
             client.wait_for_workers(1, timeout=60)
             _at_round(monkeypatch, 5, scheduler.kill)
             model = rd.SVOR(alpha=0.01)

@@ -60,8 +60,12 @@ def test_one_partition_mixed_is_one_machine(data, name, options):
     options = {"n_epochs": 2, "shuffle": False, **options}
     plain = getattr(rw, name)(**options).fit(X, y)
     model = getattr(rd, name)(mode="mixing", **options).fit([delayed(X)], [delayed(y)])
-    for array in plain._state:
-        np.testing.assert_allclose(model._state[array], plain._state[array], rtol=1e-9, atol=1e-9, err_msg=array)
+    np.testing.assert_array_equal(model._state["counts"], plain._state["counts"])
+    # (Not the states: exponents are kept with a shift, which mixing chooses anew.)
+    for attribute in ("coef_", "thresholds_", "intercept_", "dual_value_", "cost_", "eta_"):
+        if hasattr(plain, attribute):
+            found, expected = getattr(model, attribute), getattr(plain, attribute)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=attribute)
 
 
 @pytest.mark.parametrize(("name", "options"), MODELS, ids=str)

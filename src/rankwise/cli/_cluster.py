@@ -53,7 +53,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
 
     if address is None:
         with (
-            distributed.LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+            distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             distributed.Client(cluster) as client,
         ):
             complain(f"{n_workers} workers, dashboard at {client.dashboard_link}", "note")

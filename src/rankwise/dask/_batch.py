@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from dask.delayed import delayed
+from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -196,6 +197,9 @@ class _Loaded:
     names: NDArray[Any] | None
     y: Any
     weight: Floats
+
+    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+        return int(self.design.nbytes + sizeof(self.y) + self.weight.nbytes)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ class Block:
     upper: Codes
     weight: Floats
 
+    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+        return self.design.nbytes + self.lower.nbytes + self.upper.nbytes + self.weight.nbytes
+
     def pieces(self) -> Iterator[Block]:
         """The rows in portions that fit into the cache."""
         n, row = self.design.n_rows, 8 * max(1, self.design.n_stored // max(1, self.design.n_rows))

@@ -72,6 +72,9 @@ class LabelBlock:
     codes: NDArray[np.int8]
     weight: Floats
 
+    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+        return int(self.design.nbytes + self.codes.nbytes + self.weight.nbytes)
+
     def pieces(self) -> list[LabelBlock]:
         """One piece: the arrays of a row are many enough already."""
         return [self]

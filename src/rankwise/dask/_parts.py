@@ -145,10 +145,11 @@ class Engine:
                 raise
             if isinstance(error, KeyboardInterrupt):
                 raise
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise ConnectionError(
-                f"the Dask scheduler at {self.client.scheduler.address} cannot be reached any more "
-                f"({type(error).__name__}: {error}). Nothing was learnt, and the estimator is as it was: connect a new "
-                f"dask.distributed.Client and call the method again."
+                f"the Dask scheduler at {self.client.scheduler.address} cannot be reached any more ({why}). Nothing "
+                f"was learnt, and the estimator is as it was: connect a new dask.distributed.Client and call the "
+                f"method again."
             ) from error
 
 

@@ -136,6 +136,14 @@ class Design:
         """Number of stored entries."""
         return int(self.rows[0].size if self.is_sparse else self.rows.size)
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the stored rows."""
+        return sum(part.nbytes for part in self.rows) if self.is_sparse else int(self.rows.nbytes)
+
+    def __sizeof__(self) -> int:
+        return self.nbytes
+
     def part(self, step: int) -> NDArray[np.intp]:
         """Numbers of the rows of a random part, about one in ``step``; see :func:`rows_of_part`."""
         return rows_of_part(step, 0, self.n_rows)
