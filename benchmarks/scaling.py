@@ -207,7 +207,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=list(ALL))
     parser.add_argument("--rows", type=float, default=20e6)
-    parser.add_argument("--rows-per-partition", type=float, default=1e6)
+    parser.add_argument("--rows-per-partition", type=float, default=5e5)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "rankwise-scaling")
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
