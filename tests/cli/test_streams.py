@@ -140,6 +140,13 @@ def long_run(tmp_path):
 
 
 class TestSignals:
+    @pytest.fixture(autouse=True)
+    def _heard(self):
+        """A background job may have been started deaf to Ctrl-C."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
     def test_kill_9(self, long_run, tmp_path):
         checked, plain = long_run
         process = start(*checked, "--output", tmp_path / "killed")

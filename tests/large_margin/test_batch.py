@@ -14,6 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+from rankwise.solvers.design import rows_of_part
+from rankwise.solvers.smoothing import step_of_part
 from tests.streams import make_stream
 
 ESTIMATORS = [
@@ -169,3 +171,16 @@ def test_a_linear_programme_that_is_too_large_says_that_it_has_no_bound(monkeypa
 def test_cut_labels_that_are_no_classes_are_refused():
     with pytest.raises(ValueError, match=r"cuts must be classes\. Got 9"):
         PiecewiseMORD(cuts=[1, 9]).fit([[0.0], [1.0]], [1, 2])
+
+
+@pytest.mark.parametrize("solver", ["auto", "cutting-plane"])
+def test_the_part_that_is_solved_first_may_have_no_weight(solver):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 3))
+    y = np.digitize(X[:, 0], [-1.0, 1.0])
+    weight = np.ones(2000)
+    weight[rows_of_part(step_of_part(2000, 5), 0, 2000)] = 0.0
+    counts = weight > 0.0
+    assert not counts.all()
+    model = SVOR(solver=solver, tol=1e-4).fit(X, y, sample_weight=weight)
+    assert model.objective_ == pytest.approx(SVOR(tol=1e-4).fit(X[counts], y[counts]).objective_, rel=2e-4)

@@ -116,8 +116,8 @@ class Blocks:
         return self.engine.computed([tree_sum([task(block, shared) for block in self.tasks])])[0]  # type: ignore[no-any-return]
 
     def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """The sum divided by the weight of all rows."""
-        return tuple(value / self.weight for value in self.sum(function, *arguments))
+        """The sum divided by the weight of all rows, where they have any."""
+        return tuple(value / (self.weight or 1.0) for value in self.sum(function, *arguments))
 
     def part(self, step: int) -> Blocks:
         """A random part of the rows, kept by the workers too; the same for the same step."""

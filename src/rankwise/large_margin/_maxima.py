@@ -251,9 +251,9 @@ class MaximaRisk:
         self._one = np.ones_like(loss)
 
     def take(self, index: NDArray[np.intp]) -> MaximaRisk:
-        """The risk of some rows."""
+        """The risk of some rows; none, where they have no weight."""
         weight = self.weight[index]
-        return self.of_rows(self.lower[index], self.upper[index], weight / weight.sum())
+        return self.of_rows(self.lower[index], self.upper[index], weight / (weight.sum() or 1.0))
 
     def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> MaximaRisk:
         """The same risk for other rows."""

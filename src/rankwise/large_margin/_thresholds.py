@@ -71,9 +71,9 @@ class ThresholdRisk:
         self._one = np.ones(self.n_offsets)
 
     def take(self, index: NDArray[np.intp]) -> ThresholdRisk:
-        """The risk of some rows."""
+        """The risk of some rows; none, where they have no weight."""
         weight = self.weight[index]
-        return self.of_rows(self.lower[index], self.upper[index], weight / weight.sum())
+        return self.of_rows(self.lower[index], self.upper[index], weight / (weight.sum() or 1.0))
 
     def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> ThresholdRisk:
         """The same risk for other rows."""
