@@ -71,7 +71,9 @@ def _in_words(facts: dict[str, Any]) -> dict[str, str]:
     if "updates" in facts:
         words["updates"] = f"{facts['updates']:,}"
     if "gap" in facts:
-        words["objective"] = f"{facts['objective']:.6g}, proven to be within {facts['gap']:.2g} of the optimum"
+        # With missing labels a chain's objective is not convex: what is proven is proven of the last convex problem.
+        whose = "the last convex problem's" if facts["estimator"] == "ChainClassifier" else "the"
+        words["objective"] = f"{facts['objective']:.6g}, proven to be within {facts['gap']:.2g} of {whose} optimum"
     if "thresholds" in facts:
         words["thresholds"] = some([f"{t:.4g}" for t in facts["thresholds"]])
     words["arrays"] = ", ".join(f"{name} {tuple(shape)}" for name, shape in facts["arrays"].items())
