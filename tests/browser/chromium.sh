@@ -10,7 +10,7 @@ install_it() {
         echo "installing one needs root"; return 1
     fi
     export DEBIAN_FRONTEND=noninteractive
-    get="$as_root apt-get -qq -o Dpkg::Use-Pty=0"
+    get="timeout 180 $as_root apt-get -qq -o Dpkg::Use-Pty=0"
     $get install -y --no-install-recommends chromium >/dev/null 2>&1 && return
     $get update >/dev/null 2>&1
     $get install -y --no-install-recommends chromium >/dev/null 2>&1 || { echo "apt-get could not install it"; return 1; }
