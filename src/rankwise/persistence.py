@@ -14,7 +14,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
 from rankwise import features, label_ranking, large_margin, perceptrons, structured, table_model
+from rankwise._files import write_whole
 from rankwise._version import __version__
 
 FORMAT = 1
@@ -66,7 +66,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
         header["notes"] = _pack(dict(notes), "note", arrays)
     text = json.dumps(header, sort_keys=True, allow_nan=False)
     metadata = {"rankwise": text, "sha256": _digest(text, arrays)}
-    _write_atomically(Path(path), _in_order(to_safetensors(arrays, metadata)))
+    write_whole(Path(path), _in_order(to_safetensors(arrays, metadata)))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -254,25 +254,3 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return array.astype(np.str_) if value["strings"] else array
     items = [_unpack(v, arrays) for v in inner]
     return tuple(items) if kind == "tuple" else items
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}.")
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rankwise._files import replacing
 
 #: Told what is being done, how many steps of it are done, and how many there are.
 ProgressCallback = Callable[[str, int, int], None]
@@ -94,28 +93,15 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text file."""
-    with _complete_or_nothing(path) as temporary:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
 
 
 def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
     """Write a matplotlib figure, in the format of the file's suffix."""
-    with _complete_or_nothing(path) as temporary:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
         figure.savefig(temporary, dpi=dpi, format=path.suffix.lower().lstrip("."))
     return path
-
-
-@contextmanager
-def _complete_or_nothing(path: Path) -> Iterator[Path]:
-    """Temporary file beside ``path`` that takes its place if all goes well, and goes away otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)  # mkstemp makes files that only their owner may read
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

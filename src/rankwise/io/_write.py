@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from io import BytesIO
@@ -19,6 +18,7 @@ import pyarrow.parquet as arrow_parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
+from rankwise._files import put_in_place, temporary_beside
 from rankwise.io._batch import Batch
 from rankwise.io._errors import TableError, place, shown, translated
 from rankwise.io._files import FORMATS, SUFFIXES, split_suffix
@@ -76,13 +76,10 @@ class TableWriter:
         if not self._path.parent.is_dir():
             raise TableError(f"{place(name)}: cannot write it: there is no directory {self._path.parent}.")
         with translated(name, "write it"):
-            descriptor, self._temporary = tempfile.mkstemp(
-                dir=self._path.parent, prefix=f".{self._path.name}.", suffix=".tmp"
-            )
-            os.close(descriptor)
+            self._temporary = temporary_beside(self._path)
         try:
             with translated(name, "write it"):
-                self._file = pa.OSFile(self._temporary, "wb")
+                self._file = pa.OSFile(str(self._temporary), "wb")
                 self._sink = self._file
                 if self._compression is not None:
                     self._sink = pa.CompressedOutputStream(self._file, self._compression)
@@ -133,10 +130,7 @@ class TableWriter:
                 self._body.close()
                 self._sink.close()
                 self._file.close()
-                with open(self._temporary, "rb+") as file:
-                    os.fsync(file.fileno())
-                os.chmod(self._temporary, 0o666 & ~_umask())
-                os.replace(self._temporary, self._path)
+                put_in_place(self._temporary, self._path)
         except BaseException:
             self._abandon()
             raise
@@ -163,7 +157,7 @@ class TableWriter:
             with suppress(Exception):
                 if part is not None:
                     part.close()
-        Path(self._temporary).unlink(missing_ok=True)
+        self._temporary.unlink(missing_ok=True)
 
 
 def write_table(
@@ -272,9 +266,3 @@ def _svmlight_label(label: Any) -> str:
     if isinstance(label, (tuple, list)):
         return ",".join(map(_svmlight_label, label))
     return "nan" if label is None else f"{label:.17g}"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -14,11 +14,11 @@ from onnx import ModelProto, TensorProto, checker, helper
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._files import write_whole
 from rankwise._version import __version__
 from rankwise.onnx._graph import IR_VERSION, OPSET, Graph
 from rankwise.onnx._models import RULES
 from rankwise.onnx._scalers import SCALERS
-from rankwise.persistence import _write_atomically
 
 _INPUT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 
@@ -88,7 +88,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     graph.add("Identity", scores, name="scores")
     found = _as_model(graph, scalers[0] if scalers else estimator, estimator, classes, _INPUT_TYPES[dtype])
     if path is not None:
-        _write_atomically(Path(path), found.SerializeToString())
+        write_whole(Path(path), found.SerializeToString())
     return found
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._files import write_whole
 from rankwise.labels import ClassOrder, check_weights, encode
-from rankwise.persistence import _write_atomically
 from rankwise.report._page import facts_of, load_jinja, render
 from rankwise.report._quality import Options
 from rankwise.report._tally import Batch, Tally
@@ -49,7 +49,7 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is replaced only when the new one is complete."""
-        _write_atomically(Path(path), self.page.encode())
+        write_whole(Path(path), self.page.encode())
 
     def __repr__(self) -> str:
         first = self.facts["quality"][0]
