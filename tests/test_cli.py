@@ -1,5 +1,7 @@
+import json
 import subprocess
 import sys
+from pathlib import Path
 from urllib.error import URLError
 
 import pytest
@@ -73,6 +75,14 @@ class TestReproduce:
         same = "pril-fraction-final.csv"
         assert (tmp_path / "out" / same).read_bytes() == (tmp_path / "again" / same).read_bytes()
 
+    def test_results_for_machines(self, tmp_path, nowhere):
+        result = run("reproduce", "pril-fraction", "--output", tmp_path, "--json", *QUICK)
+        found = json.loads(result.stdout)
+        assert found["conclusions"]
+        assert all(verdict["verdict"].startswith(("HOLDS", "DOES")) for verdict in found["conclusions"])
+        assert "parkinsons" in found["skipped"]
+        assert all(Path(file).is_file() for file in found["files"])
+
     def test_sequences_are_the_experiments_own_unless_given(self, monkeypatch):
         given = []
 
@@ -142,6 +152,11 @@ class TestDemo:
         assert result.output.count("labels it saw") == 2
         assert result.output.endswith(f"The picture is {picture}\n")
         assert picture.is_file()
+
+    def test_results_for_machines(self, tmp_path):
+        found = json.loads(run("demo", "--output", tmp_path / "picture.png", "--json").stdout)
+        assert len(found["tables"]) == 2
+        assert Path(found["picture"]).is_file()
 
     def test_a_name_that_is_no_picture(self, tmp_path):
         assert_fails(run("demo", "--output", tmp_path / "demo.txt"), 2, ".png")

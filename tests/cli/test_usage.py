@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import rankwise as rw
 from rankwise.cli import _estimators
+from rankwise.cli._print import certificate
 from tests.cli.commands import fail, make_frame, run, succeed, write
 
 NUMBERS = ["a", "c", "grade"]
@@ -260,3 +261,8 @@ def test_any_file_gives_a_model_or_one_line(rows, suffix, estimator, on_error, t
         assert again.exit_code in (0, 1)
         assert isinstance(again.exception, (SystemExit, type(None)))
     assert {p.name for p in folder.iterdir()} <= {path.name, "m"}
+
+
+def test_a_certificate_is_only_claimed_where_there_is_one():
+    assert certificate(0.5, 1e-3) == "0.5, proven to be within 0.001 of the optimum"
+    assert certificate(0.5, float("inf")) == "0.5, without a proof of how far the optimum is"

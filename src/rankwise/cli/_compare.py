@@ -17,6 +17,7 @@ from rankwise.cli._encoding import (
     encoder_options,
     make_encoder,
     parse_kinds,
+    text_kinds,
 )
 from rankwise.cli._errors import plain_errors, require_writable
 from rankwise.cli._options import (
@@ -97,20 +98,20 @@ def compare(
     encoding = encoder_options(scaling, missing, indicate_missing, categories, unknown)
     with plain_errors():
         from rankwise.cli._judge import judge_in_folds, judge_progressively
-        from rankwise.cli._rows import Quarantine, open_source
+        from rankwise.cli._rows import open_source
         from rankwise.table_model import TableModel
 
         source = open_source(
             files,
-            format=None if format is None else format.value,
+            format=format,
             label=label,
             lower=lower,
             upper=upper,
             weight=weight,
             ignore=ignore,
-            texts=[name for name, wanted in kinds.items() if wanted in ("category", "text")],
+            texts=text_kinds(kinds),
             on_error=on_error,
-            quarantine=Quarantine(quarantine),
+            quarantine=quarantine,
         )
         encoder = make_encoder(source, kinds, encoding)
         order = source.order(declared)

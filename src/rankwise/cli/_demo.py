@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rankwise.cli._errors import plain_errors
+from rankwise.cli._options import AsJSON
+from rankwise.cli._print import print_json
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def demo(
     output: Annotated[Path, typer.Option(help="The picture to write.", dir_okay=False)] = Path("results/demo.png"),
+    json: AsJSON = False,
 ) -> None:
     """Learn from exact labels and from intervals on bundled data: two tables and a picture."""
     if output.suffix.lower() not in PICTURES:
@@ -22,4 +26,7 @@ def demo(
         from rankwise.experiments import demo as comparison
 
         result = comparison.run(output)
-    typer.echo(f"{result}\n\nThe picture is {result.picture}")
+    if json:
+        print_json(asdict(result))
+    else:
+        typer.echo(f"{result}\n\nThe picture is {result.picture}")

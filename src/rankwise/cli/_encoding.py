@@ -116,6 +116,11 @@ def parse_kinds(assignments: Sequence[str] | None) -> dict[str, str]:
     return kinds
 
 
+def text_kinds(kinds: Mapping[str, str]) -> list[str]:
+    """Columns to be read as texts, whatever their values look like."""
+    return [name for name, kind in kinds.items() if kind in ("category", "text")]
+
+
 def make_encoder(source: Source, kinds: Mapping[str, str], encoding: Mapping[str, Any]) -> TableEncoder | str:
     """Encoder for the columns of the files; svmlight rows are taken as they are."""
     from rankwise.features import TableEncoder

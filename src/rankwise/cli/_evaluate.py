@@ -60,7 +60,7 @@ def evaluate(
     with plain_errors():
         from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
         from rankwise.cli._models import for_columns, known_columns, load_model, text_columns
-        from rankwise.cli._rows import Quarantine, open_source
+        from rankwise.cli._rows import open_source
         from rankwise.cli._tally import describe
         from rankwise.labels import ClassOrder
         from rankwise.table_model import TableModel
@@ -73,7 +73,7 @@ def evaluate(
             )
         source = open_source(
             files,
-            format=None if format is None else format.value,
+            format=format,
             label=label,
             lower=lower,
             upper=upper,
@@ -81,7 +81,7 @@ def evaluate(
             features=known_columns(loaded),
             texts=text_columns(loaded),
             on_error=on_error,
-            quarantine=Quarantine(quarantine),
+            quarantine=quarantine,
         )
         ready = for_columns(loaded, source.features, is_svmlight=source.is_svmlight)
         order = ClassOrder(ready.classes_)

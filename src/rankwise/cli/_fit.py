@@ -20,6 +20,7 @@ from rankwise.cli._encoding import (
     encoder_options,
     make_encoder,
     parse_kinds,
+    text_kinds,
 )
 from rankwise.cli._errors import STOPPED, complain, plain_errors, require_writable
 from rankwise.cli._options import (
@@ -37,7 +38,7 @@ from rankwise.cli._options import (
     WhenBad,
     parse_classes,
 )
-from rankwise.cli._print import print_facts, print_json
+from rankwise.cli._print import certificate, print_facts, print_json, some
 
 if TYPE_CHECKING:
     from rankwise.cli._rows import Source
@@ -163,19 +164,19 @@ def fit(
     kinds = parse_kinds(kind)
     encoding = encoder_options(scaling, missing, indicate_missing, categories, unknown)
     with plain_errors():
-        from rankwise.cli._rows import Quarantine, open_source
+        from rankwise.cli._rows import open_source
 
         source = open_source(
             files,
-            format=None if format is None else format.value,
+            format=format,
             label=label,
             lower=lower,
             upper=upper,
             weight=weight,
             ignore=ignore,
-            texts=[name for name, wanted in kinds.items() if wanted in ("category", "text")],
+            texts=text_kinds(kinds),
             on_error=on_error,
-            quarantine=Quarantine(quarantine),
+            quarantine=quarantine,
         )
         encoder = make_encoder(source, kinds, encoding)
         streams = epochs is not None or checkpoint is not None
@@ -347,8 +348,6 @@ def _summary(model: TableModel, source: Source, n_rows: int, output: Path) -> di
 
 
 def _report(results: dict[str, Any], as_json: bool) -> None:
-    from rankwise.cli._print import some
-
     if as_json:
         print_json(results)
         return
@@ -364,6 +363,6 @@ def _report(results: dict[str, Any], as_json: bool) -> None:
             f"{progressive['mae']:.4f} ranks, of predictions made before each row was learnt (first pass)"
         )
     if results.get("gap") is not None:
-        facts["objective"] = f"{results['objective']:.6g}, proven to be within {results['gap']:.2g} of the optimum"
+        facts["objective"] = certificate(results["objective"], results["gap"])
     facts["model"] = results["model"]
     print_facts(facts)

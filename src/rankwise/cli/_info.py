@@ -6,7 +6,7 @@ from typing import Any
 
 from rankwise.cli._errors import plain_errors
 from rankwise.cli._options import AsJSON, Model
-from rankwise.cli._print import print_facts, print_json, some
+from rankwise.cli._print import certificate, print_facts, print_json, some
 
 
 def info(model: Model, json: AsJSON = False) -> None:
@@ -73,7 +73,7 @@ def _in_words(facts: dict[str, Any]) -> dict[str, str]:
     if "gap" in facts:
         # With missing labels a chain's objective is not convex: what is proven is proven of the last convex problem.
         whose = "the last convex problem's" if facts["estimator"] == "ChainClassifier" else "the"
-        words["objective"] = f"{facts['objective']:.6g}, proven to be within {facts['gap']:.2g} of {whose} optimum"
+        words["objective"] = certificate(facts["objective"], facts["gap"], whose)
     if "thresholds" in facts:
         words["thresholds"] = some([f"{t:.4g}" for t in facts["thresholds"]])
     words["arrays"] = ", ".join(f"{name} {tuple(shape)}" for name, shape in facts["arrays"].items())

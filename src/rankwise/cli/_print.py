@@ -38,6 +38,13 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
+def certificate(objective: float, gap: float, whose: str = "the") -> str:
+    """How good a solution is proven to be."""
+    if not np.isfinite(gap):
+        return f"{objective:.6g}, without a proof of how far the optimum is"
+    return f"{objective:.6g}, proven to be within {gap:.2g} of {whose} optimum"
+
+
 def some(values: list[Any], most: int = 12) -> str:
     """The first few of many."""
     shown = ", ".join(map(str, values[:most]))

@@ -65,13 +65,13 @@ def report(
     )  # fmt: skip
     with plain_errors():
         from rankwise.cli._models import for_columns, known_columns, load_model, text_columns
-        from rankwise.cli._rows import Quarantine, open_source
+        from rankwise.cli._rows import open_source
         from rankwise.labels import ClassOrder
 
         loaded = load_model(model)
         source = open_source(
             files,
-            format=None if format is None else format.value,
+            format=format,
             label=label,
             lower=lower,
             upper=upper,
@@ -79,7 +79,7 @@ def report(
             features=known_columns(loaded),
             texts=text_columns(loaded),
             on_error=on_error,
-            quarantine=Quarantine(quarantine),
+            quarantine=quarantine,
         )
         ready = for_columns(loaded, source.features, is_svmlight=source.is_svmlight)
         source.quarantine.open()

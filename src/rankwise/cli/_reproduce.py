@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rankwise.cli._errors import BAD_DATA, complain, plain_errors
-from rankwise.cli._print import progress_bars
+from rankwise.cli._options import AsJSON
+from rankwise.cli._print import print_json, progress_bars
 
 
 def reproduce(
@@ -31,6 +33,7 @@ def reproduce(
         int | None, typer.Option(min=0, help="Seed of everything random; 0 by default.", show_default=False)
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
+    json: AsJSON = False,
 ) -> None:
     """Run an experiment of a paper again, and say which of its conclusions hold."""
     from rankwise import experiments
@@ -51,7 +54,11 @@ def reproduce(
             raise typer.BadParameter(f"{name} has no --{option}.")
     with plain_errors(), progress_bars() as progress:
         report = experiment.run(output, data_dir=data_dir, progress=progress, **options)
-    typer.echo(f"{report}\n\nwritten: {', '.join(map(str, report.files))}")
+    if json:
+        verdicts = [{"claim": found.claim, "verdict": found.verdict} for found in report.conclusions]
+        print_json({**asdict(report), "conclusions": verdicts})
+    else:
+        typer.echo(f"{report}\n\nwritten: {', '.join(map(str, report.files))}")
     if not report.ran:
         complain("no data set could be used.")
         raise typer.Exit(BAD_DATA)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.cli._errors import suggestion
-from rankwise.cli._options import OnError, label_columns, parse_columns, require_label_columns
+from rankwise.cli._options import Format, OnError, label_columns, parse_columns, require_label_columns
 from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
 from rankwise.labels import ClassOrder, declared_order
@@ -268,7 +268,7 @@ class Source:
 def open_source(
     files: Sequence[Path],
     *,
-    format: str | None,
+    format: Format | None,
     label: str | None,
     lower: str | None,
     upper: str | None,
@@ -277,12 +277,12 @@ def open_source(
     features: Sequence[str] | None = None,
     texts: Sequence[str] = (),
     on_error: OnError = OnError.stop,
-    quarantine: Quarantine | None = None,
+    quarantine: Path | None = None,
 ) -> Source:
     """Look at the files, and check that they have the columns that the options name."""
-    if quarantine is not None and quarantine.path is not None and on_error is OnError.stop:
+    if quarantine is not None and on_error is OnError.stop:
         raise typer.BadParameter("--quarantine needs --on-error skip.")
-    probe = open_table(list(files), format=format, on_error=on_error.value)
+    probe = open_table(list(files), format=None if format is None else format.value, on_error=on_error.value)
     labels = label_columns(label, lower, upper, weight, is_svmlight=probe.format == "svmlight")
     require_label_columns(labels, probe)
     present = [name for name in probe.schema.names if name not in labels.names]
@@ -297,7 +297,7 @@ def open_source(
         kept = list(features)
     if probe.format != "svmlight" and not kept:
         raise TableError(f"file {probe.files[0]}: no column is left to learn from.")
-    return Source(probe, files, labels, kept, texts, on_error, quarantine or Quarantine(None))
+    return Source(probe, files, labels, kept, texts, on_error, Quarantine(quarantine))
 
 
 def require_features(names: Sequence[str], table: Table) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rankwise.solvers.design import Design
 from rankwise.solvers.planes import Planes
-from rankwise.solvers.smoothing import fit_offsets, step_of_part
+from rankwise.solvers.smoothing import first_part, fit_offsets
 from rankwise.solvers.solution import Solution, relative_gap
 
 Floats = NDArray[np.float64]
@@ -62,10 +62,9 @@ def minimise_by_cutting_planes(
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [start]
-    step = step_of_part(design.n_rows, penalty.size)
-    if step is not None:
-        index = design.part(step)
-        few = _CuttingPlanes(design.take(index), risk.take(index), alpha, penalty, tol, max_iter)
+    part = first_part(design, risk, penalty.size)
+    if part is not None:
+        few = _CuttingPlanes(*part, alpha, penalty, tol, max_iter)
         few.run(points)
         points = few.points_that_count()
     return _CuttingPlanes(design, risk, alpha, penalty, tol, max_iter).run(points)

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from threadpoolctl import ThreadpoolController
 
 from rankwise.solvers.design import Design
 from rankwise.solvers.solution import Solution, relative_gap
@@ -182,15 +184,23 @@ def _continued(
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     mu = risk.first_smoothing
-    step = step_of_part(design.n_rows, penalty.size)
-    if step is not None:
-        index = design.part(step)
-        few = _Continuation(design.take(index), risk.take(index), weighted, tol, max_iter)
+    part = first_part(design, risk, penalty.size)
+    if part is not None:
+        few = _Continuation(*part, weighted, tol, max_iter)
         few.run(start, mu)
         start, mu = few.theta, few.mu
     whole = _Continuation(design, risk, weighted, tol, max_iter)
     whole.run(start, mu)
     return whole
+
+
+def first_part(design: Design, risk: Any, n_parameters: int) -> tuple[Design, Any] | None:
+    """Rows and risk of a random part that is worth solving first; None if there is none."""
+    step = step_of_part(design.n_rows, n_parameters)
+    if step is None:
+        return None
+    index = design.part(step)
+    return design.take(index), risk.take(index)
 
 
 def step_of_part(n_rows: int, n_parameters: int) -> int | None:
@@ -258,7 +268,9 @@ class _Continuation:
         flat = diagonal[self.n_weights :]
         flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) - flat)
         diagonal += 1e-10 * diagonal.max() + 1e-300
-        return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
+        # In one thread: with others busy on the machine, waiting for a second one takes a thousand times as long.
+        with _libraries().limit(limits=1, user_api="blas"):
+            return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
 
     def _certify(self, point: _Point) -> None:
         """Objective and dual value at a point; keep the best of both."""
@@ -318,6 +330,12 @@ def fit_offsets(
     inner.run(b, mu)
     gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
     return inner.best, inner.mu, (gain, r)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries whose threads can be limited; looking for them takes a millisecond."""
+    return ThreadpoolController()
 
 
 def _dot(a: Floats, b: Floats) -> float:
