@@ -80,28 +80,6 @@ def class_scores(s, i, beta, b, F):
         F[y] = total
 
 
-@register_jitable
-def scatter(beta, basis, classes, offsets, factor, mean, off, small):
-    """``small = factor sum_y (g_y - mean)(g_y - mean)'``, with g_y what class y makes of scores and some offsets."""
-    Z, n = beta.shape[1], offsets.size
-    mean[: Z + n] = 0.0
-    small[: Z + n, : Z + n] = 0.0
-    for y in classes:
-        for z in range(Z):
-            mean[z] += beta[y, z] / classes.size
-        for g in range(n):
-            mean[Z + g] += basis[y, offsets[g]] / classes.size
-    for y in classes:
-        for z in range(Z):
-            off[z] = beta[y, z] - mean[z]
-        for g in range(n):
-            off[Z + g] = basis[y, offsets[g]] - mean[Z + g]
-        for g in range(Z + n):
-            if off[g] != 0.0:
-                for h in range(Z + n):
-                    small[g, h] += factor * off[g] * off[h]
-
-
 def _make_evaluate():
     sources = SOURCES
 
@@ -144,13 +122,19 @@ def _make_curvature():
 
     @kernel
     def curvature(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
-        """Add the second derivatives by weights (z, j, z', j'), weights and offsets (z, j, m), and offsets (m, m')."""
+        """Add the second derivatives by weights (z, j, z', j'), weights and offsets (z, j, m), and offsets (m, m').
+
+        With g_y what class y makes of scores and offsets, a maximum that n classes share has the second derivatives
+        ``2/mu (sum_y g_y g_y' - n mean mean')``. Those by weights are added for z >= z' only; those by offsets for one
+        of (m, m') and (m', m).
+        """
         _ = sources
-        K, Z, M = b.size, beta.shape[1], basis.shape[1]
+        K, Z, M = b.size, beta.shape[1], wb.shape[2]
         F, v, p = np.empty(K), np.empty(K), np.empty(K)
-        by_score = np.empty((Z, Z))
+        by_score, by_both = np.empty((Z, Z)), np.zeros((Z, M))
+        score, offset = np.empty(Z), np.zeros(M)  # sums over the classes
+        met = np.zeros(M, np.bool_)
         classes, offsets = np.empty(K, np.int64), np.empty(M, np.int64)
-        mean, off, small = np.empty(Z + M), np.empty(Z + M), np.empty((Z + M, Z + M))
         for i in range(s.shape[0]):
             if c[i] == 0.0:
                 continue
@@ -171,26 +155,48 @@ def _make_curvature():
                         count += 1
                 if count < 2:
                     continue
-                n = 0
-                for m in range(M):
-                    for y in classes[:count]:
-                        if basis[y, m] != 0.0:
-                            offsets[n] = m
-                            n += 1
-                            break
                 if not touched:
                     by_score[:] = 0.0
                     touched = True
-                scatter(beta, basis, classes[:count], offsets[:n], 2.0 * c[i] / mu, mean, off, small)
-                by_score += small[:Z, :Z]
+                factor = 2.0 * c[i] / mu
+                score[:] = 0.0
+                n = 0
+                for y in classes[:count]:
+                    for z in range(Z):
+                        mine = beta[y, z] - beta[own, z]  # a common shift changes nothing and keeps the squares small
+                        score[z] += mine
+                        for other in range(Z):
+                            by_score[z, other] += factor * mine * (beta[y, other] - beta[own, other])
+                        for q in range(n_entries(basis, y)):
+                            by_both[z, column(basis, y, q)] += mine * value(basis, y, q)
+                    for q in range(n_entries(basis, y)):
+                        m, x = column(basis, y, q), value(basis, y, q)
+                        if not met[m]:
+                            met[m] = True
+                            offsets[n] = m
+                            n += 1
+                        offset[m] += x
+                        for k in range(q + 1):
+                            bb[m, column(basis, y, k)] += factor * x * value(basis, y, k)
+                for z in range(Z):
+                    for other in range(Z):
+                        by_score[z, other] -= factor * score[z] * score[other] / count
+                    for m in offsets[:n]:
+                        by_both[z, m] = factor * (by_both[z, m] - score[z] * offset[m] / count)
                 for g in range(n):
-                    for h in range(n):
-                        bb[offsets[g], offsets[h]] += small[Z + g, Z + h]
+                    share = factor * offset[offsets[g]] / count
+                    row = bb[offsets[g]]
+                    for m in offsets[: g + 1]:
+                        row[m] -= share * offset[m]
                 for q in range(n_entries(X, i)):
                     j, x = column(X, i, q), value(X, i, q)
                     for z in range(Z):
-                        for g in range(n):
-                            wb[z, j, offsets[g]] += x * small[z, Z + g]
+                        for m in offsets[:n]:
+                            wb[z, j, m] += x * by_both[z, m]
+                for m in offsets[:n]:
+                    met[m], offset[m] = False, 0.0
+                    for z in range(Z):
+                        by_both[z, m] = 0.0
             if not touched:
                 continue
             for q in range(n_entries(X, i)):
@@ -246,6 +252,8 @@ class MaximaRisk:
         self.beta, self.loss, self.joint = np.ascontiguousarray(beta), loss, joint
         self.basis = np.eye(n_classes) if basis is None else basis
         self.fixed = np.zeros(n_classes) if fixed is None else fixed
+        rows = sparse.csr_array(self.basis)
+        self._basis_rows = rows.data, rows.indices, rows.indptr
         self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
         self.first_smoothing = 4.0 * float(loss.max())
         self._one = np.ones_like(loss)
@@ -293,7 +301,8 @@ class MaximaRisk:
     def hessian(self, design: Design, scores: Floats, c: Floats, mu: float) -> Floats:
         """Second derivatives of the smoothed risk by weights and offsets."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
-        ww, wb, bb = self._curvature(design, scores, c, mu)
+        ww, wb, half = self._curvature(design, scores, c, mu)
+        bb = half + half.T - np.diag(np.diag(half))
         for z in range(Z):
             for other in range(z):
                 ww[other, :, z, :] = ww[z, :, other, :].T
@@ -301,12 +310,12 @@ class MaximaRisk:
         return np.block([[weights, both], [both.T, bb]])
 
     def _curvature(self, design: Design, scores: Floats, c: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
-        """Second derivatives, sums over the rows: by weights, half of them, by weights and offsets, by offsets."""
+        """Second derivatives, sums over the rows: by weights, by weights and offsets, by offsets; of pairs, one half."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
         ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
         _CURVATURE(
             design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
-            self.beta, self.basis, self.loss, self.joint, mu, ww, wb, bb,
+            self.beta, self._basis_rows, self.loss, self.joint, mu, ww, wb, bb,
         )  # fmt: skip
         return ww, wb, bb
 
