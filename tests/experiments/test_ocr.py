@@ -1,7 +1,9 @@
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from rankwise import datasets, experiments
 from rankwise.experiments import _ocr_choice, ocr
@@ -114,13 +116,16 @@ def test_judgement_of_what_there_is(tmp_path):
 def test_choice_counts_known_letters_of_words_left_out(words):
     X, Y = words.X[:30], ocr.hide(words.y[:30], "50%", np.random.default_rng(0))
     model = ocr.chain("hinge", Setting(0.01, 1.0), seed=0)
-    right = _ocr_choice.cross_validated(X, Y, model)
-    assert right < 15
+
+    def error(X, Y):
+        return _ocr_choice.left_out_error(X, Y, model, KFold(3, shuffle=True, random_state=0).split(X))
+
+    assert error(X, Y) < 15
     # Words of which nothing is known count for nothing; labels that say nothing are not learnt.
     unknown = [[None] * len(y) for y in Y]
-    assert _ocr_choice.cross_validated([*X, *X], [*Y, *unknown], model) < 25
+    assert error([*X, *X], [*Y, *unknown]) < 25
     wrong = [["abc"[("abc".index(c) + s) % 3] if c else None for c in y] for s, y in enumerate(Y)]
-    assert _ocr_choice.cross_validated(X, wrong, model) > 30
+    assert error(X, wrong) > 30
 
 
 def test_settings_are_among_the_candidates():
@@ -129,6 +134,22 @@ def test_settings_are_among_the_candidates():
         assert ocr.SETTINGS[scheme][("additive", "hinge").index(learner)] in tried
     assert ocr.MARGIN in _ocr_choice.MARGINS
     assert len(list(_ocr_choice.candidates())) == 19
+
+
+def test_the_regulariser_is_worth_as_many_words_in_both_splits():
+    fold_0, others = (ocr.setting_of(split, "75%", "hinge") for split in SPLITS)
+    assert others == fold_0._replace(alpha=fold_0.alpha / 10)
+
+
+def test_the_choice_prints_every_candidate(words, monkeypatch, capsys):
+    monkeypatch.setattr(datasets, "load_ocr", lambda: replace(words, fold=np.arange(60) % 3))
+    monkeypatch.setattr(_ocr_choice, "MARGINS", (50.0,))
+    monkeypatch.setattr(_ocr_choice, "GRID", {("0%", "hinge"): [Setting(0.01, 1.0)]})
+    _ocr_choice.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("fold 0, 0%, perceptron, margin 50: ")
+    assert len(lines) == 2 + 3 * 2 * 3
+    assert all(0 <= float(line.rsplit(": ")[1]) <= 100 for line in lines)
 
 
 def test_without_data(tmp_path, monkeypatch):

@@ -310,7 +310,7 @@ class MaximaRisk:
         return np.block([[weights, both], [both.T, bb]])
 
     def _curvature(self, design: Design, scores: Floats, c: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
-        """Second derivatives, sums over the rows: by weights, by weights and offsets, by offsets; of pairs, one half."""
+        """Sums over the rows: derivatives by weights, one half; by weights and offsets; by offsets, one half."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
         ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
         _CURVATURE(
