@@ -32,8 +32,8 @@ letters with its standard error; at 0% and for the halves nothing is drawn. "{PE
 the others minimise regularised surrogates to a relative gap of 0.01. Bridge is hinge and max is ramp, because right
 answers cost nothing: they were trained once. Regularisation and margin were
 [chosen by cross-validation](ocr-choice.md) inside fold 0, from letters that were not hidden; on folds 1-9, with ten
-times as many words, the strength is a tenth. Not so the all but free intercepts (as in the logistic regression), and the
-candidates of the cross-validation: these were found with test errors of draws of this table in sight."""
+times as many words, the strength is a tenth. Not so the all but free intercepts (as in the logistic regression), and
+the candidates of the cross-validation: these were found with test errors of draws of this table in sight."""
 
 
 class Cell(NamedTuple):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rankwise.solvers.bundle import Bundle, Floats, Minimum, Oracle
+from rankwise.solvers.threads import in_one_thread
 
 
 class Descent(NamedTuple):
@@ -42,6 +43,7 @@ class Descent(NamedTuple):
     converged: bool
 
 
+@in_one_thread
 def descend(
     convex: Oracle, reward: Oracle, alpha: float, start: Floats, *, tol: float, max_iter: int, max_steps: int
 ) -> Descent:

@@ -4,15 +4,19 @@
 
 Every dual point of the risk that leaves nothing pulling at b gives a plane below G, ``G(w') >= gain + <a, w'>`` for
 all w'. The largest of the planes found so far in place of G makes the master problem, whose value is a lower bound on
-F (:mod:`rankwise.solvers.planes`). An iteration solves it, fits the offsets at its solution (the inner loop: order
-statistics where the risk knows them, else smoothed Newton steps in b alone), and looks for a better point between the
-best so far and that solution by two secant steps on the slope of F, which the planes know. Every point looked at gives
-a plane. With many rows, a random part of them is solved first, and the points of its planes are the first points for
-all rows. If b is regularised it is part of w, and there is no inner loop.
+F (:mod:`rankwise.solvers.planes`). Its solution jumps about as long as planes are few: the next plane is taken where
+the master problem with ``rho/2 (w - best)' H (w - best)`` added has its minimum (the proximal bundle method), and the
+offsets are fitted there (the inner loop: order statistics where the risk knows them, else smoothed Newton steps in b
+alone). H is the second derivative of the smoothed risk at the start, less what the offsets make up for, so that scales
+and correlations of the features do not matter; rho falls when a step was too short and grows when it was too long.
+The master problem itself is solved only when the other one leaves a chance that its bound suffices.
+
+With many rows, a random part of them is solved first, and the points of its planes are the first points for all rows.
+If b is regularised it is part of w, and there is no inner loop.
 
 Sources: Antoniuk's thesis on partial annotations, section 3.4 (in eq. 3.45 the terms of b enter with a plus sign);
-Teo and others, "Bundle methods for regularized risk minimization", 2010; the segment search is that of Franc and
-Sonnenburg, "Optimized cutting plane algorithm for large-scale risk minimization", 2009.
+Teo and others, "Bundle methods for regularized risk minimization", 2010; Kiwiel, "Proximity control in bundle methods
+for convex nondifferentiable minimization", 1990.
 """
 
 from __future__ import annotations
@@ -27,11 +31,13 @@ from rankwise.solvers.design import Design
 from rankwise.solvers.planes import Planes
 from rankwise.solvers.smoothing import first_part, fit_offsets
 from rankwise.solvers.solution import Solution, relative_gap
+from rankwise.solvers.threads import in_one_thread
 
 Floats = NDArray[np.float64]
 
-_PATIENCE = 10  # rounds without weight after which a plane is dropped
-_SECANTS = 2  # points looked at between the best one and the master's solution
+_PATIENCE = 20  # rounds without weight after which a plane is dropped
+_CURVED_UP_TO = 300  # parameters for which second derivatives are formed
+_LARGEST = 8.0  # rho: at kinks a risk may look as curved as one likes, and steps would be too short
 _INNER = 0.1  # accuracy of the inner loop, relative to the tolerance
 
 
@@ -45,6 +51,7 @@ class _Point:
     slopes: Floats
 
 
+@in_one_thread
 def minimise_by_cutting_planes(
     design: Design,
     risk: Any,
@@ -63,36 +70,85 @@ def minimise_by_cutting_planes(
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [start]
     part = first_part(design, risk, penalty.size)
+    curvature = _curvature(*(part or (design, risk)), alpha, penalty, start)
     if part is not None:
-        few = _CuttingPlanes(*part, alpha, penalty, tol, max_iter)
+        few = _CuttingPlanes(*part, alpha, penalty, curvature, tol, max_iter)
         few.run(points)
-        points = few.points_that_count()
-    return _CuttingPlanes(design, risk, alpha, penalty, tol, max_iter).run(points)
+        points, curvature = few.points_that_count(), curvature.times(few.rho)
+    return _CuttingPlanes(design, risk, alpha, penalty, curvature, tol, max_iter).run(points)
+
+
+@dataclass(frozen=True)
+class _Curvature:
+    """Second derivatives ``axes diag(along) axes'`` of about the size of G's; along the coordinates without axes."""
+
+    axes: Floats | None
+    along: Floats | float
+
+    def times(self, factor: float) -> _Curvature:
+        return _Curvature(self.axes, factor * self.along)
+
+    def turned(self, w: Floats) -> Floats:
+        return w if self.axes is None else w @ self.axes
+
+    def turned_back(self, w: Floats) -> Floats:
+        return w if self.axes is None else self.axes @ w
+
+
+def _curvature(design: Design, risk: Any, alpha: float, penalty: Floats, start: Floats) -> _Curvature:
+    """Second derivatives of the smoothed risk by what is regularised, with the best offsets of each w."""
+    n_weights = penalty.size - risk.n_offsets
+    size = n_weights if not penalty[n_weights:].any() else penalty.size
+    if penalty.size > _CURVED_UP_TO:
+        return _Curvature(None, 3.0 * alpha)  # found by trial; rho does the rest
+    scores = design.times(start[:n_weights].reshape(risk.n_scores, -1))
+    whole = risk.hessian(design, scores, start[n_weights:], risk.first_smoothing)
+    both = whole[:size, size:]
+    along, axes = np.linalg.eigh(
+        whole[:size, :size] - both @ np.linalg.pinv(whole[size:, size:], hermitian=True) @ both.T
+    )
+    return _Curvature(axes, np.maximum(along, 0.0))
 
 
 class _CuttingPlanes:
-    def __init__(self, design: Design, risk: Any, alpha: float, penalty: Floats, tol: float, max_iter: int) -> None:
-        self.design, self.risk, self.alpha = design, risk, alpha
+    """The method on one set of rows. Planes and points are turned to the axes of the curvature."""
+
+    def __init__(
+        self,
+        design: Design,
+        risk: Any,
+        alpha: float,
+        penalty: Floats,
+        curvature: _Curvature,
+        tol: float,
+        max_iter: int,
+    ) -> None:
+        self.design, self.risk, self.alpha, self.curvature = design, risk, alpha, curvature
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.free = not penalty[self.n_weights :].any()
         self.size = self.n_weights if self.free else penalty.size
         self.planes = Planes(alpha, patience=_PATIENCE)
+        self.rho = 1.0
         self.points: list[Floats] = []
         self.lower_bound = 0.0  # losses are not negative
         self.mu = risk.first_smoothing
 
     def run(self, points: list[Floats]) -> Solution:
         """Minimise, beginning with the planes at some points."""
-        best = min((self._cut(theta[: self.size], theta[self.n_weights :]) for theta in points), key=_objective)
+        turned = [(self.curvature.turned(theta[: self.size]), theta[self.n_weights :]) for theta in points]
+        best = min((self._cut(w, offsets) for w, offsets in turned), key=_objective)
         n_iter = 0
         while n_iter < self.max_iter and not self._done(best):
             n_iter += 1
-            solution, bound = self.planes.solve()
-            self.lower_bound = max(self.lower_bound, bound)
+            w, value = self.planes.solve_near(best.w, self.rho * self.curvature.along)
+            if best.objective - value <= self.tol * abs(best.objective):
+                self.lower_bound = max(self.lower_bound, self.planes.solve()[1])
             if not self._done(best):
-                best = self._better(best, solution)
-        theta = np.concatenate([best.w[: self.n_weights], best.offsets])
+                point = self._cut(w, best.offsets)
+                self._adapt(best, point)
+                best = min(best, point, key=_objective)
+        theta = np.concatenate([self.curvature.turned_back(best.w)[: self.n_weights], best.offsets])
         return Solution(theta, best.objective, self.lower_bound, n_iter, self._done(best))
 
     def points_that_count(self) -> list[Floats]:
@@ -102,23 +158,19 @@ class _CuttingPlanes:
     def _done(self, best: _Point) -> bool:
         return relative_gap(best.objective, self.lower_bound) <= self.tol
 
-    def _better(self, best: _Point, solution: Floats) -> _Point:
-        """The best point met on the segment from the best one so far to the master's solution."""
-        direction = solution - best.w
-        met = [best, self._cut(solution, best.offsets)]
-        low, high = (0.0, float(best.slopes @ direction)), (1.0, float(met[1].slopes @ direction))
-        for _ in range(_SECANTS):
-            if low[1] >= 0.0 or high[1] <= 0.0:
-                break
-            step = min(max(low[1] / (low[1] - high[1]), 0.05), 0.95)
-            part = low[0] + step * (high[0] - low[0])
-            met.append(self._cut(best.w + part * direction, best.offsets))
-            slope = float(met[-1].slopes @ direction)
-            low, high = ((part, slope), high) if slope < 0.0 else (low, (part, slope))
-        return min(met, key=_objective)
+    def _adapt(self, best: _Point, point: _Point) -> None:
+        """Change rho by what the slopes say of the step from the best point to the next one."""
+        step = point.w - best.w
+        before, after = float(best.slopes @ step), float(point.slopes @ step)
+        if point.objective < best.objective:
+            if after < 0.0:  # a longer step would have been better
+                self.rho *= 0.5 if after < 0.5 * before else 0.8
+        elif after - before > self.rho * float(np.sum(self.curvature.along * step**2)):  # more curved than supposed
+            self.rho = min(2.0 * self.rho, _LARGEST)
 
-    def _cut(self, w: Floats, offsets: Floats) -> _Point:
+    def _cut(self, turned: Floats, offsets: Floats) -> _Point:
         """Add the plane at a point; return the point, with the best offsets if they are free."""
+        w = self.curvature.turned_back(turned)
         scores = self.design.times(w[: self.n_weights].reshape(self.risk.n_scores, -1))
         if self.free:
             value, offsets, gain, r = self._inner(scores, offsets)
@@ -128,8 +180,9 @@ class _CuttingPlanes:
             normal = np.concatenate([self.design.pull(r).ravel(), pull])
             value, offsets = self.risk.exact(scores, w[self.n_weights :])
             w = np.concatenate([w[: self.n_weights], offsets])
-        self.planes.add(gain, normal)
         self.points.append(np.concatenate([w[: self.n_weights], offsets]))
+        w, normal = self.curvature.turned(w), self.curvature.turned(normal)
+        self.planes.add(gain, normal)
         return _Point(w, offsets, value + 0.5 * self.alpha * float(w @ w), normal + self.alpha * w)
 
     def _inner(self, scores: Floats, offsets: Floats) -> tuple[float, Floats, float, Floats]:

@@ -14,6 +14,8 @@ Source: Teo, Vishwanathan, Smola and Le, "Bundle methods for regularized risk mi
 
 from __future__ import annotations
 
+from typing import Any
+
 import clarabel
 import numpy as np
 from numpy.typing import NDArray
@@ -61,19 +63,35 @@ class Planes:
 
     def solve(self, linear: Floats | None = None) -> tuple[Floats, float]:
         """Minimiser of the master problem with ``linear`` as g, and its value, a lower bound."""
+        pull = np.zeros(self.normals.shape[1]) if linear is None else linear
+        return self._solve(np.float64(self.alpha), pull)
+
+    def solve_near(self, centre: Floats, strength: Floats | float) -> tuple[Floats, float]:
+        """Minimiser and value of the master problem without g, with ``sum_j strength_j (w_j - centre_j)^2 / 2`` added.
+
+        The value is not less than that of the master problem itself.
+        """
+        solution, value = self._solve(self.alpha + np.asarray(strength), strength * centre)
+        return solution, value + 0.5 * float(np.sum(strength * centre**2))
+
+    def _solve(self, strength: Any, pull: Floats) -> tuple[Floats, float]:
+        """Minimiser and minimum of ``sum_j strength_j w_j^2 / 2 - <pull, w> +`` the largest plane."""
         n, d = self.normals.shape
-        pull = np.zeros(d) if linear is None else linear
+        # Weights add up to 1, so that the pull can be taken off every plane.
         if d < n:
-            beta = simplex_programme(self.gains, factor=(self.normals - pull).T / np.sqrt(self.alpha))
-        else:  # weights add up to 1, so that g can be taken off every plane
+            beta = simplex_programme(self.gains, factor=((self.normals - pull) / np.sqrt(strength)).T)
+        elif np.ndim(strength) == 0:
             products = self.normals @ pull
             gram = self._gram - products[:, None] - products + float(pull @ pull)
-            beta = simplex_programme(self.gains, gram / self.alpha)
-        solution = (pull - beta @ self.normals) / self.alpha
-        bound = float(beta @ self.gains) - 0.5 * self.alpha * float(solution @ solution)
-        self.idle = np.where(beta > 1e-8, 0, self.idle + 1)
+            beta = simplex_programme(self.gains, gram / strength)
+        else:
+            scaled = (self.normals - pull) / np.sqrt(strength)
+            beta = simplex_programme(self.gains, scaled @ scaled.T)
+        solution = (pull - beta @ self.normals) / strength
+        value = float(beta @ self.gains) - 0.5 * float(np.sum(strength * solution**2))
+        self.idle = np.where(beta > 1e-6, 0, self.idle + 1)
         self._keep(self.idle <= self.patience)
-        return solution, bound
+        return solution, value
 
     def _keep(self, keep: NDArray[np.bool_]) -> None:
         if not keep.all():

@@ -19,16 +19,15 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import ThreadpoolController
 
 from rankwise.solvers.design import Design
 from rankwise.solvers.solution import Solution, relative_gap
+from rankwise.solvers.threads import in_one_thread
 
 Floats = NDArray[np.float64]
 
@@ -177,6 +176,7 @@ def smooth_solution(
     return found.solution(), found.theta, found.mu
 
 
+@in_one_thread
 def _continued(
     design: Design, risk: SmoothRisk, alpha: float, penalty: Floats, tol: float, max_iter: int, start: Floats | None
 ) -> _Continuation:
@@ -268,9 +268,7 @@ class _Continuation:
         flat = diagonal[self.n_weights :]
         flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) - flat)
         diagonal += 1e-10 * diagonal.max() + 1e-300
-        # In one thread: with others busy on the machine, waiting for a second one takes a thousand times as long.
-        with _libraries().limit(limits=1, user_api="blas"):
-            return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
+        return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
 
     def _certify(self, point: _Point) -> None:
         """Objective and dual value at a point; keep the best of both."""
@@ -330,12 +328,6 @@ def fit_offsets(
     inner.run(b, mu)
     gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
     return inner.best, inner.mu, (gain, r)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The libraries whose threads can be limited; looking for them takes a millisecond."""
-    return ThreadpoolController()
 
 
 def _dot(a: Floats, b: Floats) -> float:
