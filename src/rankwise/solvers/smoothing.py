@@ -31,7 +31,8 @@ from rankwise.solvers.threads import in_one_thread
 
 Floats = NDArray[np.float64]
 
-_NEWTON_UP_TO = 300  # parameters for which a dense Hessian is formed
+_NEWTON_UP_TO = 1000  # parameters for which a dense Hessian is formed,
+_NEWTON_ENTRIES = 300  # if rows have on average no more entries for all their scores than this
 _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
@@ -215,7 +216,8 @@ class _Continuation:
     def __init__(self, design: Design, risk: SmoothRisk, penalty: Floats, tol: float, max_iter: int) -> None:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
-        self.newton = penalty.size <= _NEWTON_UP_TO
+        entries = risk.n_scores * design.n_stored / max(design.n_rows, 1)
+        self.newton = penalty.size <= _NEWTON_UP_TO and entries <= _NEWTON_ENTRIES
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
         self.n_iter = 0
