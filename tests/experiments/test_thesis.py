@@ -174,12 +174,16 @@ def adult(monkeypatch):
     monkeypatch.setattr(_ages, "SIZES", (40, 90))
     monkeypatch.setattr(_ages, "ALPHAS", (0.1, 0.001))
     monkeypatch.setattr(intervals, "EXACT", (40,))
+    monkeypatch.setattr(intervals, "FEW", (20, 60))
 
 
 def test_intervals_run_draw_and_judge(tmp_path, adult):
     report = intervals.run(tmp_path, sequences=1)
     table, page, text, picture = report.files
     rows = rows_of(table)
+    few = [row for row in rows if row["exact"] == "20"]
+    assert [(row["width"], row["rows"]) for row in few] == [("1", "20"), *((str(u), "60") for u in intervals.WIDTHS)]
+    rows = rows[: -len(few)]
     assert len(rows) == len(intervals.METHODS) * (2 + 3)
     assert {(row["exact"], row["width"], row["rows"]) for row in rows if row["width"] != "1"} == {
         ("40", str(u), "90") for u in intervals.WIDTHS
@@ -199,7 +203,10 @@ def test_a_loss_above_the_bound_and_rows_that_hurt_are_seen():
     for method in intervals.METHODS:
         found |= {(method, 3300, 1, 3300): exact, (method, 6600, 1, 6600): exact}
         found |= {(method, 3300, u, 6600): worse for u in intervals.WIDTHS}
-    more, wider, portion, bound, same, better = intervals._judge(found)
+    few = dict.fromkeys(intervals._few_places(), worse)
+    few |= {(intervals.MAIN, 100, 5, 3300): exact, (intervals.MAIN, 100, 10, 3300): _ages.Mean(8.9, 0.1, 0.2)}
+    more, helped, wider, portion, bound, same, better = intervals._judge(found, few)
+    assert [check.holds for check in helped.checks] == [True, False, False]  # by 4, by less than noise, not at all
     assert more.verdict == "DOES NOT HOLD"
     assert wider.verdict == portion.verdict == same.verdict == "HOLDS"
     assert [check.holds for check in bound.checks] == [False, True, True]  # 4 against 2, 4.5 and 9.5

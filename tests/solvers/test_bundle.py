@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.concave_convex import descend
-from rankwise.solvers.planes import simplex_programme
+from rankwise.solvers.planes import Planes, simplex_programme
 
 SEEDS = st.integers(0, 10_000)
 
@@ -75,6 +75,28 @@ def test_simplex_programme_against_a_general_solver(seed, n):
     sums = {"type": "eq", "fun": lambda beta: beta.sum() - 1.0}
     other = minimize(cost, np.full(n, 1 / n), bounds=[(0, 1)] * n, constraints=[sums], method="SLSQP")
     assert cost(beta) <= other.fun + 1e-6
+
+
+@given(seed=SEEDS, n=st.sampled_from([2, 8]), strength=st.sampled_from([0.0, 0.5, "axes"]))
+@settings(max_examples=25)
+def test_the_master_problem_near_a_point_against_a_general_solver(seed, n, strength):
+    _, A, b = largest_of_planes(seed, n)
+    centre, alpha = np.array([1.0, -2.0, 0.5]), 0.3
+    if strength == "axes":
+        strength = np.array([0.1, 2.0, 0.0])
+    planes = Planes(alpha, patience=100)
+    for normal, gain in zip(A, b, strict=True):
+        planes.add(gain, normal)
+    solution, value = planes.solve_near(centre, strength)
+
+    def cost(v):  # w and the largest plane
+        return 0.5 * alpha * v[:3] @ v[:3] + 0.5 * np.sum(strength * (v[:3] - centre) ** 2) + v[3]
+
+    above = {"type": "ineq", "fun": lambda v: v[3] - A @ v[:3] - b}
+    other = minimize(cost, np.append(centre, (A @ centre + b).max()), constraints=[above], method="SLSQP")
+    assert value == pytest.approx(other.fun, abs=1e-5)
+    assert cost(np.append(solution, (A @ solution + b).max())) == pytest.approx(value, abs=1e-5)
+    assert planes.solve()[1] <= value + 1e-6
 
 
 def test_without_an_answer_the_best_plane_is_taken(monkeypatch):

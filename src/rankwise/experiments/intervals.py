@@ -3,6 +3,9 @@
 m_P training rows have exact labels, all others an interval of u years, from a partition of the ages. Four surrogates
 learn from both; the test error is beside that of the same rows with exact labels. The loss in accuracy by intervals,
 gamma, stays below the bound of Theorem 3, ``(1 - alpha) beta`` with alpha the share of exact labels and beta = u - 1.
+
+Adult has 106 features where the thesis had 159,488: 3,300 exact labels tell nearly all that a linear model can learn of
+them. So training sets that begin with 100 exact labels are added, where there is something to gain.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ METHODS: dict[str, Any] = {
     "II-SVOR-EXP(w)": SVOR("explicit", **COMMON),
 }
 MAIN = "VILMA(w,MAE)"
+FEW = (100, 330, 1000, 3300)  # rows, of which the first number have exact labels
 
 Place = tuple[str, int, int, int]
 """Method, exact labels, width of the intervals, rows; with exact labels for all rows the width is 1."""
@@ -89,12 +93,17 @@ def run(
             progress(method, done, len(places))
             found[place] = Mean.of([_fit(units, place, split) for split in splits])
         progress(method, len(places), len(places))
-    return _report(output, found, skipped, sizes, sequences, seed)
+    few = {place: Mean.of([_fit(units, place, split) for split in splits]) for place in _few_places() if splits}
+    return _report(output, found, few, skipped, sizes, sequences, seed)
 
 
 def _places(method: str, sizes: tuple[int, ...]) -> list[Place]:
     exact = [(method, size, 1, size) for size in sizes]
     return exact + [(method, n, u, size) for n in EXACT for u in WIDTHS for size in sizes if size > n]
+
+
+def _few_places() -> list[Place]:
+    return [(MAIN, FEW[0], 1, FEW[0]), *((MAIN, FEW[0], u, size) for u in WIDTHS for size in FEW[1:])]
 
 
 def _fit(units: Units, place: Place, split: Split) -> dict[str, Any]:
@@ -118,9 +127,10 @@ def gamma(found: Found, place: Place) -> tuple[float, float]:
     return loss, interval_mae_risk(0.0, n_exact / size, width - 1)
 
 
-def _judge(found: Found) -> tuple[Conclusion, ...]:
+def _judge(found: Found, few: Found) -> tuple[Conclusion, ...]:
     return (
         Conclusion("more rows with intervals never hurt, beyond noise", tuple(_more_rows(found))),
+        Conclusion(f"{MAIN}: with {FEW[0]} exact labels, rows with intervals help, beyond noise", tuple(_helped(few))),
         Conclusion(f"{MAIN}: the loss in accuracy grows with the width, up to noise", tuple(_wider(found))),
         Conclusion(f"{MAIN}: the loss in accuracy grows with the portion, up to noise", tuple(_larger_portion(found))),
         Conclusion(f"{MAIN}: the loss in accuracy is below the bound of Theorem 3", tuple(_below_bound(found))),
@@ -143,6 +153,17 @@ def _more_rows(found: Found) -> list[Check]:
             rise = max(after.mae - before.mae for before, after in pairwise(row))
             numbers = f"{' '.join(f'{mean.mae:.2f}' for mean in row)}, noise {noise:.2f}"
             checks.append(Check(f"{method}, {n} exact, width {u}", rise <= noise, numbers))
+    return checks
+
+
+def _helped(few: Found) -> list[Check]:
+    """The exact labels alone, and with all intervals."""
+    alone, checks = few[MAIN, FEW[0], 1, FEW[0]], []
+    for u in WIDTHS:
+        row = [alone, *(few[MAIN, FEW[0], u, size] for size in FEW[1:])]
+        noise = max(mean.noise for mean in row)
+        numbers = f"{' '.join(f'{mean.mae:.2f}' for mean in row)}, noise {noise:.2f}"
+        checks.append(Check(f"width {u}, {' '.join(map(str, FEW))} rows", row[-1].mae < alone.mae - noise, numbers))
     return checks
 
 
@@ -207,24 +228,35 @@ def _remarks(found: Found) -> tuple[str, ...]:
         "MORPH and WILD cannot be had; the thesis' numbers are context only. Its interval width counts both ends, so "
         "that u = 5 is beta = 4.",
         "Noise is twice the standard error of the test MAE, as the test rows estimate it. Validation and test rows "
-        "have exact labels, as in the thesis.",
-        f"Where more rows with intervals hurt, look at exact labels first: as their number grows, the test MAE of "
-        f"{MAIN} is {', '.join(exact)}. Ages are noisy here by more than eight years, against a margin of one; the "
-        f"likely reason is the surrogate, whose minimiser is not the best predictor of such data, not the intervals.",
+        "have exact labels, as in the thesis. Strengths of the regulariser: the thesis', and 3 and 10, because its "
+        "largest, 1, was often the best.",
+        f"Where more rows with intervals hurt, look at exact labels first: as their number grows from {SIZES[0]:,} on, "
+        f"the test MAE of {MAIN} is {', '.join(exact)}. On these data there is nothing left to gain from rows (the "
+        f"thesis has 159,488 features, and gains a year), and what intervals cost grows with their share, as Theorem 3 "
+        f"has it. With {FEW[0]} exact labels there is something to gain, and intervals that are not too wide gain it.",
     )
 
 
 def _report(
-    output: Path, found: Found, skipped: dict[str, str], sizes: tuple[int, ...], sequences: int, seed: int
+    output: Path,
+    found: Found,
+    few: Found,
+    skipped: dict[str, str],
+    sizes: tuple[int, ...],
+    sequences: int,
+    seed: int,
 ) -> Report:
     paths = [output / f"{NAME}.{suffix}" for suffix in ("csv", "md", "txt", "png")]
-    conclusions = _judge(found) if found else ()
+    conclusions = _judge(found, few) if found else ()
     files = paths if found else paths[:3]
     report = Report(TITLE, ("adult_age",) if found else (), skipped, conclusions, _remarks(found), tuple(files))
     write_table(
         paths[0],
         ("method", "exact", "width", "rows", "mae", "deviation", "noise", "gamma", "bound"),
-        [(*place, mean.mae, mean.deviation, mean.noise, *gamma(found, place)) for place, mean in found.items()],
+        [
+            *((*place, mean.mae, mean.deviation, mean.noise, *gamma(found, place)) for place, mean in found.items()),
+            *((*place, mean.mae, mean.deviation, mean.noise, "", "") for place, mean in few.items()),
+        ],
     )
     write_text(paths[1], _markdown(report, found, sizes, sequences, seed))
     write_text(paths[2], f"{report}\n")
