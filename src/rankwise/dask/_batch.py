@@ -73,7 +73,7 @@ class RemoteDesign:
 
     def __init__(self, blocks: Blocks, *, n_features: int) -> None:
         self.blocks, self.n_features = blocks, n_features
-        self.n_rows, self.n_stored = blocks.n_rows, blocks.n_stored
+        self.n_rows, self.per_row = blocks.n_rows, blocks.n_stored / max(blocks.n_rows, 1)
 
     def times(self, W: Floats) -> Scores:
         """Scores of the weight vectors W (Z, d)."""

@@ -158,8 +158,8 @@ class SharedRounds:
 class LabelDesign(RemoteDesign):
     """The rows as the solver of one label sees them; without a part of them to begin with, which might miss a class."""
 
-    def __init__(self, n_features: int) -> None:
-        self.n_features = n_features
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__(blocks, n_features=blocks.n_features)
         self.n_rows = 0
 
 

@@ -150,7 +150,7 @@ class MissingLabelsOnDask(OnDask, Plain):
 
     def _solve_one(self, rounds: SharedRounds, label: int, weight: float, loss: MarginLoss) -> Solution:
         try:
-            design: Any = LabelDesign(rounds.blocks.n_features)
+            design: Any = LabelDesign(rounds.blocks)
             risk: Any = LabelRisk(rounds, label, weight, loss)
             penalty = np.concatenate([np.ones(design.n_features), np.zeros(risk.n_offsets)])
             found = minimise_by_smoothing(

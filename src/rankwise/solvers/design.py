@@ -137,6 +137,11 @@ class Design:
         return int(self.rows[0].size if self.is_sparse else self.rows.size)
 
     @property
+    def per_row(self) -> float:
+        """Stored entries of a row, on average."""
+        return self.n_stored / max(self.n_rows, 1)
+
+    @property
     def nbytes(self) -> int:
         """Memory of the stored rows."""
         return sum(part.nbytes for part in self.rows) if self.is_sparse else int(self.rows.nbytes)

@@ -68,10 +68,9 @@ class Pieces:
 
 def affordable(risk: Any, design: Design) -> bool:
     """Whether the linear programme is small enough to be solved exactly."""
-    per_row = design.n_stored / max(design.n_rows, 1)
     n_pieces = risk.n_pieces()
     n_open = min(n_pieces, _OPEN * (risk.n_scores * design.n_features + risk.n_offsets))
-    remains = n_open * (per_row * risk.n_scores + 3)
+    remains = n_open * (design.per_row * risk.n_scores + 3)
     return bool(n_pieces * (risk.n_scores + 3) <= _MOST_PIECES and remains <= _MOST_ENTRIES)
 
 

@@ -216,8 +216,7 @@ class _Continuation:
     def __init__(self, design: Design, risk: SmoothRisk, penalty: Floats, tol: float, max_iter: int) -> None:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
-        entries = risk.n_scores * design.n_stored / max(design.n_rows, 1)
-        self.newton = penalty.size <= _NEWTON_UP_TO and entries <= _NEWTON_ENTRIES
+        self.newton = penalty.size <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
         self.n_iter = 0
