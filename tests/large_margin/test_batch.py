@@ -157,6 +157,25 @@ def test_too_few_iterations_warn_and_say_what_to_do():
         SVOR(max_iter=1, tol=1e-6).fit(stream.X, stream.lower)
 
 
+def test_cutting_planes_that_are_stopped_early_have_a_bound():
+    stream = make_stream(0, n=200)
+    best = SVOR(tol=1e-6).fit(stream.X, stream.lower)
+    with pytest.warns(ConvergenceWarning, match="stopped at a relative gap"):
+        model = SVOR(solver="cutting-plane", max_iter=5, tol=1e-6).fit(stream.X, stream.lower)
+    assert 0 < model.lower_bound_ <= best.objective_ <= model.objective_ + 1e-9
+    assert model.n_iter_ == 5
+
+
+def test_cutting_planes_do_not_mind_the_scales_of_the_features():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 10))
+    y = np.digitize(X.sum(axis=1) + rng.standard_normal(1000), [-3.0, 0.0, 3.0])
+    plain, scaled = (
+        SVOR(solver="cutting-plane", alpha=1e-4).fit(X * scale, y).n_iter_ for scale in (1.0, np.logspace(-2, 2, 10))
+    )
+    assert scaled <= 2 * plain + 10
+
+
 def test_a_linear_programme_that_is_too_large_says_that_it_has_no_bound(monkeypatch):
     stream = make_stream(0, n=200)
     exact = SVOR(regularize="none").fit(stream.X, stream.lower)

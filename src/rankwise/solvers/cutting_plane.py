@@ -7,7 +7,7 @@ all w'. The largest of the planes found so far in place of G makes the master pr
 F (:mod:`rankwise.solvers.planes`). Its solution jumps about as long as planes are few: the next plane is taken where
 the master problem with ``rho/2 (w - best)' H (w - best)`` added has its minimum (the proximal bundle method), and the
 offsets are fitted there (the inner loop: order statistics where the risk knows them, else smoothed Newton steps in b
-alone). H is the second derivative of the smoothed risk at the start, less what the offsets make up for, so that scales
+alone). H is the second derivative of the smoothed risk at w = 0, less what the offsets make up for, so that scales
 and correlations of the features do not matter; rho falls when a step was too short and grows when it was too long.
 The master problem itself is solved only when the other one leaves a chance that its bound suffices.
 
@@ -66,11 +66,10 @@ def minimise_by_cutting_planes(
 
     Parameters are those of :func:`rankwise.solvers.smoothing.minimise_by_smoothing`, with alpha > 0.
     """
-    if start is None:
-        start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
-    points = [start]
+    nothing = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
+    points = [nothing if start is None else start]
     part = first_part(design, risk, penalty.size)
-    curvature = _curvature(*(part or (design, risk)), alpha, penalty, start)
+    curvature = _curvature(*(part or (design, risk)), alpha, penalty, nothing)
     if part is not None:
         few = _CuttingPlanes(*part, alpha, penalty, curvature, tol, max_iter)
         few.run(points)
@@ -95,14 +94,14 @@ class _Curvature:
         return w if self.axes is None else self.axes @ w
 
 
-def _curvature(design: Design, risk: Any, alpha: float, penalty: Floats, start: Floats) -> _Curvature:
-    """Second derivatives of the smoothed risk by what is regularised, with the best offsets of each w."""
+def _curvature(design: Design, risk: Any, alpha: float, penalty: Floats, theta: Floats) -> _Curvature:
+    """Second derivatives of the smoothed risk at theta by what is regularised, with the best offsets of each w."""
     n_weights = penalty.size - risk.n_offsets
     size = n_weights if not penalty[n_weights:].any() else penalty.size
     if penalty.size > _CURVED_UP_TO:
         return _Curvature(None, 3.0 * alpha)  # found by trial; rho does the rest
-    scores = design.times(start[:n_weights].reshape(risk.n_scores, -1))
-    whole = risk.hessian(design, scores, start[n_weights:], risk.first_smoothing)
+    scores = design.times(theta[:n_weights].reshape(risk.n_scores, -1))
+    whole = risk.hessian(design, scores, theta[n_weights:], risk.first_smoothing)
     both = whole[:size, size:]
     along, axes = np.linalg.eigh(
         whole[:size, :size] - both @ np.linalg.pinv(whole[size:, size:], hermitian=True) @ both.T
@@ -148,6 +147,8 @@ class _CuttingPlanes:
                 point = self._cut(w, best.offsets)
                 self._adapt(best, point)
                 best = min(best, point, key=_objective)
+        if not self._done(best):  # no more iterations
+            self.lower_bound = max(self.lower_bound, self.planes.solve()[1])
         theta = np.concatenate([self.curvature.turned_back(best.w)[: self.n_weights], best.offsets])
         return Solution(theta, best.objective, self.lower_bound, n_iter, self._done(best))
 
