@@ -149,11 +149,16 @@ def _more_rows(found: Found) -> list[Check]:
     for method in METHODS:
         for n, u in dict.fromkeys((n, u) for _, n, u, _ in _with_intervals(found, method)):
             row = [found[method, n, 1, n], *(found[p] for p in _with_intervals(found, method) if p[1:3] == (n, u))]
-            noise = max(mean.noise for mean in row)
+            noise, numbers = _in_words(row)
             rise = max(after.mae - before.mae for before, after in pairwise(row))
-            numbers = f"{' '.join(f'{mean.mae:.2f}' for mean in row)}, noise {noise:.2f}"
             checks.append(Check(f"{method}, {n} exact, width {u}", rise <= noise, numbers))
     return checks
+
+
+def _in_words(row: list[Mean]) -> tuple[float, str]:
+    """The largest noise, and it with all errors."""
+    noise = max(mean.noise for mean in row)
+    return noise, f"{' '.join(f'{mean.mae:.2f}' for mean in row)}, noise {noise:.2f}"
 
 
 def _helped(few: Found) -> list[Check]:
@@ -161,8 +166,7 @@ def _helped(few: Found) -> list[Check]:
     alone, checks = few[MAIN, FEW[0], 1, FEW[0]], []
     for u in WIDTHS:
         row = [alone, *(few[MAIN, FEW[0], u, size] for size in FEW[1:])]
-        noise = max(mean.noise for mean in row)
-        numbers = f"{' '.join(f'{mean.mae:.2f}' for mean in row)}, noise {noise:.2f}"
+        noise, numbers = _in_words(row)
         checks.append(Check(f"width {u}, {' '.join(map(str, FEW))} rows", row[-1].mae < alone.mae - noise, numbers))
     return checks
 

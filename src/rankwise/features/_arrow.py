@@ -59,6 +59,7 @@ def _from_pandas(frame: Any) -> Any:
     for place, name in enumerate(names):
         try:
             arrays.append(pa.Array.from_pandas(frame.iloc[:, place]))
+        # Arrow refuses a column of objects of several types: those are read one by one, with an error of our own.
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
             arrays.append(_mixed(pa, name, frame.iloc[:, place].tolist()))
     return pa.Table.from_arrays(arrays, names=names)

@@ -57,19 +57,19 @@ class TextFile:
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
-        raise NotImplementedError
+        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
 
     def n_parsed(self, data: Any) -> int:
         """Number of rows of data."""
-        raise NotImplementedError
+        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
 
     def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Data and labels of several parts; of none, no rows."""
-        raise NotImplementedError
+        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
 
     def complaint(self, record: bytes, error: BaseException) -> str:
         """What is wrong with one record that does not parse: the rule and the value found."""
-        raise NotImplementedError
+        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
 
     def header_size(self, content: bytes) -> tuple[int, int]:
         """Bytes and lines before the first record of the file; 0, 0 where there is no header."""

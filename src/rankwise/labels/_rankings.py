@@ -7,6 +7,7 @@ order in which they appear in a stream.
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -113,15 +114,15 @@ def encode_rankings(
     return rows.encoded(rows.labels_by_appearance() if growing else rows.labels_order())
 
 
-class _Rows:
+class _Rows(ABC):
     """Rows before their labels have codes."""
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def labels_present(self) -> list[Any]:
         """Labels in the order of their appearance, each at least once."""
-        raise NotImplementedError
 
     def labels_by_appearance(self) -> ClassOrder:
         """All labels, as they come."""
@@ -134,8 +135,8 @@ class _Rows:
         """All labels, sorted if they can be."""
         return ClassOrder(_sorted_if_possible(self.labels_by_appearance().values.tolist()))
 
-    def encoded(self, order: ClassOrder) -> RankingLabels:
-        raise NotImplementedError
+    @abstractmethod
+    def encoded(self, order: ClassOrder) -> RankingLabels: ...
 
 
 class _Lists(_Rows):

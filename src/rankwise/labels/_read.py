@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -24,17 +25,17 @@ _MOST_CLASSES = 10_000  # that intervals of whole numbers may imply; more must b
 
 
 @dataclass(frozen=True, eq=False)
-class Raw:
+class Raw(ABC):
     """What a container holds; ``order`` is the class order it carries, if any."""
 
     order: Sequence[Any] | NDArray[Any] | None
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def values_present(self) -> NDArray[Any]:
         """Every value that occurs as a label, in a 1-D array."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ over the rows that say something: a row whose label is missing or whose weight i
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -37,7 +38,7 @@ from rankwise.solvers.solution import Solution
 Floats = NDArray[np.float64]
 
 
-class BatchEstimator(ClassifierMixin, BaseEstimator):
+class BatchEstimator(ClassifierMixin, BaseEstimator, ABC):
     """Base of the large-margin estimators; see the module's docstring."""
 
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
@@ -67,21 +68,21 @@ class BatchEstimator(ClassifierMixin, BaseEstimator):
 
     # -- what an estimator supplies --------------------------------------------------------------------------------
 
+    @abstractmethod
     def _risk(self, labels: Labels, weight: Floats) -> Any:
         """Oracle of the weighted mean of the losses; the weights add up to 1."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         """Number of weights and of offsets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
         """Fitted attributes from the parameters; ``classes_`` and ``n_features_in_`` are set already."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _codes(self, design: Design) -> NDArray[Any]:
         """Predicted code of every row."""
-        raise NotImplementedError
 
     # -- learning --------------------------------------------------------------------------------------------------
 

@@ -252,8 +252,6 @@ class MaximaRisk:
         self.beta, self.loss, self.joint = np.ascontiguousarray(beta), loss, joint
         self.basis = np.eye(n_classes) if basis is None else basis
         self.fixed = np.zeros(n_classes) if fixed is None else fixed
-        rows = sparse.csr_array(self.basis)
-        self._basis_rows = rows.data, rows.indices, rows.indptr
         self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
         self.first_smoothing = 4.0 * float(loss.max())
         self._one = np.ones_like(loss)
@@ -313,9 +311,10 @@ class MaximaRisk:
         """Sums over the rows: derivatives by weights, one half; by weights and offsets; by offsets, one half."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
         ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
+        basis = sparse.csr_array(self.basis)
         _CURVATURE(
             design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
-            self.beta, self._basis_rows, self.loss, self.joint, mu, ww, wb, bb,
+            self.beta, (basis.data, basis.indices, basis.indptr), self.loss, self.joint, mu, ww, wb, bb,
         )  # fmt: skip
         return ww, wb, bb
 

@@ -96,8 +96,7 @@ class _Curvature:
 
 def _curvature(design: Design, risk: Any, alpha: float, penalty: Floats, theta: Floats) -> _Curvature:
     """Second derivatives of the smoothed risk at theta by what is regularised, with the best offsets of each w."""
-    n_weights = penalty.size - risk.n_offsets
-    size = n_weights if not penalty[n_weights:].any() else penalty.size
+    n_weights, size = penalty.size - risk.n_offsets, int(penalty.sum())
     if penalty.size > _CURVED_UP_TO:
         return _Curvature(None, 3.0 * alpha)  # found by trial; rho does the rest
     scores = design.times(theta[:n_weights].reshape(risk.n_scores, -1))
@@ -125,8 +124,8 @@ class _CuttingPlanes:
         self.design, self.risk, self.alpha, self.curvature = design, risk, alpha, curvature
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
-        self.free = not penalty[self.n_weights :].any()
-        self.size = self.n_weights if self.free else penalty.size
+        self.size = int(penalty.sum())  # what is regularised: the weights, or all
+        self.free = self.size == self.n_weights
         self.planes = Planes(alpha, patience=_PATIENCE)
         self.rho = 1.0
         self.points: list[Floats] = []

@@ -64,14 +64,14 @@ class Planes:
     def solve(self, linear: Floats | None = None) -> tuple[Floats, float]:
         """Minimiser of the master problem with ``linear`` as g, and its value, a lower bound."""
         pull = np.zeros(self.normals.shape[1]) if linear is None else linear
-        return self._solve(np.float64(self.alpha), pull)
+        return self._solve(self.alpha, pull)
 
     def solve_near(self, centre: Floats, strength: Floats | float) -> tuple[Floats, float]:
         """Minimiser and value of the master problem without g, with ``sum_j strength_j (w_j - centre_j)^2 / 2`` added.
 
         The value is not less than that of the master problem itself.
         """
-        solution, value = self._solve(self.alpha + np.asarray(strength), strength * centre)
+        solution, value = self._solve(self.alpha + strength, strength * centre)
         return solution, value + 0.5 * float(np.sum(strength * centre**2))
 
     def _solve(self, strength: Any, pull: Floats) -> tuple[Floats, float]:
