@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankwise import datasets, experiments
+from rankwise import VILMA, datasets, experiments
 from rankwise.experiments import _ages, _thesis, _thesis_tables, growing, intervals, models, surrogates
 from rankwise.experiments._thesis import Benchmark, Cell, agreement, grades
 from rankwise.experiments._thesis_tables import Printed, cells
@@ -194,6 +194,13 @@ def test_intervals_run_draw_and_judge(tmp_path, adult):
     assert same.verdict == "HOLDS"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "## Table 3.10: II-SVOR-EXP(w)" in page.read_text(encoding="utf-8")
+    split = _ages.make_splits(None, 1, 0)[0][0]
+    rows_read, alpha = split.train[:90], intervals.STEPS_ALPHA
+    model = VILMA("mae", alpha=alpha, **_ages.COMMON).fit(
+        split.features(rows_read, centred=False), split.ages[rows_read]
+    )
+    steps = np.unique(model.predict(split.features(split.test, centred=False))).size
+    assert f"{steps} ages after 90 rows" in page.read_text(encoding="utf-8")
     assert text.read_text(encoding="utf-8") == f"{report}\n"
 
 

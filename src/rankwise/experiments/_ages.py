@@ -135,6 +135,22 @@ def tuned_error(
     return units.once(f"{what}, split {split.number}", known_by, work)
 
 
+def ages_predicted(units: Units, model: Any, split: Split, size: int) -> list[int]:
+    """Ages that a model, learnt from the first training rows with exact labels, predicts for the test rows."""
+    rows = split.train[:size]
+
+    def work() -> dict[str, Any]:
+        model.fit(split.features(rows, centred=False), split.ages[rows])
+        return {"ages": np.unique(model.predict(split.features(split.test, centred=False))).tolist()}
+
+    known_by = {
+        "ages predicted": repr(model),
+        "data": fingerprint(split.scaled.data[:1000], rows, split.test, split.ages[rows]),
+    }
+    found: list[int] = units.once(f"ages predicted after {size} rows, split {split.number}", known_by, work)["ages"]
+    return found
+
+
 @dataclass(frozen=True)
 class Mean:
     """Test MAE over the splits.
