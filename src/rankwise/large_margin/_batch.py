@@ -11,7 +11,7 @@ over the rows that say something: a row whose label is missing or whose weight i
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -20,14 +20,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.labels import ClassOrder, Labels, check_weights, declare_support, decode, encode, require_support
+from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support
 from rankwise.models import interval_scores, ranks
+from rankwise.perceptrons._classifier import OrdinalClassifier
 from rankwise.perceptrons._rows import first_text_column, kernel_rows, row_entries
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
@@ -38,10 +38,8 @@ from rankwise.solvers.solution import Solution
 Floats = NDArray[np.float64]
 
 
-class BatchEstimator(ClassifierMixin, BaseEstimator, ABC):
+class BatchEstimator(OrdinalClassifier, abstract=True):
     """Base of the large-margin estimators; see the module's docstring."""
-
-    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -58,13 +56,7 @@ class BatchEstimator(ClassifierMixin, BaseEstimator, ABC):
     tol: float
     max_iter: int
     classes: Any
-    classes_: NDArray[Any]
     coef_: Floats
-
-    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if not abstract:
-            declare_support(cls.__name__, cls.label_kinds)
 
     # -- what an estimator supplies --------------------------------------------------------------------------------
 
@@ -196,19 +188,8 @@ class BatchEstimator(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return decode(self._codes(self._design(X, reset=False)), self.classes_)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
-        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_parameters" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        # One direction for all classes cannot separate classes that do not lie in a row, as some test data do not.
-        tags.classifier_tags.poor_score = True
-        return tags
 
     # -- saving -----------------------------------------------------------------------------------------------------
 

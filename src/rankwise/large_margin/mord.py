@@ -20,6 +20,7 @@ Source: Antoniuk's thesis on partial annotations, sections 3.1 and 3.2.3.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -49,9 +50,9 @@ class _UnifiedEstimator(BatchEstimator, abstract=True):
         "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
     }
 
+    @abstractmethod
     def _beta(self, order: ClassOrder) -> Floats:
         """Model matrix (K, Z)."""
-        raise NotImplementedError
 
     def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
         loss = loss_matrix(self.loss, len(labels.order))

@@ -6,6 +6,7 @@ the nearest admissible one is asked ``flat + slope * m``.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -176,6 +177,6 @@ class CumulativeEstimator(OnlineEstimator, abstract=True):
     def _codes(self, rows: Rows) -> NDArray[Any]:
         return np.asarray(self._scores(rows).argmax(axis=1))
 
+    @abstractmethod
     def _scores(self, rows: Rows) -> Floats:
         """Scores s(k) of all rows, (n, K)."""
-        raise NotImplementedError

@@ -14,6 +14,7 @@ support vector.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -94,11 +95,11 @@ class KernelEstimator(OnlineEstimator, abstract=True):
     gamma: float | None
     budget: int | None
 
+    @abstractmethod
     def _block_pass(
         self, state: State, block: Block, labels: BlockLabels, budget: int, predictions: NDArray[np.int32]
     ) -> int:
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
-        raise NotImplementedError
 
     def _empty_slots(self, *width: int) -> State:
         """State of no support vectors, whose coefficients have the shape ``width``."""

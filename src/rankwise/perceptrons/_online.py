@@ -10,6 +10,7 @@ even an average.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
@@ -17,22 +18,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise import metrics
 from rankwise._sklearn import Interval
 from rankwise.labels import (
     ClassOrder,
     Labels,
     check_weights,
-    declare_support,
     declared_order,
     decode,
     encode,
     require_support,
 )
+from rankwise.perceptrons._classifier import OrdinalClassifier
 from rankwise.perceptrons._rows import (
     FeatureIndex,
     Rows,
@@ -46,10 +45,9 @@ from rankwise.perceptrons._state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, RO
 from rankwise.perceptrons._stream import DictStream
 
 
-class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
+class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
     """Base of the online estimators; see the module's docstring."""
 
-    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
     #: Whether the order of the classes matters to it.
     ordered: ClassVar[bool] = True
     #: Arrays of the state whose first axis runs over the features.
@@ -70,16 +68,11 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
     classes: Any
     _state: State
 
-    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if not abstract:
-            declare_support(cls.__name__, cls.label_kinds)
-
     # -- what an algorithm supplies -------------------------------------------------------------------------------
 
+    @abstractmethod
     def _new_state(self, n_features: int, n_classes: int) -> State:
         """State before the first round."""
-        raise NotImplementedError
 
     def _pass(
         self,
@@ -96,15 +89,15 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
 
         When ``predictions`` has room for every row it is filled with the codes predicted before learning.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # not abstract: a ranker of labels has its own rounds, which do not call this
 
+    @abstractmethod
     def _codes(self, rows: Rows) -> NDArray[Any]:
         """Predicted code of every row."""
-        raise NotImplementedError
 
     def _insert_class(self, state: State, place: int) -> State:
         """State with a class more at ``place``, which predicts as before until it learns."""
-        raise NotImplementedError
+        raise NotImplementedError  # not abstract: a ranker of labels has its own rounds, which do not call this
 
     # -- batches -----------------------------------------------------------------------------------------------
 
@@ -179,21 +172,10 @@ class OnlineEstimator(DictStream, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return decode(self._codes(self._rows(X, reset=False)), self.classes_)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
-        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
-
     # -- the model ------------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_state" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        # One direction for all classes cannot separate classes that do not lie in a row, as some test data do not.
-        tags.classifier_tags.poor_score = True
-        return tags
 
     def __getattr__(self, name: str) -> Any:
         # Names learnt from a stream become an array only when somebody looks.

@@ -6,6 +6,7 @@ w over all rounds, so a round without an update costs nothing. Whether predictio
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -135,8 +136,9 @@ class ThresholdEstimator(OnlineEstimator, abstract=True):
         check_is_fitted(self)
         return self._project(self._rows(X, reset=False))
 
+    @abstractmethod
     def _project(self, rows: Rows) -> Floats:
-        raise NotImplementedError
+        """Score of every row."""
 
     @property
     def thresholds_(self) -> Floats:
