@@ -13,13 +13,13 @@ class Printed(NamedTuple):
     ----------
     mean, deviation : float
         The numbers.
-    rounding : float
-        Half a unit of their last digit.
+    digits : int
+        Digits after the point.
     """
 
     mean: float
     deviation: float
-    rounding: float
+    digits: int
 
 
 #: Table 3.3: risk on the training part, surrogates of the MAE, no regulariser.
@@ -174,7 +174,7 @@ def cells(table: str) -> dict[tuple[str, ...], list[Printed | None]]:
     Examples
     --------
     >>> cells("Boston MAE 0.81 (0.04) —")
-    {('Boston', 'MAE'): [Printed(mean=0.81, deviation=0.04, rounding=0.005), None]}
+    {('Boston', 'MAE'): [Printed(mean=0.81, deviation=0.04, digits=2), None]}
     """
     found: dict[tuple[str, ...], list[Printed | None]] = {}
     row: tuple[str, ...] = ()
@@ -189,4 +189,4 @@ def cells(table: str) -> dict[tuple[str, ...], list[Printed | None]]:
 def _read(match: re.Match[str]) -> Printed | None:
     if match[1] is None:
         return None
-    return Printed(float(match[1]), float(match[3] or match[4]), 0.5 * 10.0 ** -len(match[2]))
+    return Printed(float(match[1]), float(match[3] or match[4]), len(match[2]))

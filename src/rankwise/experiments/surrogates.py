@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rankwise.experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_text
 from rankwise.experiments._thesis import (
     BENCHMARKS,
+    HOW_CELLS_AGREE,
     N_GRADES,
     N_PARTITIONS,
     RISKS,
@@ -272,8 +273,7 @@ def _markdown(
         f"Made by `rankwise reproduce {NAME} --sequences {sequences} --seed {seed}`.",
         *reduced(sequences, N_PARTITIONS, "partitions"),
         f"Tables 3.3 and 3.4 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over {sequences} "
-        f"partitions beside the printed one; they agree if the means differ by two of the printed deviations at most "
-        f'("rounded": if the printed numbers are allowed to have been rounded).',
+        f"partitions beside the printed one. {HOW_CELLS_AGREE}",
     ]
     for table in TABLES:
         parts += [f"## Table {table}", cells_as_markdown([cell for cell in together if cell.table == table])]
