@@ -40,44 +40,52 @@ def part_of(side, lo, hi, n_classes, joint):
 
 
 @register_jitable
-def project(v, start, stop, mu, p):
-    """p = argmax over the simplex of <p, v> - mu |p|^2 / 4, on [start, stop); the first largest if mu = 0."""
+def project(v, start, stop, mu, p, kept):
+    """p = argmax over the simplex of <p, v> - mu |p|^2 / 4, on [start, stop); the first largest if mu = 0.
+
+    ``kept`` gets the classes whose p is not zero, in order; p is written for them alone. Returns how many they are.
+    """
     top = start
     for y in range(start, stop):
         if v[y] > v[top]:
             top = y
     if mu == 0.0:
-        for y in range(start, stop):
-            p[y] = 0.0
-        p[top] = 1.0
-        return
-    # Classes leave until all that stay are above the common level (Michelot 1986).
-    scale, most = 2.0 / mu, v[top]
+        kept[0], p[top] = top, 1.0
+        return 1
+    # p = max(2 v / mu - level, 0), and the level is at least that at which the largest alone has everything.
+    scale, most, count = 2.0 / mu, v[top], 0
     for y in range(start, stop):
         p[y] = scale * (v[y] - most)
-    level, n = -1.0, 0
+        if p[y] > -1.0:
+            kept[count] = y
+            count += 1
+    # Classes leave until all that stay are above the common level (Michelot 1986).
     while True:
-        total, count = 0.0, 0
-        for y in range(start, stop):
-            if p[y] > level:
-                total += p[y]
-                count += 1
+        total = 0.0
+        for y in kept[:count]:
+            total += p[y]
         level = (total - 1.0) / count
-        if count == n:
+        n = 0
+        for y in kept[:count]:
+            if p[y] > level:
+                kept[n] = y
+                n += 1
+        if n == count:
             break
-        n = count
-    for y in range(start, stop):
-        p[y] = max(p[y] - level, 0.0)
+        count = n
+    for y in kept[:count]:
+        p[y] -= level
+    return count
 
 
 @register_jitable
 def class_scores(s, i, beta, b, F):
     """F[y] = sum_z beta[y, z] s[i, z] + b[y]."""
     for y in range(b.size):
-        total = b[y]
-        for z in range(beta.shape[1]):
-            total += beta[y, z] * s[i, z]
-        F[y] = total
+        F[y] = b[y]
+    for z in range(beta.shape[1]):
+        for y in range(b.size):
+            F[y] += beta[y, z] * s[i, z]
 
 
 def _make_evaluate():
@@ -88,7 +96,7 @@ def _make_evaluate():
         """Risk, its derivative r by the scores, and the weight that flows from each class to each other."""
         _ = sources
         K = b.size
-        F, v, p = np.empty(K), np.empty(K), np.empty(K)
+        F, v, p, kept = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.int64)
         risk = 0.0
         for i in range(s.shape[0]):
             for z in range(beta.shape[1]):
@@ -102,12 +110,11 @@ def _make_evaluate():
                     continue
                 for y in range(start, stop):
                     v[y] = loss[own, y] + F[y] - F[own]
-                project(v, start, stop, mu, p)
                 psi = 0.25 * mu
-                for y in range(start, stop):
+                for y in kept[: project(v, start, stop, mu, p, kept)]:
                     psi += p[y] * (v[y] - 0.25 * mu * p[y])
                     moved = c[i] * p[y] * scale[own, y]
-                    if moved != 0.0 and y != own:
+                    if y != own:
                         flow[own, y] += moved
                         for z in range(beta.shape[1]):
                             r[i, z] += moved * (beta[y, z] - beta[own, z])
@@ -130,11 +137,9 @@ def _make_curvature():
         """
         _ = sources
         K, Z, M = b.size, beta.shape[1], wb.shape[2]
-        F, v, p = np.empty(K), np.empty(K), np.empty(K)
+        F, v, p, kept = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.int64)
         by_score, by_both = np.empty((Z, Z)), np.zeros((Z, M))
         score, offset = np.empty(Z), np.zeros(M)  # sums over the classes
-        met = np.zeros(M, np.bool_)
-        classes, offsets = np.empty(K, np.int64), np.empty(M, np.int64)
         for i in range(s.shape[0]):
             if c[i] == 0.0:
                 continue
@@ -146,13 +151,8 @@ def _make_curvature():
                     continue
                 for y in range(start, stop):
                     v[y] = loss[own, y] + F[y] - F[own]
-                project(v, start, stop, mu, p)
                 # Few classes share the maximum, and few offsets belong to them: all else stays zero.
-                count = 0
-                for y in range(start, stop):
-                    if p[y] > 0.0:
-                        classes[count] = y
-                        count += 1
+                count = project(v, start, stop, mu, p, kept)
                 if count < 2:
                     continue
                 if not touched:
@@ -160,8 +160,8 @@ def _make_curvature():
                     touched = True
                 factor = 2.0 * c[i] / mu
                 score[:] = 0.0
-                n = 0
-                for y in classes[:count]:
+                first, last = M, 0  # range of their offsets: zeros in it cost less than to pick out the others
+                for y in kept[:count]:
                     for z in range(Z):
                         mine = beta[y, z] - beta[own, z]  # a common shift changes nothing and keeps the squares small
                         score[z] += mine
@@ -171,32 +171,27 @@ def _make_curvature():
                             by_both[z, column(basis, y, q)] += mine * value(basis, y, q)
                     for q in range(n_entries(basis, y)):
                         m, x = column(basis, y, q), value(basis, y, q)
-                        if not met[m]:
-                            met[m] = True
-                            offsets[n] = m
-                            n += 1
+                        first, last = min(first, m), max(last, m + 1)
                         offset[m] += x
                         for k in range(q + 1):
                             bb[m, column(basis, y, k)] += factor * x * value(basis, y, k)
                 for z in range(Z):
                     for other in range(Z):
                         by_score[z, other] -= factor * score[z] * score[other] / count
-                    for m in offsets[:n]:
+                    for m in range(first, last):
                         by_both[z, m] = factor * (by_both[z, m] - score[z] * offset[m] / count)
-                for g in range(n):
-                    share = factor * offset[offsets[g]] / count
-                    row = bb[offsets[g]]
-                    for m in offsets[: g + 1]:
-                        row[m] -= share * offset[m]
+                for g in range(first, last):
+                    share = factor * offset[g] / count
+                    if share != 0.0:
+                        for m in range(first, g + 1):
+                            bb[g, m] -= share * offset[m]
                 for q in range(n_entries(X, i)):
                     j, x = column(X, i, q), value(X, i, q)
                     for z in range(Z):
-                        for m in offsets[:n]:
+                        for m in range(first, last):
                             wb[z, j, m] += x * by_both[z, m]
-                for m in offsets[:n]:
-                    met[m], offset[m] = False, 0.0
-                    for z in range(Z):
-                        by_both[z, m] = 0.0
+                offset[first:last] = 0.0
+                by_both[:, first:last] = 0.0
             if not touched:
                 continue
             for q in range(n_entries(X, i)):
