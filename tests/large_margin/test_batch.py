@@ -176,6 +176,29 @@ def test_cutting_planes_do_not_mind_the_scales_of_the_features():
     assert scaled <= 2 * plain + 10
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["smoothing", "cutting-plane"])
+def test_the_unit_in_which_losses_are_given_does_not_matter(solver):
+    stream = make_stream(0, n=400, n_classes=6, noise=0.5)
+    loss = np.abs(np.subtract.outer(np.arange(6), np.arange(6))) ** 1.5
+    objectives = [
+        VILMA(loss * unit, alpha=0.01 / unit, tol=1e-4, solver=solver).fit(stream.X, stream.lower).objective_ / unit
+        for unit in (1e-3, 1.0, 1e3)
+    ]
+    assert objectives == pytest.approx([objectives[1]] * 3, rel=2e-4)
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", [VILMA("squared"), MORD("squared"), MORD()], ids=str)
+def test_losses_of_thousands_are_certified_in_few_iterations(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 5))
+    y = np.clip(30 + 8 * X.sum(axis=1) + 10 * rng.standard_normal(1500), 0, 69).astype(int)
+    for model in clone(estimator).set_params(classes=range(70)).path(X, y, [10.0, 1.0, 0.1, 0.001]):
+        assert model.gap_ <= model.tol
+        assert model.n_iter_ < 120
+
+
 def test_a_linear_programme_that_is_too_large_says_that_it_has_no_bound(monkeypatch):
     stream = make_stream(0, n=200)
     exact = SVOR(regularize="none").fit(stream.X, stream.lower)

@@ -179,6 +179,7 @@ class LabelRisk:
     """
 
     n_scores = 1
+    unit = 1.0
 
     def __init__(self, rounds: SharedRounds, label: int, weight: float, loss: MarginLoss) -> None:
         self.rounds, self.label, self.weight, self.loss = rounds, label, weight, loss

@@ -249,6 +249,7 @@ class MaximaRisk:
         self.fixed = np.zeros(n_classes) if fixed is None else fixed
         self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
         self.first_smoothing = 4.0 * float(loss.max())
+        self.unit = float(loss.mean(axis=0).min()) or 1.0  # that of the best class for all, if all are as frequent
         self._one = np.ones_like(loss)
 
     def take(self, index: NDArray[np.intp]) -> MaximaRisk:

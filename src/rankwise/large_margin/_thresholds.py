@@ -62,6 +62,7 @@ class ThresholdRisk:
 
     n_scores = 1
     first_smoothing = 4.0  # every hinge begins on its parabola
+    unit = 1.0
 
     def __init__(self, lower: Codes, upper: Codes, weight: Floats, n_classes: int, *, explicit: bool) -> None:
         self.lower, self.upper, self.weight = lower, upper, weight

@@ -4,9 +4,9 @@
 
 An oracle gives the risk smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and its smoothed derivatives are
 nearly dual variables), its derivatives by the scores X w and by the offsets b, and a feasible dual point near them.
-For mu = 1, then smaller, the smoothed problem is minimised from where the last one ended; after each, the risk itself
-and the dual value give a certified gap. The gap that smoothing leaves falls with mu^2, which says how small the next
-mu must be. Steps are Newton's where the second derivatives are affordable, else L-BFGS's (Liu and Nocedal 1989).
+For a large mu, then smaller ones, the smoothed problem is minimised from where the last one ended; after each, the risk
+itself and the dual value give a certified gap. The gap that smoothing leaves falls with mu^2, which says how small the
+next mu must be. Steps are Newton's where the second derivatives are affordable, else L-BFGS's (Liu and Nocedal 1989).
 
 Scores are kept along: a line search costs evaluations of the risk but no product with X, and an iteration one
 product with X and one with its transpose.
@@ -37,6 +37,7 @@ _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
+_ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
 
 
 class SmoothRisk(Protocol):
@@ -44,7 +45,9 @@ class SmoothRisk(Protocol):
 
     n_scores: int
     n_offsets: int
-    first_smoothing: float  #: the mu to begin with: a few times the size of a margin
+    first_smoothing: float  #: the mu to begin with: a few times the size of the largest margin
+    #: The size of a loss: mu is small or large compared with it, offsets move by it, and a pull at them costs as much.
+    unit: float
 
     def start(self) -> Floats:
         """Offsets to start from, with weights zero."""
@@ -226,12 +229,11 @@ class _Continuation:
         self.theta, self.mu = theta, mu
         scores = None
         self.memory = _QuasiNewton()
-        accuracy = 0.25  # of the smoothed minimum, relative to the gap that is aimed at
         while True:
             smoothed = _Smoothed(self.design, self.risk, self.penalty, self.mu)
             point = smoothed.at(self.theta, smoothed.scores(self.theta) if scores is None else scores)
             # While smoothing itself leaves a large gap, a minimum need not be found more exactly.
-            enough = max(accuracy * self.tol, 0.02 * min(self.mu, 1.0) ** 2)
+            enough = max(_ACCURACY * self.tol, 0.02 * min(self.mu / self.risk.unit, 1.0) ** 2)
             point = self._minimise(smoothed, point, enough)
             self.theta, scores = point.theta, point.scores
             self._certify(point)
@@ -258,16 +260,16 @@ class _Continuation:
         square = gradient * gradient
         regularised = self.penalty > 0
         free = np.abs(gradient[~regularised]).sum()
-        return float(0.5 * (square[regularised] / self.penalty[regularised]).sum() + 2.0 * free)
+        return float(0.5 * (square[regularised] / self.penalty[regularised]).sum() + 2.0 * self.risk.unit * free)
 
     def _newton_step(self, smoothed: _Smoothed, point: _Point) -> Floats:
         b = point.theta[self.n_weights :]
         hessian = self.risk.hessian(self.design, point.scores, b, smoothed.mu)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += self.penalty
-        # An offset on no parabola has no curvature: it moves by about one margin.
+        # An offset on no parabola has no curvature: it moves by about the size of a loss.
         flat = diagonal[self.n_weights :]
-        flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) - flat)
+        flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) / self.risk.unit - flat)
         diagonal += 1e-10 * diagonal.max() + 1e-300
         return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
 
@@ -299,7 +301,7 @@ class _Shifted:
 
     def __init__(self, design: Design, risk: SmoothRisk, scores: Floats) -> None:
         self.design, self.risk, self.scores = design, risk, scores
-        self.n_scores, self.n_offsets = risk.n_scores, risk.n_offsets
+        self.n_scores, self.n_offsets, self.unit = risk.n_scores, risk.n_offsets, risk.unit
         self.tidy = risk.tidy
 
     def smooth(self, _: Floats, b: Floats, mu: float) -> tuple[float, Floats, Floats]:
