@@ -176,6 +176,15 @@ def test_cutting_planes_do_not_mind_the_scales_of_the_features():
     assert scaled <= 2 * plain + 10
 
 
+def test_cutting_planes_go_on_where_they_promise_less_than_the_inner_loop_knows():
+    rng = np.random.default_rng(0)
+    share = rng.uniform(0.02, 0.5, 20)
+    X = (rng.random((300, 20)) < share) / np.sqrt(share * (1 - share))
+    y = np.clip(15 + 6 * X @ rng.standard_normal(20) / np.sqrt(20) + 6 * rng.standard_normal(300), 0, 29).astype(int)
+    model = VILMA("zero_one", alpha=0.1, solver="cutting-plane", max_iter=30, classes=range(30)).fit(X, y)
+    assert model.gap_ <= model.tol
+
+
 @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", ["smoothing", "cutting-plane"])
 def test_the_unit_in_which_losses_are_given_does_not_matter(solver):

@@ -140,11 +140,15 @@ class _CuttingPlanes:
         while n_iter < self.max_iter and not self._done(best):
             n_iter += 1
             w, value = self.planes.solve_near(best.w, self.rho * self.curvature.along)
-            if best.objective - value <= self.tol * abs(best.objective):
+            promised = (best.objective - value) / abs(best.objective)
+            if promised <= self.tol:
                 self.lower_bound = max(self.lower_bound, self.planes.solve()[1])
             if not self._done(best):
                 point = self._cut(w, best.offsets)
-                self._adapt(best, point)
+                if promised <= _INNER * self.tol:  # the inner loop may be as wrong: only a longer step will tell
+                    self.rho *= 0.1
+                else:
+                    self._adapt(best, point)
                 best = min(best, point, key=_objective)
         if not self._done(best):  # no more iterations
             self.lower_bound = max(self.lower_bound, self.planes.solve()[1])
