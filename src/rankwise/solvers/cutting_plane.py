@@ -131,6 +131,7 @@ class _CuttingPlanes:
         self.points: list[Floats] = []
         self.lower_bound = 0.0  # losses are not negative
         self.mu = risk.first_smoothing
+        self.error = 0.0  # of the inner loop, relative to the objective
 
     def run(self, points: list[Floats]) -> Solution:
         """Minimise, beginning with the planes at some points."""
@@ -145,7 +146,7 @@ class _CuttingPlanes:
                 self.lower_bound = max(self.lower_bound, self.planes.solve()[1])
             if not self._done(best):
                 point = self._cut(w, best.offsets)
-                if promised <= _INNER * self.tol:  # the inner loop may be as wrong: only a longer step will tell
+                if promised <= self.error:  # the inner loop may be as wrong: only a longer step will tell
                     self.rho *= 0.1
                 else:
                     self._adapt(best, point)
@@ -196,8 +197,8 @@ class _CuttingPlanes:
             offsets, (gain, r) = exactly
             return gain + self.design.inner(r, scores), offsets, gain, r  # primal and dual are one
         # A little smoother than what the last solution needed: offsets move little from one point to the next.
-        mu = min(30.0 * self.mu, self.risk.first_smoothing)
-        offsets, self.mu, (gain, r) = fit_offsets(self.design, self.risk, scores, offsets, mu, _INNER * self.tol)
+        mu, self.error = min(30.0 * self.mu, self.risk.first_smoothing), _INNER * self.tol
+        offsets, self.mu, (gain, r) = fit_offsets(self.design, self.risk, scores, offsets, mu, self.error)
         value, offsets = self.risk.exact(scores, offsets)
         return value, offsets, gain, r
 
