@@ -8,15 +8,18 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from rankwise import TableEncoder
 from rankwise.features import RowError
 from rankwise.features._columns import hashed_place
 
+OLD_CHECKS = parse_version(sklearn.__version__) < parse_version("1.7")
 BY_NAME = "columns are found by their names: their order does not matter, and further ones are passed over"
 
 
@@ -24,9 +27,16 @@ def dense(matrix):
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
+def _expected_failures(estimator):
+    expected = {"check_dataframe_column_names_consistency": BY_NAME}
+    if OLD_CHECKS and estimator.missing == "refuse":
+        expected["check_positive_only_tag_during_fit"] = "the check itself subtracts a mean from integers in place"
+    return expected
+
+
 @parametrize_with_checks(
     [TableEncoder(), TableEncoder(missing="refuse", scaling="none"), TableEncoder(categories="hash", n_hashed=64)],
-    expected_failed_checks=lambda _: {"check_dataframe_column_names_consistency": BY_NAME},
+    expected_failed_checks=_expected_failures,
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
