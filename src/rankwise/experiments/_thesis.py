@@ -85,7 +85,8 @@ def load_benchmarks(
 def _sex_as_a_number(X: Floats) -> Floats:
     """Abalone with 8 features, as many as the thesis counts: female, infant, male are 1, 2, 3.
 
-    The thesis does not say how it codes them; :mod:`rankwise.experiments.models` compares with the other way.
+    The thesis does not say how it codes them. This is a guess, the way that agrees better with Table 3.5;
+    :mod:`rankwise.experiments.models` compares with the other one.
     """
     return np.column_stack([X[:, :3] @ (1.0, 2.0, 3.0), X[:, 3:]])
 
