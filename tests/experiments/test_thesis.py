@@ -64,10 +64,11 @@ def test_a_cell_agrees_within_two_deviations_and_may_agree_before_rounding():
     def cell(*ours):
         return Cell("3.5", "Boston", "LinCls", "MAE", Printed(0.9, 0.01, 2), ours)
 
-    assert cell(0.90, 0.93).agrees_to_all_digits
-    assert cell(0.924).agrees  # as 0.92
-    assert not cell(0.924).agrees_to_all_digits
+    assert cell(0.90, 0.93).agrees
+    assert not cell(0.924).agrees
+    assert cell(0.924).agrees_as_printed  # 0.92
     assert not cell(0.93).agrees
+    assert not cell(0.93).agrees_as_printed
     assert cell(0.93).may_agree
     assert not cell(0.94).may_agree
     found = agreement(
@@ -76,7 +77,7 @@ def test_a_cell_agrees_within_two_deviations_and_may_agree_before_rounding():
     assert [check.where for check in found.checks] == ["all"]
     assert found.verdict == "DOES NOT HOLD"
     assert found.checks[0].numbers == (
-        "2 of 4 cells, 50%; 1 with all our digits, 3 if the thesis' are allowed to have been rounded"
+        "1 of 4 cells, 25%; 2 in the printed digits, 3 if the thesis' are allowed to have been rounded"
     )
 
 

@@ -265,33 +265,32 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """Whether our mean, printed with as many digits, is within two printed deviations of the printed mean."""
-        return self._within(round(self.mean, self.printed.digits), 2 * self.printed.deviation)
+        """Whether our mean is within two printed standard deviations of the printed mean."""
+        return abs(self.mean - self.printed.mean) <= 2 * self.printed.deviation
 
     @property
-    def agrees_to_all_digits(self) -> bool:
-        """The same with our mean as it is, which a printed deviation of 0.00 makes impossible."""
-        return self._within(self.mean, 2 * self.printed.deviation)
+    def agrees_as_printed(self) -> bool:
+        """The same with our mean in as many digits as are printed: else a printed deviation of 0.00 has no equal."""
+        difference = abs(round(self.mean, self.printed.digits) - self.printed.mean)
+        return difference <= 2 * self.printed.deviation + 1e-9  # decimal fractions are not exact in binary
 
     @property
     def may_agree(self) -> bool:
         """The same with the numbers that the printed ones may have been before they were rounded."""
-        return self._within(self.mean, 2 * self.printed.deviation + 3 * 0.5 * 10.0**-self.printed.digits)
-
-    def _within(self, mean: float, distance: float) -> bool:
-        return abs(mean - self.printed.mean) <= distance + 1e-9  # decimal fractions are not exact in binary
+        rounding = 0.5 * 10.0**-self.printed.digits
+        return abs(self.mean - self.printed.mean) <= 2 * self.printed.deviation + 3 * rounding
 
 
 def write_cells(path: Path, found: Sequence[Cell]) -> Path:
     """Write the cells as CSV."""
     header = (
         *("table", "data_set", "method", "risk", "ours", "deviation", "partitions"),
-        *("thesis", "thesis_deviation", "agrees", "agrees_to_all_digits", "may_agree"),
+        *("thesis", "thesis_deviation", "agrees", "agrees_as_printed", "may_agree"),
     )
     rows = [
         (
             *(c.table, c.data_set, c.method, c.risk, c.mean, c.deviation, len(c.values)),
-            *(c.printed.mean, c.printed.deviation, c.agrees, c.agrees_to_all_digits, c.may_agree),
+            *(c.printed.mean, c.printed.deviation, c.agrees, c.agrees_as_printed, c.may_agree),
         )
         for c in found
     ]
@@ -316,7 +315,7 @@ def cells_as_markdown(found: Sequence[Cell]) -> str:
 
 
 HOW_CELLS_AGREE = (
-    "They agree if the means differ by two of the printed deviations at most, ours with as many digits as the thesis' "
+    "They agree if the means differ by two of the printed deviations at most "
     '("rounded": if the printed numbers are allowed to have been rounded).'
 )
 
@@ -328,9 +327,9 @@ def agreement(found: Sequence[Cell], groups: Mapping[str, Callable[[Cell], bool]
         group = [cell for cell in found if belongs(cell)]
         if group:
             agree = sum(cell.agrees for cell in group)
-            strictly = sum(cell.agrees_to_all_digits for cell in group)
+            as_printed = sum(cell.agrees_as_printed for cell in group)
             may = sum(cell.may_agree for cell in group)
-            text = f"{agree} of {len(group)} cells, {agree / len(group):.0%}; {strictly} with all our digits, "
+            text = f"{agree} of {len(group)} cells, {agree / len(group):.0%}; {as_printed} in the printed digits, "
             text += f"{may} if the thesis' are allowed to have been rounded"
             checks.append(Check(where, agree >= AGREES * len(group), text))
     claim = f"{AGREES:.0%} of the cells are within two of the thesis' standard deviations"

@@ -156,4 +156,4 @@ class StructuredModel(ABC):
 
     def atoms(self, x: Any, y: Any) -> Iterable[Atom]:
         """Phi(x, y) as a sum of atoms; needed by the kernel form only."""
-        raise NotImplementedError
+        raise NotImplementedError  # not abstract: models without a kernel form do not need it
