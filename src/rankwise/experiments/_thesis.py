@@ -91,12 +91,6 @@ def _sex_as_a_number(X: Floats) -> Floats:
     return np.column_stack([X[:, :3] @ (1.0, 2.0, 3.0), X[:, 3:]])
 
 
-def sex_in_libsvm_order(X: Floats) -> Floats:
-    """Abalone of :func:`load_benchmarks` with male, female, infant as 1, 2, 3, as in LIBSVM's copy."""
-    number = np.array([2.0, 3.0, 1.0])[X[:, 0].astype(np.intp) - 1]
-    return np.column_stack([number, X[:, 1:]])
-
-
 def grades(values: NDArray[Any], ties: Ties, n_grades: int = N_GRADES) -> Codes:
     """Cut numbers into equally frequent grades 1..n_grades.
 

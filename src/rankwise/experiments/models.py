@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from rankwise import datasets
 from rankwise.experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_text
 from rankwise.experiments._thesis import (
     BENCHMARKS,
@@ -40,7 +41,6 @@ from rankwise.experiments._thesis import (
     partition,
     reduced,
     risks,
-    sex_in_libsvm_order,
     standardised,
     write_cells,
 )
@@ -134,8 +134,8 @@ def run(
         progress(BENCHMARKS[name].title, sequences, sequences)
     coded: Found = {}
     if "abalone" in sets:
-        X, target = sets["abalone"]
-        work = _Set("abalone", sex_in_libsvm_order(X), grades(target, BENCHMARKS["abalone"].ties), units, seed)
+        other = datasets.load_abalone(None, data_dir=data_dir)  # with sex in LIBSVM's order
+        work = _Set("abalone", other.X, grades(other.y, BENCHMARKS["abalone"].ties), units, seed)
         coded = {("abalone", method): [work.judge(method, i) for i in range(sequences)] for method in STRAIGHT}
     return _report(output, found, coded, skipped, sequences, seed)
 
