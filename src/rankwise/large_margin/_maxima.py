@@ -43,7 +43,7 @@ def part_of(side, lo, hi, n_classes, joint):
 def project(v, start, stop, mu, p, kept):
     """p = argmax over the simplex of <p, v> - mu |p|^2 / 4, on [start, stop); the first largest if mu = 0.
 
-    ``kept`` gets the classes whose p is not zero, in order; p is written for them alone. Returns how many they are.
+    ``kept`` gets the classes whose p is not zero, in order; p holds for them alone. Returns how many they are.
     """
     top = start
     for y in range(start, stop):
