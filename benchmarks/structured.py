@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import Result, best_of, seconds
 from rankwise import ChainClassifier, datasets
-from rankwise.models.max_sum import best_labellings, chain_parents
+from rankwise.structured.max_sum import best_labellings, chain_parents
 
 
 def viterbi() -> Iterator[Result]:

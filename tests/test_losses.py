@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from rankwise.decisions import ranks
 from rankwise.labels import encode
 from rankwise.losses import (
     check_v_shaped,
@@ -15,7 +16,6 @@ from rankwise.losses import (
     interval_pessimistic,
     loss_matrix,
 )
-from rankwise.models import ranks
 from tests.strategies import annotated
 
 NAMED = {"mae": lambda y, p: abs(y - p), "zero_one": lambda y, p: float(y != p), "squared": lambda y, p: (y - p) ** 2}

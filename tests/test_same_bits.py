@@ -7,6 +7,7 @@ add in another order, the online models still agree to the last bits and the bat
 ``python -m tests.test_same_bits`` records anew, which is right only when a change of results is meant.
 """
 
+import itertools
 import json
 import platform
 from collections.abc import Callable
@@ -97,11 +98,8 @@ def _chain(**parameters: Any) -> Callable[[], dict[str, Any]]:
     def fit() -> dict[str, Any]:
         X, y, _ = _problem(5, n=120)
         starts = [0, 3, 10, 11, 30, 50, 77, 120]
-        words = [X[a:b] for a, b in zip(starts, starts[1:], strict=False)]
-        labels = [
-            [None if i % 3 == 0 else int(y[i, 0]) for i in range(a, b)]
-            for a, b in zip(starts, starts[1:], strict=False)
-        ]
+        words = [X[a:b] for a, b in itertools.pairwise(starts)]
+        labels = [[None if i % 3 == 0 else int(y[i, 0]) for i in range(a, b)] for a, b in itertools.pairwise(starts)]
         model = ChainClassifier(random_state=6, classes=range(5), **parameters).fit(words, labels)
         names = ("unary_coef_", "intercept_", "pairwise_coef_")
         return {name: np.array(getattr(model, name)) for name in names}

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
         annotation,
         bounds,
         datasets,
+        decisions,
         evaluation,
         experiments,
         labels,
         losses,
         metrics,
-        models,
         plots,
         structured,
     )
+    from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
-    from rankwise.large_margin import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
-    from rankwise.perceptrons import (
+    from rankwise.multilabel import MissingLabelClassifier
+    from rankwise.online import (
         PRIL,
         CuSumRank,
         ImportanceWeightedPerceptron,
@@ -38,31 +39,31 @@ if TYPE_CHECKING:
     )
     from rankwise.persistence import load, save
     from rankwise.report import report
-    from rankwise.structured import ChainClassifier, MissingLabelClassifier, StructuredPerceptron
+    from rankwise.structured import ChainClassifier, StructuredPerceptron
     from rankwise.table_model import TableModel
 
 _HOME = {
     "ChainClassifier": "rankwise.structured",
-    "MORD": "rankwise.large_margin",
-    "PiecewiseMORD": "rankwise.large_margin",
-    "RoundedRegression": "rankwise.large_margin",
-    "SVOR": "rankwise.large_margin",
-    "VILMA": "rankwise.large_margin",
-    "CuSumRank": "rankwise.perceptrons",
+    "MORD": "rankwise.batch",
+    "PiecewiseMORD": "rankwise.batch",
+    "RoundedRegression": "rankwise.batch",
+    "SVOR": "rankwise.batch",
+    "VILMA": "rankwise.batch",
+    "CuSumRank": "rankwise.online",
     "HiddenFeatures": "rankwise.features",
-    "KernelCuSumRank": "rankwise.perceptrons",
-    "ImportanceWeightedPerceptron": "rankwise.perceptrons",
-    "KernelPRIL": "rankwise.perceptrons",
+    "KernelCuSumRank": "rankwise.online",
+    "ImportanceWeightedPerceptron": "rankwise.online",
+    "KernelPRIL": "rankwise.online",
     "LabelRanker": "rankwise.label_ranking",
-    "MissingLabelClassifier": "rankwise.structured",
-    "MulticlassPerceptron": "rankwise.perceptrons",
-    "MultiplicativePRIL": "rankwise.perceptrons",
-    "PRIL": "rankwise.perceptrons",
-    "PRank": "rankwise.perceptrons",
+    "MissingLabelClassifier": "rankwise.multilabel",
+    "MulticlassPerceptron": "rankwise.online",
+    "MultiplicativePRIL": "rankwise.online",
+    "PRIL": "rankwise.online",
+    "PRank": "rankwise.online",
     "StructuredPerceptron": "rankwise.structured",
     "TableEncoder": "rankwise.features",
     "TableModel": "rankwise.table_model",
-    "WidrowHoff": "rankwise.perceptrons",
+    "WidrowHoff": "rankwise.online",
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",
 }
@@ -70,12 +71,12 @@ _ROOMS = (
     "annotation",
     "bounds",
     "datasets",
+    "decisions",
     "evaluation",
     "experiments",
     "labels",
     "losses",
     "metrics",
-    "models",
     "plots",
     "report",
     "structured",

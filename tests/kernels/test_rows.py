@@ -14,9 +14,7 @@ from numba import njit
 from scipy import sparse
 
 from rankwise._kernels import rows
-from rankwise._kernels.compile import SOURCES
-from rankwise.perceptrons import kernel_pril, multiclass, multiplicative, pril, widrow_hoff
-from rankwise.perceptrons._rows import kernel_rows
+from rankwise.base.rows import kernel_rows
 
 
 @njit
@@ -156,23 +154,6 @@ def test_read_only_rows_are_not_copied_and_not_written():
     assert np.shares_memory(X, view)
     assert view.flags.writeable
     assert not X.flags.writeable
-
-
-@pytest.mark.parametrize(
-    "compiled",
-    [
-        *pril._PERCEPTRON.values(),
-        *pril._PASSIVE_AGGRESSIVE.values(),
-        multiplicative._LEARN,
-        kernel_pril._LEARN_BLOCK,
-        multiclass._LEARN,
-        widrow_hoff._LEARN,
-    ],
-)
-def test_every_kernel_is_cached_under_the_digest_of_the_shared_sources(compiled):
-    closure = dict(zip(compiled.py_func.__code__.co_freevars, compiled.py_func.__closure__, strict=True))
-    assert closure["sources"].cell_contents == SOURCES
-    assert type(compiled._cache).__name__ == "FunctionCache"
 
 
 STREAM = """

@@ -26,7 +26,7 @@ from rankwise import (
     WidrowHoff,
 )
 from rankwise.river import OrdinalClassifier, OrdinalMAE
-from tests.perceptrons.test_online import assert_same_model
+from tests.online.test_online import assert_same_model
 from tests.streams import make_stream
 
 ESTIMATORS = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
 
-from rankwise.models import ranks
+from rankwise.decisions import ranks
 from rankwise.torch import ExplicitLoss, ImplicitLoss, OrderedThresholds, ThresholdHead
 
 

@@ -2,32 +2,25 @@
 
 import numpy as np
 
-from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.compile import kernel
 
 FINITE, MISSING, INFINITE = 0, 1, 2
 
 
-def _make_put():
-    sources = SOURCES
-
-    @kernel
-    def put_column(column, shift, factor, fill, out, j, start, stop):
-        """Write ``(value - shift) * factor`` into column j of some rows; say the worst that was met."""
-        _ = sources
-        worst = FINITE
-        for i in range(start, stop):
-            value = column[i]
-            if not np.isfinite(value):
-                if np.isnan(value):
-                    worst = max(worst, MISSING)
-                    value = fill
-                else:
-                    worst = INFINITE
-            out[i, j] = (value - shift) * factor
-        return worst
-
-    return put_column
+@kernel
+def put_column(column, shift, factor, fill, out, j, start, stop):
+    """Write ``(value - shift) * factor`` into column j of some rows; say the worst that was met."""
+    worst = FINITE
+    for i in range(start, stop):
+        value = column[i]
+        if not np.isfinite(value):
+            if np.isnan(value):
+                worst = max(worst, MISSING)
+                value = fill
+            else:
+                worst = INFINITE
+        out[i, j] = (value - shift) * factor
+    return worst
 
 
 #: (column, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE
-put_column = _make_put()

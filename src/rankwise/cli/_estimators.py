@@ -10,7 +10,7 @@ import typer
 import rankwise
 from rankwise.cli._errors import suggestion
 
-ONLINE_ROOM, BATCH_ROOM = "rankwise.perceptrons", "rankwise.large_margin"
+ONLINE_ROOM, BATCH_ROOM = "rankwise.online", "rankwise.batch"
 
 #: Parameters that the command line gives itself.
 _OURS = {"classes": "--classes"}

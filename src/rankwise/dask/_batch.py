@@ -25,14 +25,14 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise.batch._estimator import BatchEstimator
+from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.dask._blocks import Block, Blocks, Sums
 from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode, require_support
-from rankwise.large_margin._batch import BatchEstimator
-from rankwise.large_margin._maxima import MaximaRisk
-from rankwise.large_margin._thresholds import ThresholdRisk
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable
 from rankwise.solvers.solution import Solution

@@ -20,8 +20,8 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise.base.rows import kernel_rows
 from rankwise.dask._parts import Engine
-from rankwise.perceptrons._rows import kernel_rows
 from rankwise.solvers.design import Design, rows_of_part
 
 Floats = NDArray[np.float64]

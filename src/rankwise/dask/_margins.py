@@ -3,7 +3,7 @@
 With signs y_i = ±1, weights c_i that add up to 1, a score ``f = <w, x>`` and perhaps an intercept b, the risk is
 ``sum_i c_i phi(m_i)``, ``m_i = y_i (f_i + b)``.
 
-- **Hinge**, ``phi(m) = (1 - m)_+``: smoothed as in :mod:`rankwise.large_margin._thresholds`, which it is for two
+- **Hinge**, ``phi(m) = (1 - m)_+``: smoothed as in :mod:`rankwise.batch._threshold_risk`, which it is for two
   classes.
 - **Logistic**, ``phi(m) = log(1 + exp(-m))``: smooth already.
 

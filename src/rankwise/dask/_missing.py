@@ -1,6 +1,6 @@
 """Multi-label classification with missing entries, whose rows stay on the workers.
 
-The labels' problems are those of :mod:`rankwise.structured.missing_labels`; one machine solves them by dual coordinate
+The labels' problems are those of :mod:`rankwise.multilabel.missing_labels`; one machine solves them by dual coordinate
 ascent, which goes from row to row and so cannot go to all workers at once. Here each is solved by Newton steps on
 sums over rows (:mod:`rankwise.dask._margins`), with the same kind of certificate: both objectives are proven to be
 within ``tol`` of the same optimum. The solvers of all labels, or of as many as have small enough second derivatives,
@@ -19,19 +19,19 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from rankwise.base.rows import kernel_rows
+from rankwise.batch._estimator import BatchEstimator
 from rankwise.dask._blocks import Blocks, Sums
 from rankwise.dask._lazy import OnDask, lazily
 from rankwise.dask._margins import LabelBlock, LabelDesign, LabelRisk, MarginLoss, SharedRounds
 from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import MultiLabels, check_weights, encode_multilabel, is_missing
 from rankwise.labels._multilabel import _read
-from rankwise.large_margin._batch import BatchEstimator
-from rankwise.perceptrons._rows import kernel_rows
-from rankwise.solvers.binary_ascent import Solution
+from rankwise.multilabel import MissingLabelClassifier as Plain
+from rankwise.multilabel.binary_ascent import Solution
+from rankwise.multilabel.missing_labels import _has_probabilities
 from rankwise.solvers.design import Design
 from rankwise.solvers.smoothing import minimise_by_smoothing
-from rankwise.structured import MissingLabelClassifier as Plain
-from rankwise.structured.missing_labels import _has_probabilities
 
 _NUMBERS_A_ROUND = 60_000  # that the client receives at most: half a megabyte
 

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.dask._blocks import Sums, added
-from rankwise.label_ranking._state import GAINED, MOST_ITERATIONS, REACH
-from rankwise.models.softmax import LOWEST
-from rankwise.perceptrons._state import ROUNDS, UPDATES, VIOLATIONS, State
-from rankwise.perceptrons.multiplicative import ETA, _adapted_rate, _refresh_all
+from rankwise.label_ranking._counters import GAINED, MOST_ITERATIONS, REACH
+from rankwise.label_ranking.softmax import LOWEST
+from rankwise.online.multiplicative import ETA, _adapted_rate, _refresh_all
 
 #: Arrays that updates are added to, and their lags.
 _LAGS = {"w": "w_lag", "t": "t_lag", "W": "W_lag", "b": "b_lag", "S": "S_lag", "T": "T_lag", "theta": "lag"}

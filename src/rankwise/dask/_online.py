@@ -22,6 +22,7 @@ from dask.delayed import delayed
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import StrOptions
+from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
 from rankwise.dask._blocks import tree_sum
 from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
@@ -29,7 +30,6 @@ from rankwise.dask._mixing import Contribution, contribution, mixed, together
 from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
 from rankwise.labels._rankings import _read
-from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
 
 
 class OnlineOnDask(OnDask):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankwise import label_ranking, large_margin, perceptrons, structured
+from rankwise import batch, label_ranking, multilabel, online
 from rankwise.dask._batch import BatchOnDask
 from rankwise.dask._missing import MissingLabelsOnDask
 from rankwise.dask._online import OnlineOnDask
 
 
-class SVOR(BatchOnDask, large_margin.SVOR, abstract=True):
+class SVOR(BatchOnDask, batch.SVOR, abstract=True):
     """Large-margin threshold model of rows that stay on the workers, with a certified optimum.
 
     Parameters and attributes are those of :class:`rankwise.SVOR`. The objective, its bound and the gap are those of
@@ -31,10 +31,10 @@ class SVOR(BatchOnDask, large_margin.SVOR, abstract=True):
     True
     """
 
-    plain: ClassVar = large_margin.SVOR
+    plain: ClassVar = batch.SVOR
 
 
-class VILMA(BatchOnDask, large_margin.VILMA, abstract=True):
+class VILMA(BatchOnDask, batch.VILMA, abstract=True):
     """Large-margin threshold model for any V-shaped loss, of rows that stay on the workers.
 
     Parameters and attributes are those of :class:`rankwise.VILMA`. The objective, its bound and the gap are those of
@@ -53,10 +53,10 @@ class VILMA(BatchOnDask, large_margin.VILMA, abstract=True):
     array([1, 1, 1, 1, 1])
     """
 
-    plain: ClassVar = large_margin.VILMA
+    plain: ClassVar = batch.VILMA
 
 
-class MORD(BatchOnDask, large_margin.MORD, abstract=True):
+class MORD(BatchOnDask, batch.MORD, abstract=True):
     """Threshold model as a structured-output support vector machine, of rows that stay on the workers.
 
     Parameters and attributes are those of :class:`rankwise.MORD`. The objective, its bound and the gap are those of
@@ -75,10 +75,10 @@ class MORD(BatchOnDask, large_margin.MORD, abstract=True):
     array([1, 1, 1, 1, 1])
     """
 
-    plain: ClassVar = large_margin.MORD
+    plain: ClassVar = batch.MORD
 
 
-class PiecewiseMORD(BatchOnDask, large_margin.PiecewiseMORD, abstract=True):
+class PiecewiseMORD(BatchOnDask, batch.PiecewiseMORD, abstract=True):
     """Several ordinal models joined at cut labels, of rows that stay on the workers.
 
     Parameters and attributes are those of :class:`rankwise.PiecewiseMORD`. Objective, bound and gap are those of
@@ -97,7 +97,7 @@ class PiecewiseMORD(BatchOnDask, large_margin.PiecewiseMORD, abstract=True):
     array([1, 1, 1, 1, 1])
     """
 
-    plain: ClassVar = large_margin.PiecewiseMORD
+    plain: ClassVar = batch.PiecewiseMORD
 
 
 class MissingLabelClassifier(MissingLabelsOnDask):
@@ -121,10 +121,10 @@ class MissingLabelClassifier(MissingLabelsOnDask):
            [1, 1]])
     """
 
-    plain: ClassVar = structured.MissingLabelClassifier
+    plain: ClassVar = multilabel.MissingLabelClassifier
 
 
-class PRank(OnlineOnDask, perceptrons.PRank, abstract=True):
+class PRank(OnlineOnDask, online.PRank, abstract=True):
     """Threshold perceptron for exact labels, over partitions.
 
     Parameters
@@ -147,10 +147,10 @@ class PRank(OnlineOnDask, perceptrons.PRank, abstract=True):
     True
     """
 
-    plain: ClassVar = perceptrons.PRank
+    plain: ClassVar = online.PRank
 
 
-class PRIL(OnlineOnDask, perceptrons.PRIL, abstract=True):
+class PRIL(OnlineOnDask, online.PRIL, abstract=True):
     """Threshold perceptron for exact labels and intervals, over partitions.
 
     Parameters
@@ -173,10 +173,10 @@ class PRIL(OnlineOnDask, perceptrons.PRIL, abstract=True):
     True
     """
 
-    plain: ClassVar = perceptrons.PRIL
+    plain: ClassVar = online.PRIL
 
 
-class MultiplicativePRIL(OnlineOnDask, perceptrons.MultiplicativePRIL, abstract=True):
+class MultiplicativePRIL(OnlineOnDask, online.MultiplicativePRIL, abstract=True):
     """Multiplicative threshold perceptron, over partitions.
 
     Parameters
@@ -199,10 +199,10 @@ class MultiplicativePRIL(OnlineOnDask, perceptrons.MultiplicativePRIL, abstract=
     True
     """
 
-    plain: ClassVar = perceptrons.MultiplicativePRIL
+    plain: ClassVar = online.MultiplicativePRIL
 
 
-class CuSumRank(OnlineOnDask, perceptrons.CuSumRank, abstract=True):
+class CuSumRank(OnlineOnDask, online.CuSumRank, abstract=True):
     """Cumulative-sum structured perceptron, over partitions.
 
     Parameters
@@ -225,10 +225,10 @@ class CuSumRank(OnlineOnDask, perceptrons.CuSumRank, abstract=True):
     True
     """
 
-    plain: ClassVar = perceptrons.CuSumRank
+    plain: ClassVar = online.CuSumRank
 
 
-class ImportanceWeightedPerceptron(OnlineOnDask, perceptrons.ImportanceWeightedPerceptron, abstract=True):
+class ImportanceWeightedPerceptron(OnlineOnDask, online.ImportanceWeightedPerceptron, abstract=True):
     """Multi-class perceptron for weighted examples, over partitions.
 
     Parameters
@@ -251,7 +251,7 @@ class ImportanceWeightedPerceptron(OnlineOnDask, perceptrons.ImportanceWeightedP
     True
     """
 
-    plain: ClassVar = perceptrons.ImportanceWeightedPerceptron
+    plain: ClassVar = online.ImportanceWeightedPerceptron
 
 
 class LabelRanker(OnlineOnDask, label_ranking.LabelRanker, abstract=True):

@@ -40,7 +40,7 @@ from rankwise.experiments._journal import Journal, digest
 from rankwise.experiments._report import ProgressCallback, Report, no_progress
 from rankwise.experiments._tuned import Consecutive, Method, Partition, choose, judge
 from rankwise.features import HiddenFeatures
-from rankwise.perceptrons import CuSumRank
+from rankwise.online import CuSumRank
 
 N_PARTITIONS = 20
 

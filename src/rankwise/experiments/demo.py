@@ -22,7 +22,7 @@ from rankwise.annotation import partial_labels
 from rankwise.evaluation import format_table, progressive
 from rankwise.experiments._polynomial import polynomial_features
 from rankwise.experiments._report import write_figure
-from rankwise.perceptrons import PRIL, MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay
 from rankwise.plots._style import load_matplotlib
 

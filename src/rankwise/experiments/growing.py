@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD
 from rankwise.experiments._ages import COMMON, N_SPLITS, SIZES, Mean, make_splits, sizes_up_to, tuned_error
 from rankwise.experiments._report import (
     Check,
@@ -28,7 +29,6 @@ from rankwise.experiments._thesis_tables import (
     WILD_SIZES,
     cells,
 )
-from rankwise.large_margin import MORD, SVOR, VILMA, PiecewiseMORD
 
 NAME = "growing"
 TITLE = "Regularisers and PW-MORD as the training set grows: test MAE of ages (Adult)"

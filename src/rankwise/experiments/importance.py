@@ -13,7 +13,7 @@ do the four columns of the two sets come out. The table is therefore made with f
 reported beside it.
 
 The paper's all-pairs method, and its max-win scoring, predict as multi-vector does in every round (see
-:mod:`rankwise.perceptrons.multiclass`): they have no columns of their own.
+:mod:`rankwise.online.multiclass`): they have no columns of their own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from rankwise.experiments._report import (
     write_table,
     write_text,
 )
-from rankwise.perceptrons import ImportanceWeightedPerceptron
+from rankwise.online import ImportanceWeightedPerceptron
 
 Floats = NDArray[np.float64]
 

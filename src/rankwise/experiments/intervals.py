@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.annotation import partition_intervals
+from rankwise.batch import SVOR, VILMA
 from rankwise.bounds import interval_mae_risk
 from rankwise.experiments._ages import (
     AGES,
@@ -46,7 +47,6 @@ from rankwise.experiments._report import (
 )
 from rankwise.experiments._thesis import Units, reduced
 from rankwise.experiments._thesis_tables import INTERVALS, MORPH_SIZES, TABLES_3_7_TO_3_10, cells
-from rankwise.large_margin import SVOR, VILMA
 from rankwise.plots._style import INK, OKABE_ITO, SMALL, load_matplotlib, quiet_frame
 
 NAME = "intervals"

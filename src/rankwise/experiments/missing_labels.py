@@ -38,8 +38,8 @@ from rankwise.experiments._report import (
     write_table,
     write_text,
 )
+from rankwise.multilabel import MissingLabelClassifier
 from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, quiet_frame
-from rankwise.structured import MissingLabelClassifier
 
 Floats = NDArray[np.float64]
 

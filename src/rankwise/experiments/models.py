@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from rankwise import datasets
+from rankwise.batch import SVOR, VILMA, PiecewiseMORD, RoundedRegression
 from rankwise.experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_text
 from rankwise.experiments._thesis import (
     BENCHMARKS,
@@ -45,7 +46,6 @@ from rankwise.experiments._thesis import (
     write_cells,
 )
 from rankwise.experiments._thesis_tables import MODELS, TABLE_3_5, cells
-from rankwise.large_margin import SVOR, VILMA, PiecewiseMORD, RoundedRegression
 
 NAME = "models"
 TITLE = "Classification models and regularisers: risk on the test part"

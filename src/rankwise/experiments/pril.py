@@ -26,7 +26,7 @@ from rankwise.evaluation import Progress, progressive
 from rankwise.experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_table
 from rankwise.experiments._streams import Codes, Curves, Floats, Learner, average_losses, pril_streams
 from rankwise.experiments._study import Results, Study, final_rows
-from rankwise.perceptrons import PRIL, MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import ProgressiveDisplay
 
 Kind = Literal[1, 2]

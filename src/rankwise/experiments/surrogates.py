@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.batch import MORD, SVOR, VILMA
 from rankwise.experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_text
 from rankwise.experiments._thesis import (
     BENCHMARKS,
@@ -39,7 +40,6 @@ from rankwise.experiments._thesis import (
     write_cells,
 )
 from rankwise.experiments._thesis_tables import MAE_SURROGATES, TABLE_3_3, TABLE_3_4, ZERO_ONE_SURROGATES, cells
-from rankwise.large_margin import MORD, SVOR, VILMA
 
 NAME = "surrogates"
 TITLE = "Surrogates of the MAE and of the 0/1 loss without a regulariser: risk on the training part"

@@ -3,64 +3,55 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.compile import kernel
 
 _NEWLINE, _RETURN, _BLANKS = 10, 13, (9, 32)
 
 
-def _make_find_records():
-    sources = SOURCES
+@kernel
+def _find_records(content, delimiter, quote, spaces_are_blank, comment, at_end, starts, lines):
+    """Fill ``starts`` and ``lines`` with the first byte and the line (from 0) of every record that is not blank.
 
-    @kernel
-    def find_records(content, delimiter, quote, spaces_are_blank, comment, at_end, starts, lines):
-        """Fill ``starts`` and ``lines`` with the first byte and the line (from 0) of every record that is not blank.
-
-        A record ends with its line, except inside quotes, which open at the start of a field only and close at the
-        next quote that is not doubled. ``quote``, ``comment`` and ``delimiter`` are bytes, 0 for none. A last record
-        without a line end counts if ``at_end``, unless it is inside quotes. Return the number of records, the first
-        byte behind the last complete one, and the lines up to there.
-        """
-        _ = sources
-        n_records, end, lines_to_end = 0, 0, 0
-        line, start, start_line = 0, 0, 0
-        blank, quoted, just_closed, field_start, skipping = True, False, False, True, False
-        n = content.size
-        for i in range(n):
-            c = content[i]
-            is_end = c == _NEWLINE or (c == _RETURN and (i + 1 == n or content[i + 1] != _NEWLINE))
-            if is_end:
-                line += 1
-            if quoted:
-                quoted = c != quote
-                just_closed = not quoted
-                continue
-            if is_end:
-                if not blank:
-                    starts[n_records] = start
-                    lines[n_records] = start_line
-                    n_records += 1
-                start, start_line, end, lines_to_end = i + 1, line, i + 1, line
-                blank, just_closed, field_start, skipping = True, False, True, False
-                continue
-            if c == comment and comment != 0 and blank:
-                skipping = True
-            quoted = quote != 0 and c == quote and (field_start or just_closed)
-            just_closed = False
-            field_start = c == delimiter
-            is_space = c == _RETURN or (spaces_are_blank and c in _BLANKS)
-            blank = blank and (is_space or skipping)
-        if at_end and start < n and not quoted:
+    A record ends with its line, except inside quotes, which open at the start of a field only and close at the
+    next quote that is not doubled. ``quote``, ``comment`` and ``delimiter`` are bytes, 0 for none. A last record
+    without a line end counts if ``at_end``, unless it is inside quotes. Return the number of records, the first
+    byte behind the last complete one, and the lines up to there.
+    """
+    n_records, end, lines_to_end = 0, 0, 0
+    line, start, start_line = 0, 0, 0
+    blank, quoted, just_closed, field_start, skipping = True, False, False, True, False
+    n = content.size
+    for i in range(n):
+        c = content[i]
+        is_end = c == _NEWLINE or (c == _RETURN and (i + 1 == n or content[i + 1] != _NEWLINE))
+        if is_end:
+            line += 1
+        if quoted:
+            quoted = c != quote
+            just_closed = not quoted
+            continue
+        if is_end:
             if not blank:
                 starts[n_records] = start
                 lines[n_records] = start_line
                 n_records += 1
-            end, lines_to_end = n, line + 1
-        return n_records, end, lines_to_end
-
-    return find_records
-
-
-_find_records = _make_find_records()
+            start, start_line, end, lines_to_end = i + 1, line, i + 1, line
+            blank, just_closed, field_start, skipping = True, False, True, False
+            continue
+        if c == comment and comment != 0 and blank:
+            skipping = True
+        quoted = quote != 0 and c == quote and (field_start or just_closed)
+        just_closed = False
+        field_start = c == delimiter
+        is_space = c == _RETURN or (spaces_are_blank and c in _BLANKS)
+        blank = blank and (is_space or skipping)
+    if at_end and start < n and not quoted:
+        if not blank:
+            starts[n_records] = start
+            lines[n_records] = start_line
+            n_records += 1
+        end, lines_to_end = n, line + 1
+    return n_records, end, lines_to_end
 
 
 def find_records(

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.label_ranking._state import JOINT, ROUNDS, UPDATES_BY_NAME
+from rankwise.base.rows import Rows
+from rankwise.label_ranking._counters import JOINT, ROUNDS, UPDATES_BY_NAME
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic
 from rankwise.label_ranking.entropic_joint import learn_joint
 from rankwise.label_ranking.euclidean import learn_euclidean, scores_euclidean
-from rankwise.models.softmax import join_features
-from rankwise.perceptrons._rows import Rows
+from rankwise.label_ranking.softmax import join_features
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Euclidean:
 
 
 class Entropic:
-    """Relative entropy: the weights of a label are positive and sum to one, see :mod:`rankwise.models.softmax`."""
+    """Relative entropy: a label's weights are positive and sum to one, see :mod:`rankwise.label_ranking.softmax`."""
 
     label_arrays: ClassVar[tuple[str, ...]] = ("weights", "shift", "normaliser")
 

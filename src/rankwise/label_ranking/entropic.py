@@ -6,7 +6,7 @@ The updates move theta as those of :mod:`rankwise.label_ranking.euclidean` do, s
 
 - update I ("fixed"): on a mistake, ``theta_r += c C x`` and ``theta_s -= c C x``: exponentiated gradient;
 - update II ("optimal"): if rho_r - rho_s < margin, the same with the best step up to c C along that pair
-  (:mod:`rankwise.solvers.pair_ascent`): in closed form if the non-zero entries of x are equal, by Newton's method
+  (:mod:`rankwise.label_ranking.pair_ascent`): in closed form if the non-zero entries of x are equal, by Newton's method
   otherwise;
 - update III ("joint"): if rho_r - rho_s < margin, the best steps of all labels at once
   (:mod:`rankwise.label_ranking.entropic_joint`).
@@ -22,12 +22,12 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import absolute_sizes, all_finite, dots_positive, n_rows
-from rankwise.label_ranking._state import FIXED, GAINED, KNOWN, MISTAKES, REACH, ROUNDS, UPDATES
-from rankwise.models.label_scores import first_unusable_row, labels_known, rank_labels, says_nothing, worst_pair
-from rankwise.models.softmax import common_value, divide_by_normalisers, move_label, share_elsewhere
-from rankwise.solvers.pair_ascent import best_step, best_step_binary
+from rankwise.label_ranking._counters import FIXED, GAINED, KNOWN, MISTAKES, REACH, ROUNDS, UPDATES
+from rankwise.label_ranking.label_scores import first_unusable_row, labels_known, rank_labels, says_nothing, worst_pair
+from rankwise.label_ranking.pair_ascent import best_step, best_step_binary
+from rankwise.label_ranking.softmax import common_value, divide_by_normalisers, move_label, share_elsewhere
 
 
 @register_jitable
@@ -62,11 +62,9 @@ def _pair_steps(x, model, scores, said, r, s, options, cap, room, counts):
 
 def make_pass(find_steps, make_room):
     """Compile a pass over rows; ``find_steps`` says which labels move, and how far, in arrays from ``make_room``."""
-    sources = SOURCES
 
     @kernel
     def learn(X, indptr, above, below, weight, order, model, counts, sums, options, predictions):
-        _ = sources
         weights, shift, normaliser, n_features = model
         update, C, margin = options
         bad = first_unusable_row(X, weight, C, sums[REACH])
@@ -108,22 +106,15 @@ def make_pass(find_steps, make_room):
     return learn
 
 
-def _make_scores():
-    sources = SOURCES
-
-    @kernel
-    def scores(X, weights, normaliser, out):
-        """out[i, y] = <omega_y, x_i>; returns the first row with a score that is not finite, or -1."""
-        _ = sources
-        for i in range(n_rows(X)):
-            dots_positive(X, i, weights, out[i])
-            divide_by_normalisers(out[i], normaliser)
-            if not all_finite(out[i]):
-                return i
-        return -1
-
-    return scores
+@kernel
+def scores_entropic(X, weights, normaliser, out):
+    """out[i, y] = <omega_y, x_i>; returns the first row with a score that is not finite, or -1."""
+    for i in range(n_rows(X)):
+        dots_positive(X, i, weights, out[i])
+        divide_by_normalisers(out[i], normaliser)
+        if not all_finite(out[i]):
+            return i
+    return -1
 
 
-scores_entropic = _make_scores()
 learn_pairs = make_pass(_pair_steps, _room_for_pairs)

@@ -27,13 +27,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.label_ranking import _state
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import GIVEN_ORDER, State
+from rankwise.label_ranking import _counters
 from rankwise.label_ranking._complexity import COMPLEXITIES
+from rankwise.label_ranking.label_scores import first_unusable_row
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, declared_order, decode, encode_rankings, is_missing
-from rankwise.models.label_scores import first_unusable_row
-from rankwise.perceptrons._online import OnlineEstimator
-from rankwise.perceptrons._rows import Rows, length
-from rankwise.perceptrons._state import GIVEN_ORDER, State
+from rankwise.online._estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -93,7 +93,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     feature_arrays = ("theta", "lag", "weights")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "update": [StrOptions(set(_state.UPDATES_BY_NAME))],
+        "update": [StrOptions(set(_counters.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "margin": [Interval(Real, 0, None, closed="neither")],
@@ -138,7 +138,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
         check_is_fitted(self)
-        gained = float(self._state["sums"][_state.GAINED])
+        gained = float(self._state["sums"][_counters.GAINED])
         return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
 
     @property
@@ -150,7 +150,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def max_solver_iter_(self) -> int:
         """Most iterations that the interior point took in a round; 0 if no round needed it."""
         check_is_fitted(self)
-        return int(self._state["counts"][_state.MOST_ITERATIONS])
+        return int(self._state["counts"][_counters.MOST_ITERATIONS])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -243,7 +243,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         return self
 
     def _refuse_no_rounds(self) -> None:
-        if len(self._order) > 1 and not self._state["counts"][_state.ROUNDS]:
+        if len(self._order) > 1 and not self._state["counts"][_counters.ROUNDS]:
             raise ValueError(
                 "no row says which label should be ranked above another: every row names no label, or all of them. "
                 "(An indicator matrix must be an array, not a list.)"
@@ -316,14 +316,14 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         self, rows: Rows, labels: RankingLabels, weight: Floats, order: NDArray[np.int64], rankings: Codes
     ) -> int:
         counts, options = self._state["counts"], (float(self.C), float(self.margin))
-        said, unsolved = (labels.indptr, labels.above, labels.below), counts[_state.UNSOLVED]
+        said, unsolved = (labels.indptr, labels.above, labels.below), counts[_counters.UNSOLVED]
         bad = self._kind.learn(
             self._state, self.n_features_in_, self.update, options, rows, said, weight, order, rankings
         )
-        if counts[_state.UNSOLVED] > unsolved:
+        if counts[_counters.UNSOLVED] > unsolved:
             warnings.warn(
-                f"the joint problem of {counts[_state.UNSOLVED] - unsolved} rounds was not solved: they moved the most "
-                f"violating pair of labels alone. Scale the features, or choose a smaller C.",
+                f"the joint problem of {counts[_counters.UNSOLVED] - unsolved} rounds was not solved: they moved the "
+                f"most violating pair of labels alone. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -334,8 +334,8 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def _new_state(self, n_features: int, n_classes: int) -> State:
         return {
             **self._kind.start(n_features, n_classes, self.average),
-            "counts": _state.fresh_counts(0 if self._growing else n_classes),
-            "sums": _state.fresh_sums(),
+            "counts": _counters.fresh_counts(0 if self._growing else n_classes),
+            "sums": _counters.fresh_sums(),
         }
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
@@ -391,7 +391,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
 
     def _welcome(self, row: Rows, order: ClassOrder) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            bad = first_unusable_row(row, self._one_weight, self.C, self._state["sums"][_state.REACH])
+            bad = first_unusable_row(row, self._one_weight, self.C, self._state["sums"][_counters.REACH])
         if bad >= 0:
             try:
                 self._refuse_row(row, 0)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.compile import kernel
 
 MISSING, UNKNOWN = -1, -2
 
@@ -26,74 +26,51 @@ def _guess(value, first, per_class, last):
     return int(place) if 0.0 <= place < last + 1.0 else 0
 
 
-def _make_exact_codes():
-    sources = SOURCES
+@kernel
+def exact_codes(values, ascending, code_of, out):
+    """Code of every value; MISSING for NaN, UNKNOWN for a value that is no class."""
+    first, last = float(ascending[0]), ascending.size - 1
+    span = float(ascending[last]) - first
+    per_class = last / span if span > 0.0 else 0.0
+    for i in range(values.size):
+        value = values[i]
+        guess = _guess(value, first, per_class, last)
+        out[i] = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
 
-    @kernel
-    def exact_codes(values, ascending, code_of, out):
-        """Code of every value; MISSING for NaN, UNKNOWN for a value that is no class."""
-        _ = sources
-        first, last = float(ascending[0]), ascending.size - 1
-        span = float(ascending[last]) - first
-        per_class = last / span if span > 0.0 else 0.0
-        for i in range(values.size):
-            value = values[i]
+
+@kernel
+def interval_codes(ends, ascending, code_of, lower, upper):
+    """Codes of both ends of every row of ``ends``, open ends at the extremes. Returns whether all are good."""
+    first, last = float(ascending[0]), ascending.size - 1
+    span = float(ascending[last]) - first
+    per_class = last / span if span > 0.0 else 0.0
+    for i in range(ends.shape[0]):
+        low, high = 0, last
+        value = ends[i, 0]
+        if not (np.isnan(value) or value == -np.inf):
             guess = _guess(value, first, per_class, last)
-            out[i] = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
-
-    return exact_codes
-
-
-def _make_interval_codes():
-    sources = SOURCES
-
-    @kernel
-    def interval_codes(ends, ascending, code_of, lower, upper):
-        """Codes of both ends of every row of ``ends``, open ends at the extremes. Returns whether all are good."""
-        _ = sources
-        first, last = float(ascending[0]), ascending.size - 1
-        span = float(ascending[last]) - first
-        per_class = last / span if span > 0.0 else 0.0
-        for i in range(ends.shape[0]):
-            low, high = 0, last
-            value = ends[i, 0]
-            if not (np.isnan(value) or value == -np.inf):
-                guess = _guess(value, first, per_class, last)
-                low = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
-            value = ends[i, 1]
-            if not (np.isnan(value) or value == np.inf):
-                guess = _guess(value, first, per_class, last)
-                high = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
-            lower[i] = low
-            upper[i] = high
-            if low < 0 or high < 0 or low > high:
-                return False
-        return True
-
-    return interval_codes
+            low = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
+        value = ends[i, 1]
+        if not (np.isnan(value) or value == np.inf):
+            guess = _guess(value, first, per_class, last)
+            high = code_of[guess] if ascending[guess] == value else _search(value, ascending, code_of)
+        lower[i] = low
+        upper[i] = high
+        if low < 0 or high < 0 or low > high:
+            return False
+    return True
 
 
-def _make_consecutive_intervals():
-    sources = SOURCES
+@kernel
+def consecutive_intervals(ends, first, last, lower, upper):
+    """The same when the classes are first, first + 1, ..., last: no table, no branch, several rows an instruction.
 
-    @kernel
-    def consecutive_intervals(ends, first, last, lower, upper):
-        """The same when the classes are first, first + 1, ..., last: no table, no branch, several rows an instruction.
-
-        The ends are compared as they are: the difference of two numbers may overflow.
-        """
-        _ = sources
-        bad = 0
-        for i in range(ends.shape[0]):
-            low, high = ends[i, 0], ends[i, 1]
-            bad |= (low < first) | (high < low) | (high > last)
-            lower[i] = low - first
-            upper[i] = high - first
-        return bad == 0
-
-    return consecutive_intervals
-
-
-exact_codes = _make_exact_codes()
-interval_codes = _make_interval_codes()
-consecutive_intervals = _make_consecutive_intervals()
+    The ends are compared as they are: the difference of two numbers may overflow.
+    """
+    bad = 0
+    for i in range(ends.shape[0]):
+        low, high = ends[i, 0], ends[i, 1]
+        bad |= (low < first) | (high < low) | (high > last)
+        lower[i] = low - first
+        upper[i] = high - first
+    return bad == 0

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from rankwise import label_ranking, large_margin, perceptrons
+from rankwise import batch, label_ranking, online
 from rankwise.labels import ClassOrder
 from rankwise.onnx._graph import Graph
 
@@ -44,7 +44,7 @@ def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
 
 
 def _distances(graph: Graph, above: str, n_classes: int) -> str:
-    """Signed distance of the score to the interval of each class: :func:`rankwise.models.interval_scores`."""
+    """Signed distance of the score to the interval of each class: :func:`rankwise.decisions.interval_scores`."""
     smallest, zero = np.nextafter(0.0, 1.0), graph.number(0.0)
     tie = graph.add("Equal", above, zero)
     if n_classes == 2:
@@ -106,17 +106,17 @@ def _unsqueezed(graph: Graph, table: str, axis: int) -> str:
 
 #: The decision rule of every estimator that can be exported.
 RULES: dict[type[Any], Callable[[Graph, str, Any], Outputs]] = {
-    perceptrons.PRIL: thresholds,
-    perceptrons.PRank: thresholds,
-    perceptrons.MultiplicativePRIL: thresholds,
-    perceptrons.WidrowHoff: thresholds,
-    large_margin.SVOR: thresholds,
-    large_margin.VILMA: thresholds,
-    large_margin.RoundedRegression: thresholds,
-    perceptrons.CuSumRank: cumulative,
-    perceptrons.ImportanceWeightedPerceptron: linear,
-    perceptrons.MulticlassPerceptron: linear,
+    online.PRIL: thresholds,
+    online.PRank: thresholds,
+    online.MultiplicativePRIL: thresholds,
+    online.WidrowHoff: thresholds,
+    batch.SVOR: thresholds,
+    batch.VILMA: thresholds,
+    batch.RoundedRegression: thresholds,
+    online.CuSumRank: cumulative,
+    online.ImportanceWeightedPerceptron: linear,
+    online.MulticlassPerceptron: linear,
     label_ranking.LabelRanker: linear,
-    large_margin.MORD: mixed,
-    large_margin.PiecewiseMORD: mixed,
+    batch.MORD: mixed,
+    batch.PiecewiseMORD: mixed,
 }

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
-from rankwise.models import ranks
 from rankwise.plots._density import density
 from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.models import ranks
+from rankwise.decisions import ranks
 from rankwise.plots._density import density
 from rankwise.report._tally import Curve, Sample
 

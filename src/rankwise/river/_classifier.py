@@ -12,11 +12,11 @@ from river import base
 from river.utils import dataframe
 from sklearn.base import clone
 
-from rankwise import perceptrons
+from rankwise import online
+from rankwise.base.rows import Rows
+from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
 from rankwise.labels import decode, is_missing
-from rankwise.perceptrons._online import OnlineEstimator
-from rankwise.perceptrons._rows import Rows
-from rankwise.perceptrons._state import GIVEN_ORDER, NO_PREDICTIONS
+from rankwise.online._estimator import OnlineEstimator
 
 _Labels = NDArray[Any] | list[Any]
 
@@ -57,7 +57,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     """
 
     def __init__(self, estimator: Any) -> None:
-        usable = [getattr(perceptrons, name) for name in perceptrons.__all__]
+        usable = [getattr(online, name) for name in online.__all__]
         if type(estimator) not in usable:
             names = ", ".join(kind.__name__ for kind in usable if issubclass(kind, OnlineEstimator))
             raise TypeError(f"OrdinalClassifier takes an online estimator, {names}. Got {estimator!r} instead.")
@@ -174,7 +174,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         """Parameters that river's own checks use."""
-        yield {"estimator": perceptrons.PRIL()}
+        yield {"estimator": online.PRIL()}
 
 
 def _labels(y: Any) -> _Labels:

@@ -13,64 +13,41 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, dot, n_entries, n_rows, value
 
 Floats = NDArray[np.float64]
 
 
-def _make_times():
-    sources = SOURCES
-
-    @kernel
-    def times(X, W, out):
-        """out[i, z] = <W[z], x_i>."""
-        _ = sources
-        for i in range(n_rows(X)):
-            for z in range(W.shape[0]):
-                out[i, z] = dot(X, i, W[z])
-
-    return times
+@kernel
+def _times(X, W, out):
+    """out[i, z] = <W[z], x_i>."""
+    for i in range(n_rows(X)):
+        for z in range(W.shape[0]):
+            out[i, z] = dot(X, i, W[z])
 
 
-def _make_pull():
-    sources = SOURCES
-
-    @kernel
-    def pull(X, R, out):
-        """out[z] += sum_i R[i, z] x_i."""
-        _ = sources
-        for i in range(n_rows(X)):
-            for z in range(R.shape[1]):
-                r = R[i, z]
-                if r != 0.0:
-                    row = out[z]
-                    for p in range(n_entries(X, i)):
-                        row[column(X, i, p)] += r * value(X, i, p)
-
-    return pull
-
-
-def _make_gram():
-    sources = SOURCES
-
-    @kernel
-    def gram(X, weight, out):
-        """Lower triangle of out += sum_i weight[i] x_i x_i'."""
-        _ = sources
-        for i in range(n_rows(X)):
-            if weight[i] != 0.0:
+@kernel
+def _pull(X, R, out):
+    """out[z] += sum_i R[i, z] x_i."""
+    for i in range(n_rows(X)):
+        for z in range(R.shape[1]):
+            r = R[i, z]
+            if r != 0.0:
+                row = out[z]
                 for p in range(n_entries(X, i)):
-                    row, factor = out[column(X, i, p)], weight[i] * value(X, i, p)
-                    for q in range(p + 1):
-                        row[column(X, i, q)] += factor * value(X, i, q)
-
-    return gram
+                    row[column(X, i, p)] += r * value(X, i, p)
 
 
-_TIMES = _make_times()
-_PULL = _make_pull()
-_GRAM = _make_gram()
+@kernel
+def _gram(X, weight, out):
+    """Lower triangle of out += sum_i weight[i] x_i x_i'."""
+    for i in range(n_rows(X)):
+        if weight[i] != 0.0:
+            for p in range(n_entries(X, i)):
+                row, factor = out[column(X, i, p)], weight[i] * value(X, i, p)
+                for q in range(p + 1):
+                    row[column(X, i, q)] += factor * value(X, i, q)
 
 
 def rows_of_part(step: int, first: int, n_rows: int) -> NDArray[np.intp]:
@@ -118,13 +95,13 @@ class Design:
     def times(self, W: Floats) -> Floats:
         """Scores (n, Z) of the weight vectors W (Z, d)."""
         out = np.empty((self.n_rows, W.shape[0]))
-        _TIMES(self.rows, np.ascontiguousarray(W), out)
+        _times(self.rows, np.ascontiguousarray(W), out)
         return out
 
     def pull(self, R: Floats) -> Floats:
         """Return the transposed product: (Z, d) from R (n, Z)."""
         out = np.zeros((R.shape[1], self.n_features))
-        _PULL(self.rows, R, out)
+        _pull(self.rows, R, out)
         return out
 
     def inner(self, R: Floats, S: Floats) -> float:
@@ -174,7 +151,7 @@ class Design:
     def gram(self, weight: Floats) -> Floats:
         """``sum_i weight_i x_i x_i'`` (d, d)."""
         out = np.zeros((self.n_features, self.n_features))
-        _GRAM(self.rows, weight, out)
+        _gram(self.rows, weight, out)
         lower = np.tril(out, -1)
         return np.asarray(out + lower.T)
 

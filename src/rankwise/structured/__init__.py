@@ -3,7 +3,6 @@
 from rankwise.structured._sequences import Tree
 from rankwise.structured.chain import ChainClassifier
 from rankwise.structured.classes import MixedClasses, SharedClasses
-from rankwise.structured.missing_labels import MissingLabelClassifier
 from rankwise.structured.model import Atom, Bonus, Score, StructuredModel
 from rankwise.structured.perceptron import StructuredPerceptron
 from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
@@ -13,7 +12,6 @@ __all__ = [
     "Bonus",
     "ChainClassifier",
     "CumulativeRanks",
-    "MissingLabelClassifier",
     "MixedClasses",
     "ProjectedRanks",
     "Score",

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.labels import ClassOrder
-from rankwise.models.max_sum import best_labellings, max_marginals
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._annotation import annotate, decision_losses
 from rankwise.structured._sequences import Sequences, read_positions, read_sequences, read_weights
+from rankwise.structured.max_sum import best_labellings, max_marginals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

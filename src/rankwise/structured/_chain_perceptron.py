@@ -20,11 +20,11 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import SOURCES, kernel
+from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, padded
-from rankwise.models.max_sum import collect, read_labels
 from rankwise.structured._annotation import Annotation
 from rankwise.structured._sequences import Sequences
+from rankwise.structured.max_sum import collect, read_labels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -60,80 +60,71 @@ def _score(X, first, n, weights, rate, row, unary):
             unary[v, y] = row[y] + (b[y] - b_lag[y] * rate)
 
 
-def _make_pass():
-    sources = SOURCES
-
-    @kernel
-    def learn(X, starts, parents, structures, order, weights, pairs, counts, settings, predictions):
-        _ = sources
-        losses, allowed, informative, weight = structures
-        W, W_lag, b, b_lag = weights
-        P, P_lag = pairs
-        margin, average = settings
-        n_labels, longest = b.size, 0
-        for s in range(starts.size - 1):
-            longest = max(longest, starts[s + 1] - starts[s])
-        row, message = np.empty(W.shape[1]), np.empty(n_labels)
-        unary, changed = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-        below, labels = np.empty((longest, n_labels)), np.zeros((3, longest), dtype=np.int64)
-        found, target = labels[FIND], labels[AIM]
-        pairwise, to_parent = np.empty((n_labels, n_labels)), np.empty((n_labels, n_labels))
-        rounds = float(counts[ROUNDS])
-        for r in range(starts.size - 1):
-            s = order[r] if order.size else r
-            first, n = starts[s], starts[s + 1] - starts[s]
-            above = parents[first : first + n]
-            c = weight[s] if weight.size else 1.0
-            learns, agrees = c != 0.0 and informative[s], True
-            for task in (PREDICT, FIND, AIM):  # three problems, one piece of code: it is compiled once
-                if (task == PREDICT and predictions.size == 0) or (task == FIND and not learns):
-                    continue
-                if task == AIM and agrees:
-                    continue
-                if task != AIM:
-                    rate = 1.0 / rounds if task == PREDICT and average and rounds else 0.0
-                    _score(X, first, n, weights, rate, row, unary)
-                    for q in range(n_labels):
-                        for y in range(n_labels):
-                            pairwise[q, y] = to_parent[y, q] = P[q, y] - P_lag[q, y] * rate
-                for v in range(n):
-                    for y in range(n_labels):
-                        changed[v, y] = unary[v, y]
-                        if task == FIND:
-                            changed[v, y] += margin * losses[first + v, y]
-                        if task == AIM and not allowed[first + v, y]:
-                            changed[v, y] = -np.inf
-                collect(changed, to_parent, above, 0, n, below, message)
-                read_labels(below, pairwise, above, 0, n, labels[task])
-                if task == PREDICT:
-                    predictions[first : first + n] = labels[task, :n]
-                elif task == FIND:
-                    for v in range(n):
-                        agrees &= allowed[first + v, found[v]]
-            if not learns:
+@kernel
+def _learn(X, starts, parents, structures, order, weights, pairs, counts, settings, predictions):
+    losses, allowed, informative, weight = structures
+    W, W_lag, b, b_lag = weights
+    P, P_lag = pairs
+    margin, average = settings
+    n_labels, longest = b.size, 0
+    for s in range(starts.size - 1):
+        longest = max(longest, starts[s + 1] - starts[s])
+    row, message = np.empty(W.shape[1]), np.empty(n_labels)
+    unary, changed = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    below, labels = np.empty((longest, n_labels)), np.zeros((3, longest), dtype=np.int64)
+    found, target = labels[FIND], labels[AIM]
+    pairwise, to_parent = np.empty((n_labels, n_labels)), np.empty((n_labels, n_labels))
+    rounds = float(counts[ROUNDS])
+    for r in range(starts.size - 1):
+        s = order[r] if order.size else r
+        first, n = starts[s], starts[s + 1] - starts[s]
+        above = parents[first : first + n]
+        c = weight[s] if weight.size else 1.0
+        learns, agrees = c != 0.0 and informative[s], True
+        for task in (PREDICT, FIND, AIM):  # three problems, one piece of code: it is compiled once
+            if (task == PREDICT and predictions.size == 0) or (task == FIND and not learns):
                 continue
-            if not agrees:
-                late = c * rounds
+            if task == AIM and agrees:
+                continue
+            if task != AIM:
+                rate = 1.0 / rounds if task == PREDICT and average and rounds else 0.0
+                _score(X, first, n, weights, rate, row, unary)
+                for q in range(n_labels):
+                    for y in range(n_labels):
+                        pairwise[q, y] = to_parent[y, q] = P[q, y] - P_lag[q, y] * rate
+            for v in range(n):
+                for y in range(n_labels):
+                    changed[v, y] = unary[v, y]
+                    if task == FIND:
+                        changed[v, y] += margin * losses[first + v, y]
+                    if task == AIM and not allowed[first + v, y]:
+                        changed[v, y] = -np.inf
+            collect(changed, to_parent, above, 0, n, below, message)
+            read_labels(below, pairwise, above, 0, n, labels[task])
+            if task == PREDICT:
+                predictions[first : first + n] = labels[task, :n]
+            elif task == FIND:
                 for v in range(n):
-                    if target[v] != found[v]:
-                        axpy_two(X, first + v, c, rounds, W, W_lag, target[v], found[v])
-                        b[target[v]] += c
-                        b[found[v]] -= c
-                        b_lag[target[v]] += late
-                        b_lag[found[v]] -= late
-                    if above[v] >= 0:
-                        P[target[above[v]], target[v]] += c
-                        P[found[above[v]], found[v]] -= c
-                        P_lag[target[above[v]], target[v]] += late
-                        P_lag[found[above[v]], found[v]] -= late
-                counts[UPDATES] += 1
-            rounds += 1.0
-            counts[ROUNDS] += 1
-
-    return learn
-
-
-_LEARN = _make_pass()
+                    agrees &= allowed[first + v, found[v]]
+        if not learns:
+            continue
+        if not agrees:
+            late = c * rounds
+            for v in range(n):
+                if target[v] != found[v]:
+                    axpy_two(X, first + v, c, rounds, W, W_lag, target[v], found[v])
+                    b[target[v]] += c
+                    b[found[v]] -= c
+                    b_lag[target[v]] += late
+                    b_lag[found[v]] -= late
+                if above[v] >= 0:
+                    P[target[above[v]], target[v]] += c
+                    P[found[above[v]], found[v]] -= c
+                    P_lag[target[above[v]], target[v]] += late
+                    P_lag[found[above[v]], found[v]] -= late
+            counts[UPDATES] += 1
+        rounds += 1.0
+        counts[ROUNDS] += 1
 
 
 def learn(
@@ -152,7 +143,7 @@ def learn(
     """
     weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
     structures = annotation.losses, annotation.allowed, annotation.informative, weight
-    _LEARN(
+    _learn(
         sequences.rows, sequences.starts, sequences.local_parents, structures, order, weights,
         (state["P"], state["P_lag"]), state["counts"], (margin, average), predictions,
     )  # fmt: skip

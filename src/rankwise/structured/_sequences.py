@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
-from rankwise.models.max_sum import chain_parents
+from rankwise.structured.max_sum import chain_parents
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -34,10 +34,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.models.max_sum import best_disagreeing, best_labellings, max_marginals
-from rankwise.models.max_sum_gradient import max_marginal_gradient
 from rankwise.structured._annotation import Annotation
 from rankwise.structured._sequences import Sequences
+from rankwise.structured.max_sum import best_disagreeing, best_labellings, max_marginals
+from rankwise.structured.max_sum_gradient import max_marginal_gradient
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -4,9 +4,9 @@ The score of labelling t of the parts of x is
 
     s(t) = sum_v <w_{t_v}, x_v> + b_{t_v} + sum over neighbours (u, v) of P[t_u, t_v]
 
-and the prediction its maximum, found exactly by passing messages (:mod:`rankwise.models.max_sum`). Learning minimises a
-surrogate of the partial loss (:mod:`rankwise.structured._surrogates`; Antoniuk, thesis, chapter 4), regularised by
-``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``, by the concave-convex procedure
+and the prediction its maximum, found exactly by passing messages (:mod:`rankwise.structured.max_sum`). Learning
+minimises a surrogate of the partial loss (:mod:`rankwise.structured._surrogates`; Antoniuk, thesis, chapter 4),
+regularised by ``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``, by the concave-convex procedure
 (:mod:`rankwise.structured._chain_bundle`), or runs a perceptron over a stream
 (:mod:`rankwise.structured._chain_perceptron`). What is learnt decides in :mod:`rankwise.structured._chain_model`.
 """

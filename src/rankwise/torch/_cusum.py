@@ -122,7 +122,7 @@ class CuSumHead(nn.Module):
         # Imported here: a network alone needs no estimators.
         from sklearn.utils.validation import check_is_fitted
 
-        from rankwise.perceptrons import CuSumRank
+        from rankwise.online import CuSumRank
 
         if not isinstance(estimator, CuSumRank):
             raise ValueError(f"estimator must be a CuSumRank. Got {type(estimator).__name__} instead.")

@@ -1,0 +1,1 @@
+"""What every estimator is built on: rows of features, and the contract of an estimator of ordered classes."""

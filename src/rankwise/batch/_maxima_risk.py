@@ -1,0 +1,364 @@
+"""The losses of VILMA, MORD and PW-MORD as an oracle: maxima over classes, smoothed or not, with their dual variables.
+
+The unified model scores class y of a row by ``F_y = sum_z beta[y, z] <w_z, x> + b_y`` with ``b = basis c + fixed``. A
+row with codes ``[lo, hi]`` loses, with ``l[y, p]`` the target loss of predicting p where y is true,
+
+    psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]          (VILMA)
+    psi = max_y [l[lo, y] + F_y - F_lo]                             (SO-SVM: one maximum, exact labels only)
+
+**Smoothing.** A maximum is ``max { <p, v> : p in the simplex }``; with ``mu (1 - |p|^2) / 4`` added inside it becomes
+smooth, and p is the projection of ``2 v / mu`` on the simplex. On two classes this is the smoothed hinge of SVOR.
+
+**Dual point.** p moves weight from the class ``lo`` (or ``hi``) to others. If the intercepts are not regularised, a
+dual point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). The flows between
+classes, one number for every pair, are scaled down to such a circulation by a linear programme with K^2 variables.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import column, n_entries, value
+from rankwise.solvers.design import Design
+from rankwise.solvers.linear_program import Pieces
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@register_jitable
+def part_of(side, lo, hi, n_classes, joint):
+    """Class that a maximum is taken against, and the range of classes it is taken over."""
+    if joint and lo == hi:
+        return (lo, 0, n_classes) if side == 0 else (lo, lo, lo + 1)
+    return (lo, 0, lo + 1) if side == 0 else (hi, hi, n_classes)
+
+
+@register_jitable
+def project(v, start, stop, mu, p, kept):
+    """p = argmax over the simplex of <p, v> - mu |p|^2 / 4, on [start, stop); the first largest if mu = 0.
+
+    ``kept`` gets the classes whose p is not zero, in order; p holds for them alone. Returns how many they are.
+    """
+    top = start
+    for y in range(start, stop):
+        if v[y] > v[top]:
+            top = y
+    if mu == 0.0:
+        kept[0], p[top] = top, 1.0
+        return 1
+    # p = max(2 v / mu - level, 0), and the level is at least that at which the largest alone has everything.
+    scale, most, count = 2.0 / mu, v[top], 0
+    for y in range(start, stop):
+        p[y] = scale * (v[y] - most)
+        if p[y] > -1.0:
+            kept[count] = y
+            count += 1
+    # Classes leave until all that stay are above the common level (Michelot 1986).
+    while True:
+        total = 0.0
+        for y in kept[:count]:
+            total += p[y]
+        level = (total - 1.0) / count
+        n = 0
+        for y in kept[:count]:
+            if p[y] > level:
+                kept[n] = y
+                n += 1
+        if n == count:
+            break
+        count = n
+    for y in kept[:count]:
+        p[y] -= level
+    return count
+
+
+@register_jitable
+def class_scores(s, i, beta, b, F):
+    """F[y] = sum_z beta[y, z] s[i, z] + b[y]."""
+    for y in range(b.size):
+        F[y] = b[y]
+    for z in range(beta.shape[1]):
+        for y in range(b.size):
+            F[y] += beta[y, z] * s[i, z]
+
+
+@kernel
+def _evaluate(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
+    """Risk, its derivative r by the scores, and the weight that flows from each class to each other."""
+    K = b.size
+    F, v, p, kept = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.int64)
+    risk = 0.0
+    for i in range(s.shape[0]):
+        for z in range(beta.shape[1]):
+            r[i, z] = 0.0
+        if c[i] == 0.0:
+            continue
+        class_scores(s, i, beta, b, F)
+        for side in range(2):
+            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            if stop - start < 2:
+                continue
+            for y in range(start, stop):
+                v[y] = loss[own, y] + F[y] - F[own]
+            psi = 0.25 * mu
+            for y in kept[: project(v, start, stop, mu, p, kept)]:
+                psi += p[y] * (v[y] - 0.25 * mu * p[y])
+                moved = c[i] * p[y] * scale[own, y]
+                if y != own:
+                    flow[own, y] += moved
+                    for z in range(beta.shape[1]):
+                        r[i, z] += moved * (beta[y, z] - beta[own, z])
+            risk += c[i] * psi
+    return risk
+
+
+@kernel
+def _curvature(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
+    """Add the second derivatives by weights (z, j, z', j'), weights and offsets (z, j, m), and offsets (m, m').
+
+    With g_y what class y makes of scores and offsets, a maximum that n classes share has the second derivatives
+    ``2/mu (sum_y g_y g_y' - n mean mean')``. Those by weights are added for z >= z' only; those by offsets for one
+    of (m, m') and (m', m).
+    """
+    K, Z, M = b.size, beta.shape[1], wb.shape[2]
+    F, v, p, kept = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.int64)
+    by_score, by_both = np.empty((Z, Z)), np.zeros((Z, M))
+    score, offset = np.empty(Z), np.zeros(M)  # sums over the classes
+    for i in range(s.shape[0]):
+        if c[i] == 0.0:
+            continue
+        class_scores(s, i, beta, b, F)
+        touched = False
+        for side in range(2):
+            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            if stop - start < 2:
+                continue
+            for y in range(start, stop):
+                v[y] = loss[own, y] + F[y] - F[own]
+            # Few classes share the maximum, and few offsets belong to them: all else stays zero.
+            count = project(v, start, stop, mu, p, kept)
+            if count < 2:
+                continue
+            if not touched:
+                by_score[:] = 0.0
+                touched = True
+            factor = 2.0 * c[i] / mu
+            score[:] = 0.0
+            first, last = M, 0  # range of their offsets: zeros in it cost less than to pick out the others
+            for y in kept[:count]:
+                for z in range(Z):
+                    mine = beta[y, z] - beta[own, z]  # a common shift changes nothing and keeps the squares small
+                    score[z] += mine
+                    for other in range(Z):
+                        by_score[z, other] += factor * mine * (beta[y, other] - beta[own, other])
+                    for q in range(n_entries(basis, y)):
+                        by_both[z, column(basis, y, q)] += mine * value(basis, y, q)
+                for q in range(n_entries(basis, y)):
+                    m, x = column(basis, y, q), value(basis, y, q)
+                    first, last = min(first, m), max(last, m + 1)
+                    offset[m] += x
+                    for k in range(q + 1):
+                        bb[m, column(basis, y, k)] += factor * x * value(basis, y, k)
+            for z in range(Z):
+                for other in range(Z):
+                    by_score[z, other] -= factor * score[z] * score[other] / count
+                for m in range(first, last):
+                    by_both[z, m] = factor * (by_both[z, m] - score[z] * offset[m] / count)
+            for g in range(first, last):
+                share = factor * offset[g] / count
+                if share != 0.0:
+                    for m in range(first, g + 1):
+                        bb[g, m] -= share * offset[m]
+            for q in range(n_entries(X, i)):
+                j, x = column(X, i, q), value(X, i, q)
+                for z in range(Z):
+                    for m in range(first, last):
+                        wb[z, j, m] += x * by_both[z, m]
+            offset[first:last] = 0.0
+            by_both[:, first:last] = 0.0
+        if not touched:
+            continue
+        for q in range(n_entries(X, i)):
+            j, x = column(X, i, q), value(X, i, q)
+            for z in range(Z):
+                for other in range(z + 1):
+                    factor = x * by_score[z, other]
+                    if factor != 0.0:
+                        row = ww[z, j, other]
+                        for k in range(n_entries(X, i)):
+                            row[column(X, i, k)] += factor * value(X, i, k)
+
+
+class MaximaRisk:
+    """Weighted mean of the losses of a unified model; see the module's docstring.
+
+    Parameters
+    ----------
+    lower, upper : int32 arrays of shape (n,)
+        Lowest and highest admissible code of every row.
+    weight : float64 array of shape (n,)
+        Weights that add up to 1.
+    beta : array of shape (K, Z)
+        The model.
+    loss : array of shape (K, K)
+        Target loss, rows the true class.
+    joint : bool
+        Whether a row with an exact label has one maximum over all classes instead of two.
+    basis, fixed : arrays of shape (K, M) and (K,), optional
+        Intercepts ``b = basis c + fixed`` of the offsets c; the intercepts themselves without them.
+    """
+
+    def __init__(
+        self,
+        lower: Codes,
+        upper: Codes,
+        weight: Floats,
+        beta: Floats,
+        loss: Floats,
+        *,
+        joint: bool,
+        basis: Floats | None = None,
+        fixed: Floats | None = None,
+    ) -> None:
+        n_classes = len(beta)
+        self.lower, self.upper, self.weight = lower, upper, weight
+        self.beta, self.loss, self.joint = np.ascontiguousarray(beta), loss, joint
+        self.basis = np.eye(n_classes) if basis is None else basis
+        self.fixed = np.zeros(n_classes) if fixed is None else fixed
+        self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
+        self.first_smoothing = 4.0 * float(loss.max())
+        self.unit = float(loss.mean(axis=0).min()) or 1.0  # that of the best class for all, if all are as frequent
+        self._one = np.ones_like(loss)
+
+    def take(self, index: NDArray[np.intp]) -> MaximaRisk:
+        """The risk of some rows; none, where they have no weight."""
+        weight = self.weight[index]
+        return self.of_rows(self.lower[index], self.upper[index], weight / (weight.sum() or 1.0))
+
+    def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> MaximaRisk:
+        """The same risk for other rows."""
+        return MaximaRisk(
+            lower, upper, weight, self.beta, self.loss, joint=self.joint, basis=self.basis, fixed=self.fixed
+        )
+
+    def start(self) -> Floats:
+        """Offsets to start from: those whose intercepts are nearest to zero."""
+        return np.asarray(-np.linalg.lstsq(self.basis, self.fixed, rcond=None)[0], dtype=np.float64)
+
+    def tidy(self, c: Floats) -> Floats:
+        """Any offsets will do."""
+        return c
+
+    def smooth(self, scores: Floats, c: Floats, mu: float) -> tuple[float, Floats, Floats]:
+        """Smoothed risk, its derivatives by the scores (n, Z) and by the offsets (M,)."""
+        risk, r, flow = self._evaluate(scores, c, mu, self._one)
+        return risk, r, self._pull(flow)
+
+    def exact(self, scores: Floats, c: Floats) -> tuple[float, Floats]:
+        """The risk itself, and the offsets as they are."""
+        return self._exactly(scores, c), c
+
+    def dual(self, scores: Floats, c: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+        """Dual point near the smoothed gradient, feasible: its linear value, and its pull at scores and offsets."""
+        _, r, flow = self._evaluate(scores, c, mu, self._one)
+        if balanced:
+            _, r, flow = self._evaluate(scores, c, mu, self._circulation(flow))
+        gain = float(np.sum(flow * (self.loss + self.fixed - self.fixed[:, None])))
+        if not balanced:
+            return gain, r, self._pull(flow)
+        # The programme's solution balances up to its tolerance: what is left is charged at the size of the offsets.
+        left = float(np.abs(self._pull(flow)).sum()) * (1.0 + float(np.ptp(c)))
+        return gain - left, r, np.zeros_like(c)
+
+    def hessian(self, design: Design, scores: Floats, c: Floats, mu: float) -> Floats:
+        """Second derivatives of the smoothed risk by weights and offsets."""
+        Z, M, d = self.n_scores, self.n_offsets, design.n_features
+        ww, wb, half = self._curvature(design, scores, c, mu)
+        bb = half + half.T - np.diag(np.diag(half))
+        for z in range(Z):
+            for other in range(z):
+                ww[other, :, z, :] = ww[z, :, other, :].T
+        weights, both = ww.reshape(Z * d, Z * d), wb.reshape(Z * d, M)
+        return np.block([[weights, both], [both.T, bb]])
+
+    def _curvature(self, design: Design, scores: Floats, c: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
+        """Sums over the rows: derivatives by weights, one half; by weights and offsets; by offsets, one half."""
+        Z, M, d = self.n_scores, self.n_offsets, design.n_features
+        ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
+        basis = sparse.csr_array(self.basis)
+        _curvature(
+            design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
+            self.beta, (basis.data, basis.indices, basis.indptr), self.loss, self.joint, mu, ww, wb, bb,
+        )  # fmt: skip
+        return ww, wb, bb
+
+    def best_offsets(self, scores: Floats) -> None:
+        """There is no formula for them."""
+
+    def n_pieces(self) -> int:
+        """Number of linear pieces of all losses, zero apart."""
+        n_classes = len(self.beta)
+        both = self.lower.astype(np.int64) + (n_classes - 1 - self.upper)
+        return int(both.sum())  # one maximum has as many as two: all classes but the label's
+
+    def pieces(self) -> Pieces:
+        """All linear pieces; those of one maximum share a slack."""
+        row, slack, own, other = [], [], [], []
+        codes = np.arange(len(self.beta))
+        n = 0
+        for i, (lo, hi) in enumerate(zip(self.lower.tolist(), self.upper.tolist(), strict=True)):
+            if self.joint and lo == hi:
+                parts = [(lo, codes[codes != lo])]
+            else:
+                parts = [(lo, codes[:lo]), (hi, codes[hi + 1 :])]
+            for label, others in parts:
+                row += [i] * others.size
+                slack += [n] * others.size
+                own += [label] * others.size
+                other += others.tolist()
+                n += 1
+        weight = np.zeros(n)
+        weight[slack] = self.weight[row]
+        constant = self.loss[own, other] + self.fixed[other] - self.fixed[own]
+        by_offset = sparse.csr_array(self.basis[other] - self.basis[own])
+        by_score = self.beta[other] - self.beta[own]
+        return Pieces(np.array(row), np.array(slack), constant, by_score, by_offset, weight, ordered=False)
+
+    def _exactly(self, scores: Floats, c: Floats) -> float:
+        """The risk itself."""
+        return self._evaluate(scores, c, 0.0, self._one)[0]
+
+    def _intercepts(self, c: Floats) -> Floats:
+        return np.asarray(self.basis @ c + self.fixed)
+
+    def _pull(self, flow: Floats) -> Floats:
+        return np.asarray(self.basis.T @ (flow.sum(axis=0) - flow.sum(axis=1)))
+
+    def _evaluate(self, scores: Floats, c: Floats, mu: float, scale: Floats) -> tuple[float, Floats, Floats]:
+        r, flow = np.empty_like(scores), np.zeros_like(self.loss)
+        risk = _evaluate(
+            scores, self._intercepts(c), self.lower, self.upper, self.weight,
+            self.beta, self.loss, self.joint, mu, scale, r, flow,
+        )  # fmt: skip
+        return risk, r, flow
+
+    def _circulation(self, flow: Floats) -> Floats:
+        """Factors in [0, 1] that keep as much flow as possible while nothing pulls at the offsets."""
+        source, target = np.nonzero(flow)
+        scale = np.zeros_like(flow)
+        if source.size == 0:
+            return scale
+        amounts = flow[source, target]
+        # In units of each flow, so that small flows are as exact as large ones.
+        balance = (self.basis[target] - self.basis[source]).T * amounts
+        size = np.abs(balance).max()
+        found = linprog(-amounts / amounts.max(), A_eq=balance / size, b_eq=np.zeros(len(balance)), bounds=(0.0, 1.0))
+        if found.status == 0:
+            scale[source, target] = np.clip(found.x, 0.0, 1.0)
+        return scale

@@ -1,0 +1,259 @@
+"""The loss of SVOR as an oracle: hinges between scores and thresholds, smoothed or not, with their dual variables.
+
+Row i with codes ``[lo, hi]`` wants its score above the thresholds below ``lo`` and below those from ``hi`` on:
+
+    psi_i = sum_{lo-reach <= k < lo} (1 - f_i + t_k)_+  +  sum_{hi <= k < hi+reach} (1 + f_i - t_k)_+
+
+``reach = K - 1`` is SVOR-IMC (implicit constraints), ``reach = 1`` SVOR-EXP (explicit ones), whose thresholds must be
+kept in order. The risk is the weighted mean of psi.
+
+**Smoothing.** ``h(u) = max_{0<=a<=1} [a u + mu a (1 - a) / 2]`` is the hinge ``u_+`` but for ``|u| < mu/2``, where it
+is a parabola, at most mu/8 above. Its derivative ``a = clip(u/mu + 1/2, 0, 1)`` is a dual variable of the hinge, so
+every smoothed gradient is nearly a dual point: with ``P_k`` and ``N_k`` the sums of the a that push threshold k down
+and up,
+
+    D = sum c (a)  -  |sum_i r_i x_i|^2 / (2 alpha),      r_i = sum of the a above - sum of the a below,
+
+is a lower bound on the objective once ``P_k = N_k`` for all k. Scaling down the larger side of each threshold makes
+it so. (With order constraints ``P_k - N_k + m_k - m_{k-1} = 0`` with multipliers ``m >= 0`` is enough. With
+regularised thresholds nothing need balance: the difference is charged as the weights are.)
+
+**Cost.** For ordered thresholds the hinges of a row that are active, and those on their parabola, are ranges of k: four
+binary searches, prefix sums of t and t^2, and difference arrays for the derivative by t give O(log K) a row. Short
+ranges are looped over, which is faster. SVOR-IMC never needs its thresholds out of order: exchanging two that are
+cannot raise psi, because the lower one only has rows more that want it low.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
+from rankwise.solvers.design import Design
+from rankwise.solvers.linear_program import Pieces
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+_MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
+_SHORT = 12  # thresholds up to which looping over a row's range beats searching it
+
+#: Price of a unit of disorder between neighbouring thresholds. A multiplier of an order constraint is a difference of
+#: sums of dual variables, at most 1 each as the weights add up to 1: a price above 2 enforces the constraint exactly.
+_ORDER_PRICE = 2.5
+
+
+class ThresholdRisk:
+    """Weighted mean of SVOR's losses; see the module's docstring.
+
+    Parameters
+    ----------
+    lower, upper : int32 arrays of shape (n,)
+        Lowest and highest admissible code of every row.
+    weight : float64 array of shape (n,)
+        Weights that add up to 1.
+    n_classes : int
+        K, at least 2.
+    explicit : bool
+        Whether only the thresholds next to the label count, and order is a constraint.
+    """
+
+    n_scores = 1
+    first_smoothing = 4.0  # every hinge begins on its parabola
+    unit = 1.0
+
+    def __init__(self, lower: Codes, upper: Codes, weight: Floats, n_classes: int, *, explicit: bool) -> None:
+        self.lower, self.upper, self.weight = lower, upper, weight
+        self.n_offsets = n_classes - 1
+        self.explicit = explicit
+        self.reach = 1 if explicit else self.n_offsets
+        self._one = np.ones(self.n_offsets)
+
+    def take(self, index: NDArray[np.intp]) -> ThresholdRisk:
+        """The risk of some rows; none, where they have no weight."""
+        weight = self.weight[index]
+        return self.of_rows(self.lower[index], self.upper[index], weight / (weight.sum() or 1.0))
+
+    def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> ThresholdRisk:
+        """The same risk for other rows."""
+        return ThresholdRisk(lower, upper, weight, self.n_offsets + 1, explicit=self.explicit)
+
+    def start(self) -> Floats:
+        """Thresholds to start from: the more weight above one, the lower it lies."""
+        by_lower, by_upper = self._weight_of_codes()
+        above, below = by_lower[:0:-1].cumsum()[::-1], by_upper[:-1].cumsum()
+        both = above + below
+        return np.asarray(np.divide(below - above, both, out=np.zeros_like(both), where=both > 0))
+
+    def tidy(self, t: Floats) -> Floats:
+        """Thresholds at which the risk is not larger, in order if that is free."""
+        return t if self.explicit else np.sort(t)
+
+    def smooth(self, scores: Floats, t: Floats, mu: float) -> tuple[float, Floats, Floats]:
+        """Smoothed risk, its derivatives by score (n, 1) and by threshold (K-1,)."""
+        risk, _, r, dt = self._evaluate(scores, t, mu, self._one, self._one)
+        if self.explicit:
+            u = t[:-1] - t[1:]
+            m = _multipliers(t, mu)
+            risk += _ORDER_PRICE * float(m @ u + 0.5 * mu * (m @ (1.0 - m)))
+            dt[:-1] += _ORDER_PRICE * m
+            dt[1:] -= _ORDER_PRICE * m
+        return risk, r, dt
+
+    def exact(self, scores: Floats, t: Floats) -> tuple[float, Floats]:
+        """The risk itself, at the nearest thresholds that are allowed, and these."""
+        t = _in_order(t) if self.explicit else np.sort(t)
+        return self._exactly(scores, t), t
+
+    def dual(self, scores: Floats, t: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+        """Dual variables near the smoothed gradient, feasible: their sum, and what they pull at scores and thresholds.
+
+        ``balanced``: thresholds are not regularised, so that nothing may be left that pulls at them.
+        """
+        if not balanced:
+            _, gain, r, dt = self._evaluate(scores, t, mu, self._one, self._one)
+            if self.explicit:
+                m = _ORDER_PRICE * _multipliers(t, mu)
+                dt[:-1] += m
+                dt[1:] -= m
+            return gain, r, dt
+        low, high = self._sides(scores, t, mu)
+        new_low, new_high = _balance_in_order(low, high) if self.explicit else (np.minimum(low, high),) * 2
+        scale_low = np.divide(new_low, low, out=np.zeros_like(low), where=low > 0)
+        scale_high = np.divide(new_high, high, out=np.zeros_like(high), where=high > 0)
+        _, gain, r, _ = self._evaluate(scores, t, mu, scale_low, scale_high)
+        return gain, r, np.zeros_like(t)
+
+    def hessian(self, design: Design, scores: Floats, t: Floats, mu: float) -> Floats:
+        """Second derivatives of the smoothed risk by weights and thresholds, (d + K-1, d + K-1)."""
+        d = design.n_features
+        by_weight, by_both, by_threshold = self._curvature(design, scores, t, mu)
+        hessian = np.zeros((d + t.size, d + t.size))
+        hessian[:d, :d] = by_weight
+        hessian[:d, d:] = by_both.T
+        hessian[d:, :d] = by_both
+        hessian[d:, d:] = np.diag(by_threshold)
+        if self.explicit:
+            second = _ORDER_PRICE / mu * (np.abs(t[:-1] - t[1:]) < 0.5 * mu)
+            k = np.arange(d, d + t.size - 1)
+            hessian[k, k] += second
+            hessian[k + 1, k + 1] += second
+            hessian[k, k + 1] -= second
+            hessian[k + 1, k] -= second
+        return hessian
+
+    def best_offsets(self, scores: Floats) -> tuple[Floats, tuple[float, Floats]] | None:
+        """Thresholds that minimise the risk at these scores, and a balanced dual point: its sum and pull.
+
+        Without order constraints (there is no such formula with them: None) each threshold has a problem of its own,
+        whose solution is an order statistic.
+        """
+        if self.explicit:
+            return None
+        t, r = np.empty(self.n_offsets), np.zeros_like(scores)
+        n_buckets = min(_MOST_BUCKETS, len(scores))
+        rows = scores[:, 0], self.lower, self.upper, self.weight
+        gain = bucketed(*rows, n_buckets, len(scores), t, r[:, 0])
+        if np.isnan(gain):
+            order = np.argsort(scores[:, 0])
+            r[:] = 0.0
+            gain = order_statistics(*(values[order] for values in rows), order, t, r[:, 0])
+        return np.maximum.accumulate(t), (gain, r)
+
+    def n_pieces(self) -> int:
+        """Number of hinges."""
+        low, high = self._ranges()
+        return int(low.sum() + high.sum())
+
+    def pieces(self) -> Pieces:
+        """All hinges, each with a slack of its own."""
+        low, high = self._ranges()
+        row = np.repeat(np.arange(low.size), low + high)
+        place = np.arange(row.size) - np.repeat((low + high).cumsum() - (low + high), low + high)
+        is_low = place < low[row]
+        k = np.where(is_low, self.lower[row] - low[row] + place, self.upper[row] + place - low[row])
+        sign = np.where(is_low, 1.0, -1.0)
+        by_offset = sparse.csr_array((sign, (np.arange(row.size), k)), shape=(row.size, self.n_offsets))
+        return Pieces(
+            row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.weight[row], self.explicit
+        )
+
+    def _exactly(self, scores: Floats, t: Floats) -> float:
+        """The risk itself at thresholds that are allowed."""
+        return self._evaluate(scores, t, 0.0, self._one, self._one)[0]
+
+    def _weight_of_codes(self) -> tuple[Floats, Floats]:
+        """Weight of the rows with each lowest, and with each highest, admissible code."""
+        n_classes = self.n_offsets + 1
+        by_lower, by_upper = (np.bincount(codes, self.weight, n_classes) for codes in (self.lower, self.upper))
+        return by_lower.astype(np.float64), by_upper.astype(np.float64)
+
+    def _curvature(self, design: Design, scores: Floats, t: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
+        """Second derivatives, sums over the rows: by weights (d, d), by threshold and weight, by threshold (K-1,)."""
+        by_score = np.empty(design.n_rows)
+        by_both, by_threshold = np.zeros((t.size, design.n_features)), np.zeros(t.size)
+        curvature(
+            design.rows, scores[:, 0], t, self.lower, self.upper, self.weight, self.reach,
+            not self.explicit, mu, by_score, by_both, by_threshold,
+        )  # fmt: skip
+        return design.gram(by_score), by_both, by_threshold
+
+    def _ranges(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number of thresholds below and above the label that count, for every row."""
+        low = np.minimum(self.lower, self.reach).astype(np.intp)
+        high = np.minimum(self.n_offsets - self.upper, self.reach).astype(np.intp)
+        return low, high
+
+    def _evaluate(
+        self, scores: Floats, t: Floats, mu: float, scale_low: Floats, scale_high: Floats
+    ) -> tuple[float, float, Floats, Floats]:
+        r, dt = np.empty_like(scores), np.empty_like(t)
+        f, rest = scores[:, 0], (mu, scale_low, scale_high, r[:, 0], dt)
+        if self.reach <= _SHORT:
+            risk, gain = looped(f, t, self.lower, self.upper, self.weight, self.reach, *rest)
+        else:
+            risk, gain = searched(f, t, self.lower, self.upper, self.weight, *rest)
+        return risk, gain, r, dt
+
+    def _sides(self, scores: Floats, t: Floats, mu: float) -> tuple[Floats, Floats]:
+        """Sums of the dual variables that push each threshold down, and of those that push it up."""
+        none = np.zeros_like(t)
+        low = self._evaluate(scores, t, mu, self._one, none)[3]
+        high = -self._evaluate(scores, t, mu, none, self._one)[3]
+        return low, np.maximum(high, 0.0)
+
+
+def _multipliers(t: Floats, mu: float) -> Floats:
+    """Derivatives of the smoothed hinges of disorder between neighbours."""
+    u = t[:-1] - t[1:]
+    return np.clip(u / mu + 0.5, 0.0, 1.0) if mu > 0.0 else (u > 0.0).astype(np.float64)
+
+
+def _in_order(t: Floats) -> Floats:
+    """Nearest ordered vector in the least-squares sense (pool adjacent violators)."""
+    means: list[float] = []
+    sizes: list[int] = []
+    for value_ in t.tolist():
+        means.append(value_)
+        sizes.append(1)
+        while len(means) > 1 and means[-2] > means[-1]:
+            mean, size = means.pop(), sizes.pop()
+            means[-1] = (means[-1] * sizes[-1] + mean * size) / (sizes[-1] + size)
+            sizes[-1] += size
+    return np.repeat(np.array(means), sizes)
+
+
+def _balance_in_order(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Scale down sums so that the multipliers ``m_k = sum_{j<=k} (high_j - low_j)`` are >= 0 and the last is 0."""
+    low, high = low.copy(), high.copy()
+    multiplier = 0.0
+    for k in range(low.size):
+        low[k] = min(low[k], multiplier + high[k])
+        multiplier += high[k] - low[k]
+    for k in range(low.size - 1, -1, -1):  # what is left over goes from the last ones that push up
+        cut = min(high[k], multiplier)
+        high[k] -= cut
+        multiplier -= cut
+    return low, high

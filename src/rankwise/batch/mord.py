@@ -1,0 +1,203 @@
+"""MORD and PW-MORD: structured-output support vector machines for the unified ordinal model.
+
+The score of class y is ``F_y = sum_z beta[y, z] <w_z, x> + b_y``, and the prediction its largest, the lowest class of
+several.
+
+- **MORD**: one vector, ``beta[y] = y``; it predicts as a threshold model does.
+- **PW-MORD**: one vector for each cut label; classes between two cuts mix theirs. Two cuts make MORD's model, a cut
+  at every class a multi-class classifier.
+
+An exact label loses by margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray factor);
+an interval by VILMA's two maxima with this score (ours),
+
+    psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
+
+which bounds the interval-insensitive loss for every model of the family: if y below lo is predicted then F_y >= F_lo,
+and the first maximum is at least l[lo, y].
+
+Source: Antoniuk's thesis on partial annotations, sections 3.1 and 3.2.3.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.batch._estimator import BatchEstimator
+from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.decisions import beta_matrix
+from rankwise.labels import ClassOrder, Labels
+from rankwise.losses import loss_matrix
+from rankwise.solvers.design import Design
+
+Floats = NDArray[np.float64]
+
+
+class _UnifiedEstimator(BatchEstimator, abstract=True):
+    """Base of the estimators with a score for every class."""
+
+    loss: Any
+    intercepts_: Floats
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BatchEstimator._parameter_constraints,
+        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
+    }
+
+    @abstractmethod
+    def _beta(self, order: ClassOrder) -> Floats:
+        """Model matrix (K, Z)."""
+
+    def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
+        loss = loss_matrix(self.loss, len(labels.order))
+        return MaximaRisk(labels.lower, labels.upper, weight, self._beta(labels.order), loss, joint=True)
+
+    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
+        return self._beta(ClassOrder(self.classes_)).shape[1] * n_features, n_classes
+
+    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
+        self.coef_ = weights.reshape(-1, self.n_features_in_)
+        self.intercepts_ = offsets if self.regularize == "all" else offsets - offsets[0]
+
+    def _class_scores(self, design: Design) -> Floats:
+        beta = self._beta(ClassOrder(self.classes_))
+        return np.asarray(design.times(self.coef_) @ beta.T + self.intercepts_)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of every class, (n, K); for two classes the second's minus the first's, (n,)."""
+        check_is_fitted(self)
+        scores = self._class_scores(self._design(X, reset=False))
+        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+
+    def _codes(self, design: Design) -> NDArray[Any]:
+        return np.asarray(self._class_scores(design).argmax(axis=1))
+
+
+class MORD(_UnifiedEstimator):
+    """Threshold model learnt as a structured-output support vector machine.
+
+    Parameters
+    ----------
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
+        Target loss; see :func:`rankwise.losses.loss_matrix`.
+    alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercepts.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, d)
+        Weights.
+    intercepts_ : ndarray of shape (K,)
+        Intercept of every class: class y (counted from 0) scores ``y <w, x> + b_y``.
+    objective_, lower_bound_, gap_, n_iter_, classes_
+        As in :class:`rankwise.SVOR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import MORD
+    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
+    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> MORD(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
+    array([1, 3, 5])
+    """
+
+    def __init__(
+        self,
+        loss: Any = "mae",
+        alpha: float = 1e-3,
+        regularize: str = "weights",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        classes: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.regularize = regularize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classes = classes
+
+    def _beta(self, order: ClassOrder) -> Floats:
+        return np.arange(len(order), dtype=np.float64)[:, None]
+
+
+class PiecewiseMORD(_UnifiedEstimator):
+    """Several ordinal models joined at cut labels: between a threshold model and a multi-class classifier.
+
+    Parameters
+    ----------
+    cuts : int or array-like, default 3
+        The cut labels, first and last class included, ascending; or their number, placed evenly. 2 is MORD's model,
+        all classes a multi-class classifier. A number above that of the classes is taken as all of them.
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
+        Target loss; see :func:`rankwise.losses.loss_matrix`.
+    alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercepts.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (Z, d)
+        Weights at every cut label.
+    intercepts_ : ndarray of shape (K,)
+        Intercept of every class.
+    objective_, lower_bound_, gap_, n_iter_, classes_
+        As in :class:`rankwise.SVOR`.
+
+    Examples
+    --------
+    Classes on an arc, which no single direction puts in order:
+
+    >>> import numpy as np
+    >>> from rankwise import PiecewiseMORD, SVOR
+    >>> angle = np.linspace(0, 4, 100)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> y = np.repeat([1, 2, 3, 4, 5], 20)
+    >>> PiecewiseMORD(cuts=[1, 3, 5], alpha=1e-4).fit(X, y).score(X, y) > SVOR(alpha=1e-4).fit(X, y).score(X, y)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_UnifiedEstimator._parameter_constraints,
+        "cuts": [Interval(Integral, 2, None, closed="left"), "array-like"],
+    }
+
+    def __init__(
+        self,
+        cuts: Any = 3,
+        loss: Any = "mae",
+        alpha: float = 1e-3,
+        regularize: str = "weights",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        classes: Any = None,
+    ) -> None:
+        self.cuts = cuts
+        self.loss = loss
+        self.alpha = alpha
+        self.regularize = regularize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classes = classes
+
+    def _beta(self, order: ClassOrder) -> Floats:
+        if len(order) == 1:
+            return np.ones((1, 1))
+        if isinstance(self.cuts, Integral):
+            return beta_matrix(min(int(self.cuts), len(order)), len(order))
+        labels = np.asarray(self.cuts)
+        codes = order.codes(labels)
+        if (codes < 0).any():
+            wrong = labels.tolist()[int(np.argmax(codes < 0))]
+            raise ValueError(f"cuts must be classes. Got {wrong!r}, which is none of {order.values.tolist()}.")
+        return beta_matrix(codes, len(order))

@@ -1,0 +1,102 @@
+"""Rounded regression, learnt as a structured-output support vector machine: the baseline with equally wide classes.
+
+The rank, counted from 1, is a number ``g = <w, x> + b`` that is rounded into 1..K. As a member of the unified family
+(eq. 3.13) class y scores ``F_y = 2 y g - y^2``, largest for the y nearest to g, and the losses are MORD's:
+
+    psi = max_y [l[lo, y] + (g - lo)^2 - (g - y)^2]            for an exact label,
+
+and VILMA's two maxima for an interval.
+
+Source: Antoniuk's thesis on partial annotations, section 3.1.3, "LinReg" of its experiments.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._sklearn import StrOptions
+from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.labels import Labels
+from rankwise.losses import loss_matrix
+from rankwise.solvers.design import Design
+
+Floats = NDArray[np.float64]
+
+
+class RoundedRegression(ThresholdBatchEstimator):
+    """Linear regression on the rank, rounded, with a large-margin loss: a baseline.
+
+    Parameters
+    ----------
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
+        Target loss; see :func:`rankwise.losses.loss_matrix`.
+    alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        Weights.
+    intercept_ : float
+        Intercept: ``X @ coef_ + intercept_`` is the rank as a number, counted from 1.
+    thresholds_ : ndarray of shape (K-1,)
+        Where rounding changes: 1.5, 2.5, ...
+    objective_, lower_bound_, gap_, n_iter_, classes_
+        As in :class:`rankwise.SVOR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RoundedRegression
+    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
+    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> RoundedRegression(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
+    array([1, 3, 5])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BatchEstimator._parameter_constraints,
+        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
+    }
+
+    def __init__(
+        self,
+        loss: Any = "mae",
+        alpha: float = 1e-3,
+        regularize: str = "weights",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        classes: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.regularize = regularize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classes = classes
+
+    def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
+        n_classes = len(labels.order)
+        rank = np.arange(1.0, n_classes + 1.0)
+        slope = 2.0 * rank[:, None]
+        return MaximaRisk(
+            labels.lower, labels.upper, weight, slope, loss_matrix(self.loss, n_classes),
+            joint=True, basis=slope, fixed=-rank * rank,
+        )  # fmt: skip
+
+    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
+        return n_features, 1
+
+    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
+        self.coef_ = weights
+        self.intercept_ = float(offsets[0])
+        self.thresholds_ = np.arange(1.5, len(self.classes_))
+
+    def _project(self, design: Design) -> Floats:
+        return np.asarray(super()._project(design) + self.intercept_)

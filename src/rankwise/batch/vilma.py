@@ -1,0 +1,107 @@
+"""VILMA: V-shaped interval-insensitive loss minimisation.
+
+With ``F_y = f y + b_y``, ``f = <w, x>``, and any V-shaped target loss ``l[y, p]`` (p predicted where y is true), a
+label [lo, hi] loses
+
+    psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
+
+which is convex and bounds the interval-insensitive form of l. With the absolute error it is SVOR-IMC in another
+parameterisation, ``b_y = -(t_0 + ... + t_{y-1})`` (Proposition 2), and is solved as such unless the intercepts are
+regularised.
+
+Source: Antoniuk's thesis on partial annotations, section 3.3.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._sklearn import StrOptions
+from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.batch._threshold_risk import ThresholdRisk
+from rankwise.decisions import intercepts_from_thresholds, thresholds_from_intercepts
+from rankwise.labels import Labels
+from rankwise.losses import loss_matrix
+
+Floats = NDArray[np.float64]
+
+
+class VILMA(ThresholdBatchEstimator):
+    """Large-margin threshold model for any V-shaped loss, from exact labels and intervals.
+
+    Parameters
+    ----------
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
+        Target loss; see :func:`rankwise.losses.loss_matrix`.
+    alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercepts.
+
+    Attributes
+    ----------
+    intercepts_ : ndarray of shape (K,)
+        Intercept of every class; the first is 0 unless they are regularised.
+    coef_, thresholds_, objective_, lower_bound_, gap_, n_iter_, classes_
+        As in :class:`rankwise.SVOR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import VILMA
+    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
+    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> model = VILMA(loss="squared", alpha=1e-3).fit(X, y)
+    >>> model.predict([[-0.9], [0.0], [0.9]])
+    array([1, 3, 5])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BatchEstimator._parameter_constraints,
+        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
+    }
+
+    def __init__(
+        self,
+        loss: Any = "mae",
+        alpha: float = 1e-3,
+        regularize: str = "weights",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        classes: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.regularize = regularize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classes = classes
+
+    @property
+    def _as_thresholds(self) -> bool:
+        """Whether the parameters are SVOR's."""
+        return isinstance(self.loss, str) and self.loss == "mae" and self.regularize != "all"
+
+    def _risk(self, labels: Labels, weight: Floats) -> ThresholdRisk | MaximaRisk:
+        n_classes = len(labels.order)
+        if self._as_thresholds:
+            return ThresholdRisk(labels.lower, labels.upper, weight, n_classes, explicit=False)
+        loss = loss_matrix(self.loss, n_classes)
+        beta = np.arange(n_classes, dtype=np.float64)[:, None]
+        return MaximaRisk(labels.lower, labels.upper, weight, beta, loss, joint=False)
+
+    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
+        return n_features, n_classes - 1 if self._as_thresholds else n_classes
+
+    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
+        self.coef_ = weights
+        if self._as_thresholds:
+            self.thresholds_ = offsets
+            self.intercepts_ = intercepts_from_thresholds(offsets)
+        else:
+            self.thresholds_ = thresholds_from_intercepts(offsets)
+            self.intercepts_ = offsets if self.regularize == "all" else offsets - offsets[0]

@@ -1,0 +1,177 @@
+"""Weights on the simplex: omega_jy = exp(theta_jy) / Z_y with Z_y = sum_j exp(theta_jy), for labels y and features j.
+
+Scores need exp(theta) at once, so it is what is kept: ``weights = exp(theta - shift_y)``, one shift for every label.
+Moving theta multiplies weights. A weight that would be too small for a number is kept as its logarithm, which is
+negative, and counts as zero until it grows again; so nothing is forgotten, however far the exponents of a label are
+apart.
+
+The normaliser of a label is the sum of its weights. It changes by the weights that changed, added up in twice the
+working precision (``normaliser[0] + normaliser[1]``), so it stays their sum however many updates there are. Only when
+it has become tiny beside the largest sum since it was last computed afresh (``normaliser[2]``), or too large for a
+number, the label gets a new shift and its sum is computed afresh, which costs as much as it has features.
+
+The conjugate of the relative entropy to uniform weights is ``G(theta) = log(sum_j exp(theta_j)) - log(d)``. Along x it
+has the first and second derivative of a tilted distribution: mean and variance of x_j under softmax(theta + a x).
+"""
+
+import numpy as np
+from numba.extending import register_jitable
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import column, n_entries, value
+
+LOWEST = -600.0  # logarithm of the smallest weight that is kept as such
+_SMALLEST = np.exp(LOWEST)
+_LARGEST = np.exp(300.0)
+_WIDEST = 300.0  # a change of an exponent, or the logarithm of a normaliser, that is still harmless
+_TINY = 1e-15  # of the largest sum: what is left has some 15 digits still
+
+
+@register_jitable(forceinline=True)
+def add_exactly(total, low, term):
+    """Add to a sum of two numbers, the second of which keeps what rounding takes from the first."""
+    new = total + term
+    back = new - total
+    return new, low + ((total - (new - back)) + (term - back))
+
+
+@register_jitable
+def weight_of(logarithm):
+    """How a weight with this logarithm is kept."""
+    return np.exp(logarithm) if logarithm > LOWEST else logarithm
+
+
+@register_jitable
+def log_weight(weight):
+    """Logarithm of a weight as it is kept."""
+    return np.log(weight) if weight > 0.0 else weight
+
+
+@register_jitable
+def raise_shift(weights, shift, normaliser, y, n_features, change):
+    """Let the shift of label y grow, and so divide its weights by exp(change); add them up afresh."""
+    total, low = 0.0, 0.0
+    for j in range(n_features):
+        weights[j, y] = weight_of(log_weight(weights[j, y]) - change)
+        total, low = add_exactly(total, low, max(weights[j, y], 0.0))
+    shift[y] += change
+    normaliser[0, y], normaliser[1, y], normaliser[2, y] = total, low, total
+
+
+@register_jitable
+def _make_room(X, i, weights, shift, normaliser, n_features, y, step):
+    """Before a long step, choose the shift such that no weight will be above one."""
+    top = 0.0
+    for p in range(n_entries(X, i)):
+        top = max(top, log_weight(weights[column(X, i, p), y]) + step * value(X, i, p))
+    if top > 0.0:
+        raise_shift(weights, shift, normaliser, y, n_features, top)
+
+
+@register_jitable
+def move_label(X, i, common, largest, weights, shift, normaliser, n_features, y, step):
+    """theta_y += step x_i; ``common`` as of :func:`common_value`, ``largest`` the largest absolute entry."""
+    if abs(step) * largest > _WIDEST:
+        _make_room(X, i, weights, shift, normaliser, n_features, y, step)
+    factor = np.exp(step * common)
+    total, low = normaliser[0, y], normaliser[1, y]
+    for p in range(n_entries(X, i)):
+        x = value(X, i, p)
+        if x == 0.0:
+            continue
+        j = column(X, i, p)
+        old = weights[j, y]
+        if old > 0.0:
+            new = old * (factor if common > 0.0 else np.exp(step * x))
+            if new < _SMALLEST:
+                new = np.log(old) + step * x
+        else:
+            new = weight_of(old + step * x)
+        weights[j, y] = new
+        total, low = add_exactly(total, low, max(new, 0.0))
+        total, low = add_exactly(total, low, -max(old, 0.0))
+    largest_sum = max(normaliser[2, y], total)
+    normaliser[0, y], normaliser[1, y], normaliser[2, y] = total, low, largest_sum
+    if not _TINY * largest_sum < total + low < _LARGEST:
+        top = -np.inf
+        for j in range(n_features):
+            top = max(top, log_weight(weights[j, y]))
+        raise_shift(weights, shift, normaliser, y, n_features, top)
+
+
+@register_jitable
+def divide_by_normalisers(scores, normaliser):
+    """Turn <weights, x> into <omega, x>, in place; zero while there are no features."""
+    for y in range(scores.size):
+        total = normaliser[0, y] + normaliser[1, y]
+        scores[y] = scores[y] / total if total > 0.0 else 0.0
+
+
+@register_jitable
+def common_value(X, i):
+    """The one positive value of all non-zero entries of row i, and how many they are; the value is 0 if they differ."""
+    common, filled = 0.0, 0
+    for p in range(n_entries(X, i)):
+        x = value(X, i, p)
+        if x != 0.0:
+            common = x if filled == 0 or x == common else -1.0
+            filled += 1
+    return max(common, 0.0), filled
+
+
+@register_jitable
+def share_elsewhere(X, i, weights, normaliser, y, filled, n_features):
+    """Share of the weight of label y on the features that row i does not have."""
+    if filled == n_features:
+        return 0.0
+    rest, total = normaliser[0, y], normaliser[0, y] + normaliser[1, y]
+    for p in range(n_entries(X, i)):
+        if value(X, i, p) != 0.0:
+            rest -= max(weights[column(X, i, p), y], 0.0)
+    return max(rest / total, 0.0)
+
+
+@register_jitable
+def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
+    """Mean and variance of the entries of x_i under softmax(theta_y + a x_i): the derivatives of G along x.
+
+    ``rest`` is the share elsewhere, ``largest`` the largest absolute entry.
+    """
+    total = normaliser[0, y] + normaliser[1, y]
+    if abs(a) * largest <= _WIDEST:
+        mass, first, second, scale = rest, 0.0, 0.0, 1.0 / total
+        for p in range(n_entries(X, i)):
+            x = value(X, i, p)
+            if x != 0.0:
+                weight = max(weights[column(X, i, p), y], 0.0) * scale * np.exp(a * x)
+                mass += weight
+                first += weight * x
+                second += weight * x * x
+    else:  # the same with the largest exponent taken out, so that nothing overflows and not everything vanishes
+        top = np.log(rest) if rest > 0.0 else -np.inf
+        for p in range(n_entries(X, i)):
+            top = max(top, log_weight(weights[column(X, i, p), y]) - np.log(total) + a * value(X, i, p))
+        mass, first, second = rest * np.exp(-top) if rest > 0.0 else 0.0, 0.0, 0.0
+        for p in range(n_entries(X, i)):
+            x = value(X, i, p)
+            if x != 0.0:
+                weight = np.exp(log_weight(weights[column(X, i, p), y]) - np.log(total) + a * x - top)
+                mass += weight
+                first += weight * x
+                second += weight * x * x
+    mean = first / mass
+    return mean, max(0.0, second / mass - mean * mean)
+
+
+@kernel
+def join_features(weights, shift, normaliser, first, last):
+    """Let the features first .. last - 1 join all labels, with theta = 0."""
+    for y in range(shift.size):
+        if -shift[y] > _WIDEST:
+            raise_shift(weights, shift, normaliser, y, first, -shift[y])
+        weight = weight_of(-shift[y])
+        total, low = normaliser[0, y], normaliser[1, y]
+        for j in range(first, last):
+            weights[j, y] = weight
+            total, low = add_exactly(total, low, max(weight, 0.0))
+        normaliser[0, y], normaliser[1, y], normaliser[2, y] = total, low, max(normaliser[2, y], total)

@@ -1,0 +1,351 @@
+"""Dual coordinate ascent for one binary problem over some rows of X, with a certified gap.
+
+The problem, over the rows ``i`` that are given, with labels ``y_i`` = ±1 and costs ``c_i`` that sum to one:
+
+    minimise over w, b    P(w, b) = alpha/2 |w|^2 + sum_i c_i phi(y_i (<w, x_i> + b))
+
+with ``phi(m) = max(0, 1 - m)`` (hinge) or ``log(1 + exp(-m))`` (logistic). The intercept b is not regularised. The dual
+has one variable ``u_i`` in [0, c_i] for each row:
+
+    maximise    D(u) = sum_i c_i h(u_i / c_i) - alpha/2 |w(u)|^2,    w(u) = sum_i u_i y_i x_i / alpha
+    subject to  sum_i u_i y_i = 0                                    (only with an intercept)
+
+with ``h(s) = s`` (hinge) or the entropy ``-s log s - (1 - s) log(1 - s)`` (logistic).
+
+- **Ascent** (Hsieh et al. 2008; Yu, Huang and Lin 2011; Shalev-Shwartz and Zhang 2013): in random order, each ``u_i``
+  goes to its best value while the others stay.
+- **The equality** couples all variables, so that none could move alone. It enters as an augmented Lagrangian, whose
+  multiplier is the intercept: while ``u_i`` moves, ``b = multiplier + kappa sum_j u_j y_j`` follows like the weight of
+  a constant feature; after each pass the multiplier becomes b. Any kappa > 0 will do; here ``alpha kappa`` is a tenth
+  of the mean of ``|x_i|^2``: measured, an intercept then costs hardly any extra passes.
+- **Certificate**: scaling down the ``u_i`` of the side whose sum is larger makes u feasible, so D(u) bounds the optimum
+  from below; ``w(u)`` with the best intercept for it bounds it from above. Both are computed afresh from the data, and
+  the best of each is kept. Nothing of the path that led there is trusted.
+
+The rows are read in place by their numbers: problems that share X share its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from scipy.special import entr, expit
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
+
+Floats = NDArray[np.float64]
+
+#: Passes between certificates grow by this share: a certificate costs two passes.
+_PATIENCE = 0.25
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What was found: the weights, and between which bounds the optimum lies.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        Weights.
+    intercept : float
+        Intercept.
+    objective : float
+        P at ``coef`` and ``intercept``.
+    lower_bound : float
+        D at a feasible point: no weights have a smaller P.
+    n_iter : int
+        Passes over the rows.
+    """
+
+    coef: Floats
+    intercept: float
+    objective: float
+    lower_bound: float
+    n_iter: int
+
+
+# -- part losses: how a row's dual variable moves (compiled), and the two sides of the certificate ---------------------
+#
+# The state of a row is s = u / c for hinge, and t with s = sigmoid(t) for logistic, which is exact near both ends.
+
+
+@register_jitable
+def _hinge_share(s):
+    return s
+
+
+@register_jitable
+def _hinge_best(s, c, margin, curvature):
+    if curvature == 0.0:
+        return 1.0 if margin < 1.0 else 0.0
+    return min(max(s + (1.0 - margin) / (curvature * c), 0.0), 1.0)
+
+
+@register_jitable
+def _sigmoid(t):
+    if t >= 0.0:
+        return 1.0 / (1.0 + np.exp(-t))
+    e = np.exp(t)
+    return e / (1.0 + e)
+
+
+@register_jitable
+def _logistic_best(t, c, margin, curvature):
+    """Root r of ``r + margin + curvature c (sigmoid(r) - sigmoid(t))``, increasing in r: between t and -margin."""
+    old, size = _sigmoid(t), curvature * c
+    low, high = min(t, -margin), max(t, -margin)
+    r = t if size > 4.0 else -margin
+    for _ in range(50):
+        p = _sigmoid(r)
+        residual = r + margin + size * (p - old)
+        if residual > 0.0:
+            high = r
+        else:
+            low = r
+        step = residual / (1.0 + size * p * (1.0 - p))
+        r -= step
+        if not low <= r <= high:
+            r = 0.5 * (low + high)
+        # Newton's next step would be about the square of this one.
+        if abs(step) <= 1e-6 * (1.0 + abs(r)) or high - low <= 1e-15 * (1.0 + abs(r)):
+            break
+    return r
+
+
+def _inner(a: Floats, b: Floats) -> float:
+    """Inner product without BLAS, whose threads would wait for each other while labels are solved side by side."""
+    return float((a * b).sum())
+
+
+def _hinge_intercept(score: Floats, sign: Floats, cost: Floats, guess: float) -> float:
+    """Weighted quantile: the slope begins at minus the positives' cost; passing ``y_i - score_i`` adds ``c_i``."""
+    kinks = sign - score
+    order = np.argsort(kinks)
+    slope = np.cumsum(cost[order]) - cost[sign > 0].sum()
+    return float(kinks[order[min(int(np.searchsorted(slope, 0.0)), slope.size - 1)]])
+
+
+def _logistic_intercept(score: Floats, sign: Floats, cost: Floats, guess: float) -> float:
+    """Newton's method within the interval on which the slope changes its sign."""
+    b, low, high = guess, -np.inf, np.inf
+    for _ in range(200):
+        p = expit(-sign * (score + b))
+        slope, curvature = -_inner(cost, sign * p), _inner(cost, p * (1.0 - p))
+        low, high = (low, b) if slope > 0.0 else (b, high)
+        step = min(max(slope / max(curvature, 1e-300), -5.0), 5.0)
+        b = b - step if low <= b - step <= high else 0.5 * (low + high)
+        if abs(step) <= 1e-6 * (1.0 + abs(b)):  # Newton's next step would be about the square of it
+            break
+    return b
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """A part loss: the state of a row that is not used yet, s of a state, phi, h, and the best intercept."""
+
+    start: float
+    share: Callable[[Floats], Floats]
+    value: Callable[[Floats], Floats]
+    dual_value: Callable[[Floats], Floats]
+    intercept: Callable[[Floats, Floats, Floats, float], float]
+    ascend: Any
+
+
+# -- compiled loops ----------------------------------------------------------------------------------------------------
+
+
+@register_jitable
+def _axpy(X, i, a, w):
+    for p in range(n_entries(X, i)):
+        w[column(X, i, p)] += a * value(X, i, p)
+
+
+@register_jitable
+def _shuffle(order, random):
+    """Fisher and Yates' shuffle, driven by Marsaglia's xorshift."""
+    state = random[0]
+    for k in range(order.size - 1, 0, -1):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        j = np.int64(state % np.uint64(k + 1))
+        order[k], order[j] = order[j], order[k]
+    random[0] = state
+
+
+def _make_ascend(share, best):
+    @kernel
+    def ascend(X, rows, sign, cost, squares, alpha, kappa, passes, state, w, b, order, random):
+        """Passes of ascent over all rows, in place; return the intercept."""
+        for _ in range(passes):
+            _shuffle(order, random)
+            balance = 0.0
+            for k in order:
+                i = rows[k]
+                margin = sign[k] * (dot(X, i, w) + b)
+                before = share(state[k])
+                state[k] = best(state[k], cost[k], margin, squares[i] / alpha + kappa)
+                after = share(state[k])
+                balance += sign[k] * cost[k] * after
+                if after != before:
+                    change = sign[k] * cost[k] * (after - before)
+                    _axpy(X, i, change / alpha, w)
+                    b += kappa * change
+            b += kappa * balance  # the multiplier becomes b; b is kappa * balance beyond the multiplier
+        return b
+
+    return ascend
+
+
+@kernel
+def _add_rows(X, rows, factors, w):
+    """w += sum_k factors[k] x_rows[k]."""
+    for k in range(rows.size):
+        if factors[k] != 0.0:
+            _axpy(X, rows[k], factors[k], w)
+
+
+@kernel
+def _scores(X, rows, w, out):
+    """out[k] = <w, x_rows[k]>."""
+    for k in range(rows.size):
+        out[k] = dot(X, rows[k], w)
+
+
+@kernel
+def _squares(X, out):
+    """Squared norm of every row."""
+    for i in range(n_rows(X)):
+        out[i] = squared_norm(X, i)
+
+
+LOSSES = {
+    "hinge": _Loss(
+        start=0.0,
+        share=lambda s: s,
+        value=lambda margin: np.maximum(0.0, 1.0 - margin),
+        dual_value=lambda share: share,
+        intercept=_hinge_intercept,
+        ascend=_make_ascend(_hinge_share, _hinge_best),
+    ),
+    "logistic": _Loss(
+        start=-7.0,  # u = c / 1000: inside the interval, and next to no weight
+        share=expit,
+        value=lambda margin: np.logaddexp(0.0, -margin),
+        dual_value=lambda share: entr(share) + entr(1.0 - share),
+        intercept=_logistic_intercept,
+        ascend=_make_ascend(_sigmoid, _logistic_best),
+    ),
+}
+
+
+def squared_norms(rows: Any) -> Floats:
+    """Squared norm of every row, shared by all problems on the same X."""
+    out = np.empty(rows[2].size - 1 if isinstance(rows, tuple) else rows.shape[0])
+    _squares(rows, out)
+    return out
+
+
+def solve_binary(
+    X: Any,
+    n_features: int,
+    rows: NDArray[np.int32],
+    sign: Floats,
+    cost: Floats,
+    squares: Floats,
+    *,
+    loss: str,
+    alpha: float,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int,
+    seed: int,
+) -> Solution:
+    """Solve the problem of the module's docstring until the gap is at most ``tol`` times the objective.
+
+    Parameters
+    ----------
+    X : array or (data, indices, indptr)
+        What the row operations read; all rows, of which ``rows`` take part.
+    n_features : int
+        Columns of X.
+    rows : array of shape (n,), int32
+        Numbers of the rows that take part.
+    sign, cost : arrays of shape (n,)
+        Labels ±1, and costs > 0 that sum to one.
+    squares : array
+        Squared norms of all rows of X.
+    loss : {"hinge", "logistic"}
+        The part loss phi.
+    alpha : float
+        Weight of the penalty, > 0.
+    fit_intercept : bool
+        Whether there is an intercept; if so, both labels must occur.
+    tol : float
+        Relative gap that is good enough.
+    max_iter : int
+        Most passes over the rows.
+    seed : int
+        Seed of the orders.
+
+    Returns
+    -------
+    Solution
+    """
+    part = LOSSES[loss]
+    problem = _Problem(X, rows, sign, cost, float(alpha), fit_intercept, part)
+    mean_square = float(squares[rows].mean())
+    kappa = 0.1 * (mean_square if mean_square > 0.0 else 1.0) / alpha if fit_intercept else 0.0
+    state, order = np.full(rows.size, part.start), np.arange(rows.size)
+    random = np.array([2 * seed + 1], dtype=np.uint64)  # never zero
+    best, b, n_iter = Solution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
+    while True:
+        w, found = problem.certificate(part.share(state), b, n_features)
+        if not np.isfinite(found.objective + mean_square):
+            raise FloatingPointError("the features are too large")
+        bound = max(found.lower_bound, best.lower_bound)
+        best = replace(min(found, best, key=lambda seen: seen.objective), lower_bound=bound, n_iter=n_iter)
+        if n_iter == max_iter or best.objective - bound <= tol * best.objective:
+            return best
+        passes = min(1 + int(_PATIENCE * n_iter), max_iter - n_iter)
+        b = part.ascend(X, rows, sign, cost, squares, problem.alpha, kappa, passes, state, w, b, order, random)
+        n_iter += passes
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The problem of the module's docstring."""
+
+    X: Any
+    rows: NDArray[np.int32]
+    sign: Floats
+    cost: Floats
+    alpha: float
+    fit_intercept: bool
+    loss: _Loss
+
+    def certificate(self, share: Floats, b: float, n_features: int) -> tuple[Floats, Solution]:
+        """w(u) afresh, so that rounding errors do not pile up, and both bounds; ``share`` is u_i / c_i."""
+        u, sides = self.cost * share, (self.sign > 0, self.sign < 0)
+        halves, score = np.zeros((2, n_features)), np.empty(u.size)
+        for half, side in zip(halves, sides, strict=True):
+            _add_rows(self.X, self.rows, np.where(side, u * self.sign, 0.0) / self.alpha, half)
+        shrink = np.ones(2)
+        if self.fit_intercept:
+            sums = np.array([u[side].sum() for side in sides])
+            shrink = sums.min() / np.where(sums > 0.0, sums, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = shrink[0] * halves[0] + shrink[1] * halves[1]
+            _scores(self.X, self.rows, w, score)
+            penalty = 0.5 * self.alpha * _inner(w, w)
+            intercept = self.loss.intercept(score, self.sign, self.cost, b) if self.fit_intercept else 0.0
+            primal = penalty + _inner(self.cost, self.loss.value(self.sign * (score + intercept)))
+            feasible = share * np.where(sides[0], shrink[0], shrink[1])
+            dual = _inner(self.cost, self.loss.dual_value(feasible)) - penalty
+        return halves.sum(axis=0), Solution(w, intercept, primal, dual, 0)

@@ -1,0 +1,301 @@
+"""What the kernel estimators share: kernels, blocks of rows, support vectors in slots, and the budget.
+
+Rows are taken in blocks: the kernel values of a block with all support vectors, and within the block, are computed
+together, and then the rounds of the block run in order. The sums are ordered such that the size of the blocks does not
+show in the result.
+
+``budget`` bounds the number of support vectors. When it is full, a new one takes the place of the one with the smallest
+influence ``|a_s| sqrt(k(x_s, x_s))``, the change in the model (in the kernel's own norm) that its removal makes; of
+equals the oldest goes. An example that is a support vector already (in a later epoch) adds to its coefficients.
+
+An algorithm supplies one compiled loop over the rounds of a block, which calls :func:`admit` when a row becomes a
+support vector.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import State
+from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._support_vectors import DenseSupport, SparseSupport, grown
+
+Floats = NDArray[np.float64]
+
+#: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
+#: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
+#: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1.
+Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]
+#: Lower and upper ends, mask and weights of a block's rows.
+BlockLabels = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Floats]
+
+_BLOCK_ROWS = 128
+_FIRST_SLOTS = 8
+
+
+@register_jitable
+def admit(b, block, strength, influence, born, size, budget, birth):
+    """Give row b of a block a slot: the next free one, or on a full budget that of the least influential vector.
+
+    ``strength[s]`` is ``|a_s|``, up to its sign; the caller sets the coefficients of the slot that it gets.
+    """
+    values, within, slots, taken = block
+    if size[0] < budget:
+        slot = size[0]
+        size[0] += 1
+    else:
+        slot = 0
+        for s in range(1, size[0]):
+            less = abs(strength[s]) * influence[s] - abs(strength[slot]) * influence[slot]
+            if less < 0.0 or (less == 0.0 and born[s] < born[slot]):
+                slot = s
+        for e in range(within.shape[0]):  # the row that held the slot holds it no more
+            if slots[e] == slot:
+                slots[e] = -1
+            if taken[e] == slot:
+                taken[e] = -1
+    taken[b] = slot
+    influence[slot] = np.sqrt(within[b, b])
+    born[slot] = birth
+    for later in range(b + 1, within.shape[0]):
+        values[later, slot] = within[later, b]
+    return slot
+
+
+class KernelEstimator(OnlineEstimator, abstract=True):
+    """Base of the estimators whose score is a sum over support vectors; see the module's docstring."""
+
+    feature_arrays = ("support",)
+    #: Arrays of the state whose first axis runs over the slots.
+    slot_arrays: ClassVar[tuple[str, ...]] = ("dual", "dual_lag", "squares", "influence", "born", "row")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "kernel": [StrOptions({"rbf", "polynomial", "poly", "linear"}), callable],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    kernel: str | Callable[[Any, Any], Any]
+    degree: int
+    coef0: float
+    gamma: float | None
+    budget: int | None
+
+    @abstractmethod
+    def _block_pass(
+        self, state: State, block: Block, labels: BlockLabels, budget: int, predictions: NDArray[np.int32]
+    ) -> int:
+        """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
+
+    def _empty_slots(self, *width: int) -> State:
+        """State of no support vectors, whose coefficients have the shape ``width``."""
+        return {
+            "dual": np.zeros((_FIRST_SLOTS, *width)),
+            "dual_lag": np.zeros((_FIRST_SLOTS, *width)),
+            "squares": np.zeros(_FIRST_SLOTS),
+            "influence": np.zeros(_FIRST_SLOTS),  # sqrt(k(x_s, x_s))
+            "born": np.zeros(_FIRST_SLOTS, dtype=np.int64),
+            "row": np.full(_FIRST_SLOTS, -1, dtype=np.int64),  # row of the current fit that a slot holds
+            "size": np.zeros(1, dtype=np.int64),
+            "gamma": np.zeros(1),  # 0: not settled yet
+        }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch; as in :meth:`rankwise.PRIL.fit`."""
+        super().fit(X, y, sample_weight)
+        self._state["row"][:] = -1
+        return self
+
+    def _pass(
+        self,
+        state: State,
+        rows: Rows,
+        lower: NDArray[np.int32],
+        upper: NDArray[np.int32],
+        mask: NDArray[np.bool_],
+        weight: Floats,
+        order: NDArray[np.int64],
+        predictions: NDArray[np.int32],
+    ) -> int:
+        if "support" not in state and "support_data" not in state:
+            store = SparseSupport if isinstance(rows, tuple) else DenseSupport
+            state.update(store.start(self.n_features_in_))
+            state["gamma"][0] = self._settled_gamma()
+        # Slots know their rows within one fit only, where the same rows come again.
+        slot_of = np.full(length(rows), -1, dtype=np.int64)
+        if order.size:
+            held = np.flatnonzero(state["row"] >= 0)
+            slot_of[state["row"][held]] = held
+        for start in range(0, length(rows), _BLOCK_ROWS):
+            stop = min(start + _BLOCK_ROWS, length(rows))
+            picked = order[start:stop] if order.size else np.arange(start, stop)
+            labels = (
+                lower[picked],
+                upper[picked],
+                mask[picked] if mask.size else mask,
+                weight[picked] if weight.size else weight,
+            )
+            guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
+            bad = self._learn_block(state, rows, picked, labels, slot_of, bool(order.size), guesses)
+            if predictions.size:
+                predictions[picked] = guesses
+            if bad >= 0:
+                return int(picked[bad])
+        return -1
+
+    def _learn_block(
+        self,
+        state: State,
+        rows: Rows,
+        picked: NDArray[Any],
+        labels: BlockLabels,
+        slot_of: NDArray[np.int64],
+        remember_rows: bool,
+        predictions: NDArray[np.int32],
+    ) -> int:
+        store = self._store(state)
+        vectors = store.block(rows, picked, self.n_features_in_)
+        bad = store.first_bad(vectors)
+        if bad >= 0:
+            return bad
+        size = int(state["size"][0])
+        budget = np.iinfo(np.int64).max if self.budget is None else int(self.budget)
+        room = min(size + picked.size, budget)
+        for name in self.slot_arrays:
+            state[name] = grown(state[name], room, axis=0, empty=-1 if name == "row" else 0)
+        within_products = store.products_within(vectors)
+        squares = np.diagonal(within_products).copy()
+        values = np.zeros((picked.size, room))
+        values[:, :size] = self._kernel_values(state, vectors, size, squares)
+        within = self._kernel_of(state, vectors, vectors, within_products, squares, squares)
+        good = np.isfinite(np.diagonal(within))
+        if not good.all():  # as a support vector it would spoil every later score
+            return int(np.argmin(good))
+        taken = np.full(picked.size, -1, dtype=np.int64)
+        bad = self._block_pass(state, (values, within, slot_of[picked], taken), labels, budget, predictions)
+        if bad >= 0:
+            return int(bad)
+        store.store(state, vectors, taken)
+        chosen = np.flatnonzero(taken >= 0)
+        state["squares"][taken[chosen]] = squares[chosen]
+        if remember_rows:
+            former = state["row"][taken[chosen]]
+            slot_of[former[former >= 0]] = -1
+            state["row"][taken[chosen]] = picked[chosen]
+            slot_of[picked[chosen]] = taken[chosen]
+        return -1
+
+    def _check_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """As for every estimator; slots have spare capacity, and must refer to support vectors that are there."""
+        fresh, capacity = self._state, len(state["dual"])
+        size = int(state["size"][0])
+        for store in (DenseSupport, SparseSupport):
+            if set(state) == {*fresh, *store.start(0)}:
+                store.check(state, size, self.n_features_in_)
+                break
+        else:
+            if set(state) != set(fresh):
+                raise ValueError(f"unexpected arrays {sorted(state)}")
+        slots = self.slot_arrays
+        super()._check_state({name: state[name][:_FIRST_SLOTS] if name in slots else state[name] for name in fresh})
+        if not (0 <= size <= capacity and all(len(state[name]) == capacity for name in slots)):
+            raise ValueError(f"{size} support vectors do not fit {capacity} slots")
+        if state["row"].max(initial=-1) >= 0:
+            raise ValueError("slots must not refer to rows outside fit")
+
+    # -- kernel values ---------------------------------------------------------------------------------------------
+
+    def _store(self, state: State) -> type[DenseSupport] | type[SparseSupport]:
+        return DenseSupport if "support" in state else SparseSupport
+
+    def _settled_gamma(self) -> float:
+        if self.gamma is not None:
+            return float(self.gamma)
+        return 1.0 / max(1, self.n_features_in_) if self.kernel == "rbf" else 1.0
+
+    def _kernel_values(self, state: State, block: Any, size: int, squares: Floats) -> Floats:
+        """Kernel (B, size) of the block's rows with the support vectors."""
+        store = self._store(state)
+        if callable(self.kernel):
+            vectors = store.vectors(state, size, self.n_features_in_)
+            return self._kernel_of(state, block, vectors, None, squares, squares)
+        products = store.products(state, block, size)
+        return self._kernel_of(state, block, None, products, squares, state["squares"][:size])
+
+    def _kernel_of(
+        self, state: State, left: Any, right: Any, products: Floats | None, left_squares: Floats, right_squares: Floats
+    ) -> Floats:
+        if callable(self.kernel):
+            left, right = (_as_matrix(part, self.n_features_in_) for part in (left, right))
+            shape = left.shape[0], right.shape[0]
+            if 0 in shape:
+                return np.zeros(shape)
+            found: Floats = np.ascontiguousarray(self.kernel(left, right), dtype=np.float64)
+            if found.shape != shape:
+                raise ValueError(f"the kernel must return an array of shape {shape}. Got shape {found.shape} instead.")
+            return found
+        assert products is not None
+        gamma = float(state["gamma"][0])
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the score, which is checked
+            if self.kernel == "rbf":
+                products *= 2.0 * gamma
+                products -= gamma * left_squares[:, None]
+                products -= gamma * right_squares
+                return np.exp(np.minimum(products, 0.0, out=products), out=products)
+            if self.kernel in ("polynomial", "poly"):
+                base = products * gamma + self.coef0
+                power: Floats = base.copy()
+                for _ in range(self.degree - 1):
+                    power *= base
+                return power
+        return products
+
+    def _kernel_blocks(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
+        """Kernel values of all rows with the support vectors, some rows at a time, with the first row's number."""
+        state = self._state
+        size = int(state["size"][0])
+        store = self._store(state)
+        for start in range(0, length(rows), _BLOCK_ROWS):
+            picked = np.arange(start, min(start + _BLOCK_ROWS, length(rows)))
+            block = store.block(rows, picked, self.n_features_in_)
+            bad = store.first_bad(block)
+            if bad >= 0:
+                self._refuse_row(rows, start + bad)
+            squares = store.squares(block) if self.kernel == "rbf" else np.empty(0)
+            yield start, np.ascontiguousarray(self._kernel_values(state, block, size, squares))
+
+    # -- the model ------------------------------------------------------------------------------------------------
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Examples with an update, as rows."""
+        check_is_fitted(self)
+        state = self._state
+        return self._store(state).vectors(state, int(state["size"][0]), self.n_features_in_)
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors; averaged over the rounds if ``average``."""
+        averaged = self._averaged("dual")
+        return averaged[: int(self._state["size"][0])]
+
+
+def _as_matrix(block: Any, n_features: int) -> Any:
+    """Array or sparse matrix of a block, for a kernel function of the user's."""
+    if isinstance(block, tuple):
+        return sparse.csr_matrix(block, shape=(block[2].size - 1, n_features))
+    return block

@@ -1,0 +1,180 @@
+"""What the linear threshold perceptrons share: weights w, ordered thresholds t, their lazy averages, and predictions.
+
+Averages are lazy: with ``lag`` the sum of (round number x change) over the updates, ``w - lag / rounds`` is the mean of
+w over all rounds, so a round without an update costs nothing. Whether predictions use it is decided when predicting.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import dot_lagged, n_rows
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import State, counts_of_nothing
+from rankwise.decisions import interval_scores, ranks
+from rankwise.decisions.thresholds import rank_lagged
+from rankwise.online._estimator import OnlineEstimator
+
+Floats = NDArray[np.float64]
+
+
+@register_jitable
+def with_sentinels(t):
+    """Thresholds between -inf and +inf: every label then has one below and one above it, and every walk ends."""
+    ends = np.empty(t.size + 2)
+    ends[0] = -np.inf
+    ends[1:-1] = t
+    ends[-1] = np.inf
+    return ends
+
+
+@register_jitable
+def move(ends, lag, k, amount, rounds):
+    """Move threshold k, counted with the sentinel below it, and its lazy average."""
+    ends[k] += amount
+    lag[k - 1] += amount * rounds
+
+
+@register_jitable
+def restore_order(ends, lag, rounds):
+    """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it.
+
+    ``ends`` has its sentinels, which stay where they are.
+    """
+    for k in range(2, ends.size - 1):
+        j = k
+        while ends[j] < ends[j - 1]:
+            gap = ends[j - 1] - ends[j]
+            move(ends, lag, j - 1, -gap, rounds)
+            move(ends, lag, j, gap, rounds)
+            j -= 1
+
+
+@register_jitable(forceinline=True)
+def move_violated(f, lo, hi, c, ends, sums, lag, rounds):
+    """PRIL's step on the thresholds: move the violated ones by c; return c * (sum of tau) and how many there were.
+
+    ``ends`` are the thresholds with their sentinels, which the score is compared with; ``sums``, with sentinels too, is
+    what moves: for an additive algorithm the same array. They are in order, so the violated ones are those next to the
+    label, and the walk is as long as the loss. Codes start at 0: z = +1 for ends up to lo, -1 from hi + 1 on.
+    """
+    a = 0.0
+    violated = 0
+    below = lo
+    while f <= ends[below]:
+        move(sums, lag, below, -c, rounds)
+        a += c
+        violated += 1
+        below -= 1
+    above = hi + 1
+    while f >= ends[above]:
+        move(sums, lag, above, c, rounds)
+        a -= c
+        violated += 1
+        above += 1
+    # Only beside those that stayed can the order be lost, and only with weights.
+    if (sums[below] > sums[below + 1]) | (sums[above - 1] > sums[above]):
+        restore_order(sums, lag, rounds)
+    return a, violated
+
+
+@kernel
+def scores_of_rows(X, w, lag, rate, out):
+    """out[i] = <w - rate * lag, x_i>; returns the first row with a non-finite score, or -1."""
+    for i in range(n_rows(X)):
+        out[i] = dot_lagged(X, i, w, lag, rate)
+        if not np.isfinite(out[i]):
+            return i
+    return -1
+
+
+@kernel
+def codes_of_rows(X, w, w_lag, t, t_lag, rate, out):
+    """out[i] = code of row i; returns the first row with a non-finite score, or -1."""
+    for i in range(n_rows(X)):
+        score = dot_lagged(X, i, w, w_lag, rate)
+        if not np.isfinite(score):
+            return i
+        out[i] = rank_lagged(score, t, t_lag, rate)
+    return -1
+
+
+def with_repeated_neighbour(values: Floats, place: int) -> Floats:
+    """Thresholds for a class more at ``place``: it repeats the one beside it, so the new class's interval is empty."""
+    beside = values[min(place, values.size - 1)] if values.size else 0.0
+    return np.insert(values, min(place, values.size), beside)
+
+
+class ThresholdEstimator(OnlineEstimator, abstract=True):
+    """Base of the estimators with one score and ordered thresholds."""
+
+    def project(self, X: Any) -> Floats:
+        """Score of every row on the axis of ``thresholds_``, shape (n,)."""
+        check_is_fitted(self)
+        return self._project(self._rows(X, reset=False))
+
+    @abstractmethod
+    def _project(self, rows: Rows) -> Floats:
+        """Score of every row."""
+
+    @property
+    def thresholds_(self) -> Floats:
+        """Thresholds between neighbouring classes, ascending, shape (K-1,); averaged if ``average``."""
+        averaged = self._averaged("t")
+        return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
+
+    def decision_function(self, X: Any) -> Floats:
+        """Signed distance of each row's score to each class's interval, (n, K); (n,) for two classes.
+
+        Positive inside the interval; the largest entry is the prediction. :meth:`project` gives the score itself.
+        """
+        return interval_scores(self.project(X), self.thresholds_)
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return ranks(self._project(rows), self.thresholds_)
+
+    def _insert_class(self, state: State, place: int) -> State:
+        return {**state, **{name: with_repeated_neighbour(state[name], place) for name in ("t", "t_lag")}}
+
+
+class LinearThresholdEstimator(ThresholdEstimator, abstract=True):
+    """Threshold estimator whose score is linear, with additive updates."""
+
+    feature_arrays = ("w", "w_lag")
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        return {
+            "w": np.zeros(n_features),
+            "w_lag": np.zeros(n_features),
+            "t": np.zeros(n_classes - 1),
+            "t_lag": np.zeros(n_classes - 1),
+            "counts": counts_of_nothing(),
+        }
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights, shape (d,); averaged over the rounds if ``average``."""
+        return self._averaged("w")[: self.n_features_in_]
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        out = np.empty(length(rows), dtype=np.int32)
+        state = self._state
+        bad = codes_of_rows(rows, state["w"], state["w_lag"], state["t"], state["t_lag"], self._averaging_rate, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out
+
+    def _project(self, rows: Rows) -> Floats:
+        out = np.empty(length(rows))
+        state = self._state
+        bad = scores_of_rows(rows, state["w"], state["w_lag"], self._averaging_rate, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out

@@ -1,0 +1,235 @@
+"""Kernel CuSum Rank: a cumulative-sum structured perceptron whose answers need not be linear.
+
+CuSum Rank (:mod:`rankwise.online.cusum`) only ever adds multiples of examples to the vectors w_k of the ranks, so
+with a kernel it keeps, for every support vector s and rank k, the multiple a_{s,k} (Milidiu and Rocha, "Cumulative Sum
+Ranking", Figure 5: count the atoms of a structure, here the ranks up to k, and not the structures):
+
+    <w_k, x> = sum_s a_{s,k} k(x_s, x),   s(k) = sum_{j <= k} (<w_j, x> + b_j),   yhat = the smallest maximiser of s
+
+On a mistake, with c the weight of the example, its row of multiples and the intercepts move between label and
+prediction, as does the paper's constant last attribute:
+
+    a_{s,k} += c sign(y - yhat),   b_k += c sign(y - yhat)   for k = min(y, yhat) + 1 .. max(y, yhat)
+
+Margins, passive-aggressive steps (|x|^2 is then ``k(x, x)``, and one more with an intercept) and imprecise labels are
+those of CuSum Rank; with the linear kernel it is CuSum Rank. A prediction costs one kernel value and K - 1 products per
+support vector.
+
+Figure 5 as printed has one count per atom, which all examples would share, and subtracts the counts of the predicted
+atoms, which its update has made negative already: here the multiples belong to an example each and are only added.
+
+Kernels, support vectors and their budget: :mod:`rankwise.online._kernel_models`. The influence of a support
+vector is ``|a_s| sqrt(k(x_s, x_s))`` with ``|a_s|`` the Euclidean length of its row of multiples: the length of what
+its removal takes from (w_1, ..., w_K). Intercepts stay, as thresholds do in kernel PRIL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import dots_lagged, n_rows, padded
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.online._cumulative_models import (
+    CumulativeEstimator,
+    accumulate,
+    best_rank,
+    insert_rank,
+    margin_of_scores,
+    signed_step,
+    winner_and_target,
+)
+from rankwise.online._kernel_models import KernelEstimator, admit
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def _learn_block(block, labels, vectors, intercepts, counts, options, intercept, average, budget, predictions):
+    """Run the rounds of a block."""
+    values, within, slots, _taken = block
+    lower, upper, mask, weight = labels
+    dual, dual_lag, strength, influence, born, size = vectors
+    b, b_lag = intercepts
+    scores, away = np.zeros(dual.shape[1]), np.zeros(b.size, dtype=np.int64)
+    margin = margin_of_scores(options)
+    for i in range(slots.size):
+        rounds = float(counts[ROUNDS])
+        if predictions.size:
+            rate = 1.0 / rounds if average and rounds else 0.0
+            dots_lagged(values, i, dual, dual_lag, rate, scores)
+            accumulate(scores, b, b_lag, rate)
+            predictions[i] = best_rank(scores, b.size)
+        dots_lagged(values, i, dual, dual_lag, 0.0, scores)
+        if not accumulate(scores, b, b_lag, 0.0):
+            return i
+        c = weight[i] if weight.size else 1.0
+        lo, hi = np.int64(lower[i]), np.int64(upper[i])
+        if (c == 0.0) | ((lo == 0) & (hi == b.size - 1) & (mask.size == 0)):
+            continue
+        winner, target = winner_and_target(scores, lo, hi, mask, i, away, *margin)
+        if winner != target:
+            square = within[i, i] + (1.0 if intercept else 0.0)
+            a = signed_step(scores, winner, target, square, c, options)
+            counts[UPDATES] += 1
+            counts[VIOLATIONS] += abs(target - winner)
+            slot = slots[i]
+            if slot < 0 and a != 0.0:
+                slot = admit(i, block, strength, influence, born, size, budget, counts[UPDATES])
+                dual[slot] = 0.0
+                dual_lag[slot] = 0.0
+            if slot >= 0:
+                for k in range(min(winner, target) + 1, max(winner, target) + 1):
+                    dual[slot, k] += a
+                    dual_lag[slot, k] += a * rounds
+                    if intercept:
+                        b[k] += a
+                        b_lag[k] += a * rounds
+                square = 0.0
+                for k in range(b.size):
+                    square += dual[slot, k] ** 2
+                strength[slot] = np.sqrt(square)
+        counts[ROUNDS] += 1
+    return -1
+
+
+@kernel
+def _scores(values, dual, b, out):
+    """out[i, k] = s(k) of row i; returns the first row with a score that is not finite, or -1."""
+    scores = np.zeros(dual.shape[1])
+    for i in range(n_rows(values)):
+        dots_lagged(values, i, dual, dual, 0.0, scores)
+        if not accumulate(scores, b, b, 0.0):
+            return i
+        out[i] = scores[: b.size]
+    return -1
+
+
+class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
+    """Cumulative-sum structured perceptron with a kernel, from labels of every kind, online, on a budget if wanted.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, gamma
+        As in :class:`rankwise.KernelPRIL`.
+    budget : int or None, default None
+        Largest number of support vectors. When it is reached, the one with the smallest influence
+        ``|a_s| sqrt(k(x_s, x_s))``, with ``|a_s|`` the Euclidean length of its coefficients, makes room, of equals the
+        oldest.
+    step, margin, delta, C, fit_intercept
+        As in :class:`rankwise.CuSumRank`.
+    n_epochs : int, default 5
+        Passes over the rows in ``fit``.
+    shuffle, average, random_state, classes
+        As in :class:`rankwise.PRIL`.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray or CSR matrix of shape (s, d)
+        Examples with an update.
+    dual_coef_ : ndarray of shape (s, K)
+        Their coefficients for every rank; the first column is zero.
+    intercept_ : ndarray of shape (K,)
+        Intercept of every rank; the first is zero.
+    classes_, n_updates_, n_violations_, n_iter_
+        As in :class:`rankwise.CuSumRank`.
+
+    Notes
+    -----
+    A model that starts with sparse rows or dicts keeps its support vectors sparse, one that starts with dense rows
+    dense; later rows may be either.
+
+    Examples
+    --------
+    The lowest rank on one diagonal, the highest on the other: no linear score tells them apart.
+
+    >>> import numpy as np
+    >>> from rankwise import KernelCuSumRank
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5], [0.0, 1.0], [1.0, 0.0]])
+    >>> y = [{"low"}, {"low"}, {"low", "high"}, {"high"}, {"high"}]  # anything but medium, in the middle
+    >>> model = KernelCuSumRank(gamma=2.0, classes=["low", "medium", "high"], random_state=0).fit(X, y)
+    >>> model.predict(X[[0, 1, 3, 4]])
+    array(['low', 'low', 'high', 'high'], dtype='<U6')
+    >>> str(model.predict(X[[2]])[0]) in ("low", "high")
+    True
+    """
+
+    slot_arrays = (*KernelEstimator.slot_arrays, "strength")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelEstimator._parameter_constraints,
+        **CumulativeEstimator._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gamma: float | None = None,
+        budget: int | None = None,
+        step: str = "perceptron",
+        margin: str = "loss",
+        delta: float = 1.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        n_epochs: int = 5,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.budget = budget
+        self.step = step
+        self.margin = margin
+        self.delta = delta
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        slots = self._empty_slots(padded(n_classes))
+        return {
+            **slots,
+            "strength": np.zeros(len(slots["dual"])),  # |a_s|
+            "b": np.zeros(n_classes),
+            "b_lag": np.zeros(n_classes),
+            "counts": counts_of_nothing(),
+        }
+
+    def _block_pass(self, state, block, labels, budget, predictions):
+        vectors = tuple(state[name] for name in ("dual", "dual_lag", "strength", "influence", "born", "size"))
+        return _learn_block(
+            block, labels, vectors, (state["b"], state["b_lag"]), state["counts"],
+            self._step_options(), self.fit_intercept, self.average, budget, predictions,
+        )  # fmt: skip
+
+    def _insert_class(self, state: State, place: int) -> State:
+        return insert_rank(state, place, ("dual", "dual_lag"))
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors for every rank, (s, K); averaged over the rounds if ``average``."""
+        return super().dual_coef_[:, : len(self.classes_)]
+
+    def _scores(self, rows: Rows) -> Floats:
+        dual, b = self._averaged("dual"), self.intercept_
+        out = np.empty((length(rows), b.size))
+        for start, values in self._kernel_blocks(rows):
+            bad = _scores(values, dual, b, out[start:])
+            if bad >= 0:
+                self._refuse_row(rows, start + bad)
+        return out

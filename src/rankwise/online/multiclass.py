@@ -1,0 +1,347 @@
+"""Multi-class perceptrons: one weight vector per class, no order among the classes, examples of unequal importance.
+
+Prediction: the first class with the largest score ``<w_r, x>``. On a mistake, with c the weight of the example, y the
+label and yhat the prediction (Crammer and Singer, "Ultraconservative online algorithms for multiclass problems", 2001;
+with weights: Supeesun and Fakcharoenphol, "A better analysis of a Perceptron-based algorithm for multiclass importance
+weighted online learning"):
+
+    w_y    += c x
+    w_yhat -= c x                                                                              (multi-vector)
+
+With two classes this is the binary ``w += c y x``, y = +-1, where w_2 = w = -w_1.
+
+**All pairs.** The same paper keeps a vector for every pair of classes, w_ij = -w_ji, and on a mistake does
+
+    w_yr    += c x  for every r != y,     then     w_yhat,r -= c x  for every r != yhat           (all-pairs)
+
+From zero, w_ij = w_i - w_j holds before and after every such update: w_yr and w_r,yhat gain c x for the other classes
+r, w_y,yhat gains 2 c x, and the other pairs stay. Also sum_r w_r = 0. Therefore
+
+- linear scoring, ``sum_j <w_rj, x>``, is K <w_r, x>: it predicts as multi-vector does in every round (the paper's
+  section 4.2);
+- max-win scoring, the number of pairs that r wins (``<w_rj, x> > 0``; a tie is won by neither), is the number of
+  classes with a smaller <w_j, x>: whoever has the largest linear score has won most pairs, and equals equally many.
+
+So **both scorings predict and learn exactly as multi-vector does**, and all of them are computed from K vectors; the
+pair vectors are their differences. The paper leaves max-win open ("empirically, roughly the same").
+
+**Labels.** When the label is a set of candidates (an interval is one), there is no update while yhat is among them, and
+otherwise y is the best-scored candidate. A class that is new in a stream joins with a zero vector, its pairs with
+w_rj = -w_j: where they would be had it been there all the time, neither a label nor a prediction. The round that
+brought it is learnt from but is not counted as a mistake, since it could not have been predicted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise import metrics
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
+from rankwise._sklearn import StrOptions
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.online._estimator import OnlineEstimator
+
+Floats = NDArray[np.float64]
+
+
+@register_jitable(forceinline=True)
+def _winner(scores, b, b_lag, rate):
+    """Add the intercepts, in place; the first class with the largest score, or -1 if a score is not finite."""
+    best, top, zero = 0, -np.inf, 0.0
+    for k in range(scores.size):
+        score = scores[k] + (b[k] - b_lag[k] * rate)
+        scores[k] = score
+        zero += score * 0.0  # NaN if the score is NaN or infinite
+        if score > top:
+            best, top = k, score
+    return best if zero == 0.0 else -1
+
+
+@kernel
+def _learn(X, lower, upper, mask, weight, order, weights, tally, average, intercept, predictions):
+    W, W_lag, b, b_lag = weights
+    counts, cost, known = tally
+    scores, averaged = np.empty(b.size), np.empty(b.size)
+    rounds = float(counts[ROUNDS])
+    for r in range(n_rows(X)):
+        i = order[r] if order.size else r
+        lo, hi = lower[i], upper[i]
+        dots_lagged(X, i, W, W_lag, 0.0, scores)
+        best = _winner(scores, b, b_lag, 0.0)
+        if best < 0:
+            return i
+        if predictions.size:
+            predictions[i] = best
+            if average and rounds:
+                dots_lagged(X, i, W, W_lag, 1.0 / rounds, averaged)
+                predictions[i] = _winner(averaged, b, b_lag, 1.0 / rounds)
+                if predictions[i] < 0:
+                    return i
+        c = weight[i] if weight.size else 1.0
+        if c == 0.0 or (lo == 0 and hi == b.size - 1 and mask.size == 0):
+            continue
+        if best < lo or best > hi or (mask.size and not mask[i, best]):
+            # The best-scored class that the label admits, and whether the learner could have predicted any.
+            target, could = -1, False
+            for k in range(lo, hi + 1):
+                if mask.size == 0 or mask[i, k]:
+                    could |= known[k]
+                    if target < 0 or scores[k] > scores[target]:
+                        target = k
+            axpy_two(X, i, c, rounds, W, W_lag, target, best)
+            b[target] += c * intercept
+            b[best] -= c * intercept
+            b_lag[target] += c * rounds * intercept
+            b_lag[best] -= c * rounds * intercept
+            counts[UPDATES] += 1
+            counts[VIOLATIONS] += could
+            cost[0] += c * could
+        rounds += 1.0
+        counts[ROUNDS] += 1
+    known[:] = True
+    return -1
+
+
+@kernel
+def _scores(X, W, W_lag, b, b_lag, rate, out, codes):
+    for i in range(n_rows(X)):
+        dots_lagged(X, i, W, W_lag, rate, out[i])
+        codes[i] = _winner(out[i], b, b_lag, rate)
+        if codes[i] < 0:
+            return i
+    return -1
+
+
+class ImportanceWeightedPerceptron(OnlineEstimator):
+    """Multi-class perceptron for classes without an order and examples of unequal importance, online.
+
+    Parameters
+    ----------
+    scheme : {"multi-vector", "all-pairs"}, default "multi-vector"
+        A vector for every class, or for every pair of classes. Both predict the same in every round and are computed
+        from the vectors of the classes; "all-pairs" gives ``pair_coef_`` and ``pair_intercept_`` too.
+    scoring : {"linear", "max-win"}, default "linear"
+        What ``decision_function`` returns: scores, or how many pairs a class wins (for "all-pairs" only). The
+        predictions are the same.
+    fit_intercept : bool, default True
+        Learn an intercept for every class. The paper has none.
+    n_epochs, shuffle, average, random_state, classes
+        As in :class:`rankwise.PRIL`. The order of the classes decides ties and what an interval admits, nothing else.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K, d)
+        Vector of every class.
+    intercept_ : ndarray of shape (K,)
+        Intercept of every class.
+    pair_coef_ : ndarray of shape (K, K, d)
+        Vector of every pair of classes, ``w_ij = -w_ji``; with "all-pairs" only.
+    pair_intercept_ : ndarray of shape (K, K)
+        Intercept of every pair of classes; with "all-pairs" only.
+    classes_, n_updates_, n_iter_
+        As in :class:`rankwise.PRIL`; ``classes_`` grows where a stream brings new ones.
+    n_mistakes_ : int
+        Rounds in which the learner's own prediction (of the last weights, not of averaged ones) was not admissible;
+        not those that brought the class in question.
+    cost_ : float
+        Sum of the weights of those rounds: what Theorem 3 bounds, see
+        :func:`rankwise.bounds.importance_weighted_cost`.
+
+    Notes
+    -----
+    The paper's algorithm is ``ImportanceWeightedPerceptron(fit_intercept=False, n_epochs=1, shuffle=False,
+    average=False)``; without weights it is its "MV-Perceptron". Costs of predictions, averaged or not:
+    :func:`rankwise.metrics.weighted_cost` and :func:`rankwise.evaluation.progressive`.
+
+    Examples
+    --------
+    A model that knows what a mistake costs:
+
+    >>> from rankwise import ImportanceWeightedPerceptron
+    >>> model = ImportanceWeightedPerceptron()
+    >>> mail = [("cheap pills", "spam", 1), ("server down", "urgent", 9), ("lunch", "later", 1)]
+    >>> for words, folder, cost in mail * 9:
+    ...     model.learn_one({word: 1.0 for word in words.split()}, folder, w=cost)
+    >>> model.predict_one({"server": 1.0, "lunch": 1.0})
+    'urgent'
+    >>> model.classes_.tolist()
+    ['later', 'spam', 'urgent']
+    """
+
+    label_kinds = frozenset({"exact", "interval", "candidates"})
+    ordered = False
+    feature_arrays = ("W", "W_lag")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "scheme": [StrOptions({"multi-vector", "all-pairs"})],
+        "scoring": [StrOptions({"linear", "max-win"})],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        scheme: str = "multi-vector",
+        scoring: str = "linear",
+        fit_intercept: bool = True,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.scheme = scheme
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.scoring == "max-win" and self.scheme != "all-pairs":
+            raise ValueError(
+                f"scoring='max-win' of {type(self).__name__} counts the pairs that a class wins: it needs "
+                f"scheme='all-pairs'. Got scheme={self.scheme!r} instead."
+            )
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        return {
+            "W": np.zeros((n_features, n_classes)),
+            "W_lag": np.zeros((n_features, n_classes)),
+            "b": np.zeros(n_classes),
+            "b_lag": np.zeros(n_classes),
+            "counts": counts_of_nothing(),
+            "cost": np.zeros(1),
+            "known": np.ones(n_classes, dtype=bool),  # classes that the learner could have predicted
+        }
+
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
+        tally = state["counts"], state["cost"], state["known"]
+        intercept = 1.0 if self.fit_intercept else 0.0
+        return _learn(
+            rows, lower, upper, mask, weight, order, weights, tally, self.average, intercept, predictions
+        )  # fmt: skip
+
+    def _insert_class(self, state: State, place: int) -> State:
+        per_class = ("W", "W_lag", "b", "b_lag", "known")
+        return {**state, **{name: np.insert(state[name], place, 0, axis=-1) for name in per_class}}
+
+    @property
+    def coef_(self) -> Floats:
+        """Vector of every class, shape (K, d); averaged over the rounds if ``average``."""
+        return np.ascontiguousarray(self._averaged("W")[: self.n_features_in_].T)
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercept of every class, shape (K,); averaged over the rounds if ``average``."""
+        return self._averaged("b")
+
+    @property
+    def pair_coef_(self) -> Floats:
+        """Vector of every pair of classes, shape (K, K, d); only with ``scheme="all-pairs"``."""
+        return self._of_pairs(self.coef_)
+
+    @property
+    def pair_intercept_(self) -> Floats:
+        """Intercept of every pair of classes, shape (K, K); only with ``scheme="all-pairs"``."""
+        return self._of_pairs(self.intercept_)
+
+    def _of_pairs(self, of_classes: Floats) -> Floats:
+        if self.scheme != "all-pairs":
+            raise AttributeError
+        return np.asarray(of_classes[:, None] - of_classes)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rounds in which the prediction of the last weights was not admissible, though it could have been."""
+        return self.n_violations_
+
+    @property
+    def cost_(self) -> float:
+        """Sum of the weights of the rounds that ``n_mistakes_`` counts."""
+        check_is_fitted(self)
+        return float(self._state["cost"][0])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of every class, or the pairs it wins, (n, K); for two classes the difference of both, (n,).
+
+        With ``scheme="all-pairs"`` and ``scoring="linear"`` the paper's score, the sum over the pairs, is K times this.
+        """
+        check_is_fitted(self)
+        scores, _ = self._scores(self._rows(X, reset=False))
+        if self.scoring == "max-win":
+            scores = rankdata(scores, method="min", axis=1) - 1.0  # as many wins as there are smaller scores
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the fraction of rows whose prediction the label admits."""
+        return 1.0 - metrics.zero_one_loss(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return self._scores(rows)[1]
+
+    def _scores(self, rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
+        """Linear score of every class, and the code of the best one, for every row."""
+        state = self._state
+        out, codes = np.empty((length(rows), state["b"].size)), np.empty(length(rows), dtype=np.int64)
+        bad = _scores(
+            rows, state["W"], state["W_lag"], state["b"], state["b_lag"], self._averaging_rate, out, codes
+        )  # fmt: skip
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out, codes
+
+
+class MulticlassPerceptron(ImportanceWeightedPerceptron):
+    """Multi-class perceptron without intercepts: the papers' baseline that knows no order of the classes.
+
+    It is ``ImportanceWeightedPerceptron(scheme="multi-vector", fit_intercept=False)`` under its usual name.
+
+    Parameters
+    ----------
+    n_epochs, shuffle, average, random_state, classes
+        As in :class:`rankwise.PRIL`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K, d)
+        Weights of every class.
+    classes_, n_updates_, n_iter_
+        As in :class:`rankwise.PRIL`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import MulticlassPerceptron
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    >>> MulticlassPerceptron(random_state=0).fit(X, [1, 2, 3]).predict(X)
+    array([1, 2, 3])
+    """
+
+    scheme, scoring, fit_intercept = "multi-vector", "linear", False
+
+    def __init__(
+        self,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes

@@ -1,0 +1,330 @@
+"""M-PRIL: the multiplicative threshold perceptron, for many features of which few matter.
+
+PRIL's constraints and violations tau_i (see :mod:`rankwise.online.pril`) with exponentiated updates (Manwani,
+Algorithm 3). As printed it starts at zero and never moves; correctly, all of (w, t) are positive, start equal and sum
+to one, and a round with violations does, with c the weight of the example,
+
+    w_j *= exp(eta c x_j sum_i tau_i),   t_i *= exp(-eta c tau_i),   then divides by the sum of all.
+
+The two-sided form (``signed=True``) keeps a pair (u+, u-) for every coordinate of w and of t, multiplies them by
+``exp(+eta g)`` and ``exp(-eta g)``, and uses ``u+ - u-``: then weights and thresholds may be negative.
+
+Everything is kept as exponents. With the sums S_j = sum c x_j sum_i tau_i and S_i = -sum c tau_i over the rounds,
+
+    one-sided: w_j = exp(eta S_j) / Z        two-sided: w_j = 2 sinh(eta S_j) / Z
+
+and the prediction does not depend on Z, so a round costs one exponential per feature it touches, none of them can
+overflow after a common shift, and Z is computed when somebody asks for ``coef_``. Thresholds are a monotone function of
+their integer sums, so Lemma 1 keeps them in order (in both forms; the paper's proof of its Lemma 2 has an inequality
+reversed); with weights the sums are sorted after the update.
+
+``eta="auto"``: the best fixed eta depends on the unknown margin (:func:`rankwise.bounds.multiplicative_pril_rate`). So
+eta starts at 1/(K-1) and is halved whenever the number of violations has grown fourfold, counted from (K-1)^2: eta
+then falls like one over the root of the loss, the rate of regret bounds for exponentiated updates, and a separable
+stream stops the halving. Averages are taken of the exponents, which is a geometric mean of the weights.
+
+The bound of Theorem 4 needs |x|_inf <= 1: scale the features (``MaxAbsScaler``).
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries, n_rows
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.decisions.thresholds import rank, ranks
+from rankwise.online._threshold_models import (
+    ThresholdEstimator,
+    move_violated,
+    scores_of_rows,
+    with_repeated_neighbour,
+    with_sentinels,
+)
+
+Floats = NDArray[np.float64]
+
+#: Places in ``state["scale"]``: the learning rate, and the exponent that counts as zero.
+ETA, SHIFT = 0, 1
+_ROOM = 300.0  # exponents this far from the shift are still far from overflow and underflow
+_SUNK = np.exp(-_ROOM)
+
+
+@register_jitable
+def _weight(exponent, shift, signed):
+    """exp(exponent), or 2 sinh(exponent), times exp(-shift), without overflow and with full precision near zero."""
+    if not signed:
+        return np.exp(min(exponent - shift, 2.0 * _ROOM))
+    size = abs(exponent)
+    if size < 20.0:
+        return 2.0 * np.sinh(exponent) * np.exp(-shift)
+    return np.copysign(np.exp(min(size - shift, 2.0 * _ROOM)), exponent)
+
+
+@register_jitable
+def _refresh_all(S, T, w, t, scale, signed):
+    """Recompute every weight with the largest exponent as the new zero."""
+    shift = 0.0
+    for j in range(S.size):
+        shift = max(shift, abs(scale[ETA] * S[j]))
+    for k in range(T.size):
+        shift = max(shift, abs(scale[ETA] * T[k]))
+    scale[SHIFT] = shift
+    for j in range(S.size):
+        w[j] = _weight(scale[ETA] * S[j], shift, signed)
+    for k in range(T.size):
+        t[k] = _weight(scale[ETA] * T[k], shift, signed)
+
+
+@register_jitable
+def _adapted_rate(violations, n_thresholds):
+    """1/(K-1), halved whenever the violations, counted from (K-1)^2, have grown fourfold."""
+    rate = 1.0 / n_thresholds
+    limit = 4.0 * n_thresholds * n_thresholds
+    while violations >= limit:
+        limit *= 4.0
+        rate *= 0.5
+    return rate
+
+
+@kernel
+def _learn(X, lower, upper, weight, order, weights, thresholds, counts, scale, options, predictions):
+    S, S_lag, w = weights
+    final_T, T_lag, final_t = thresholds
+    sums, ends = with_sentinels(final_T), with_sentinels(final_t)
+    T, t = sums[1:-1], ends[1:-1]
+    adaptive, signed, average = options
+    scratch = np.empty(S.size if predictions.size and average else 0)
+    averaged_t = np.empty(t.size)
+    rounds = float(counts[ROUNDS])
+    for r in range(n_rows(X)):
+        i = order[r] if order.size else r
+        f = dot(X, i, w)
+        if not np.isfinite(f):
+            return i  # the state is put back as it was
+        if predictions.size:
+            predictions[i] = rank(f, t)
+            if average and rounds:
+                for p in range(n_entries(X, i)):
+                    j = column(X, i, p)
+                    scratch[j] = _weight(scale[ETA] * (S[j] - S_lag[j] / rounds), scale[SHIFT], signed)
+                for k in range(t.size):
+                    averaged_t[k] = _weight(scale[ETA] * (T[k] - T_lag[k] / rounds), scale[SHIFT], signed)
+                    if k > 0:
+                        averaged_t[k] = max(averaged_t[k], averaged_t[k - 1])
+                predictions[i] = rank(dot(X, i, scratch), averaged_t)
+        c = weight[i] if weight.size else 1.0
+        lo, hi = lower[i], upper[i]
+        if c == 0.0 or (lo == 0 and hi == t.size):
+            continue
+        if f <= ends[lo] or f >= ends[hi + 1]:
+            a, violated = move_violated(f, lo, hi, c, ends, sums, T_lag, rounds)
+            axpy_lagged(X, i, a, rounds, S, S_lag)
+            counts[UPDATES] += 1
+            counts[VIOLATIONS] += violated
+            eta, top = scale[ETA], 0.0
+            if adaptive:
+                eta = _adapted_rate(counts[VIOLATIONS], t.size)
+            sunk = False
+            if eta == scale[ETA]:
+                for p in range(n_entries(X, i)):
+                    j = column(X, i, p)
+                    old, w[j] = w[j], _weight(eta * S[j], scale[SHIFT], signed)
+                    top = max(top, abs(eta * S[j]))
+                    sunk = sunk or abs(old) >= _SUNK > abs(w[j])
+                for k in range(t.size):
+                    old, t[k] = t[k], _weight(eta * T[k], scale[SHIFT], signed)
+                    top = max(top, abs(eta * T[k]))
+                    sunk = sunk or abs(old) >= _SUNK > abs(t[k])
+            # A new zero for the exponents when they have risen far above it, or may all have sunk far below.
+            if eta != scale[ETA] or top > scale[SHIFT] + _ROOM or (sunk and scale[SHIFT] > _ROOM):
+                scale[ETA] = eta
+                _refresh_all(S, T, w, t, scale, signed)
+        rounds += 1.0
+        counts[ROUNDS] += 1
+    final_T[:] = T
+    final_t[:] = t
+    return -1
+
+
+@kernel
+def _weights(exponents, shift, signed, out):
+    for j in range(exponents.size):
+        out[j] = _weight(exponents[j], shift, signed)
+
+
+class MultiplicativePRIL(ThresholdEstimator):
+    """Multiplicative threshold perceptron: its loss grows with the logarithm of the number of features.
+
+    Parameters
+    ----------
+    eta : float or "auto", default "auto"
+        Learning rate. "auto" starts at 1/(K-1) and falls with the loss; see the module's docstring.
+    signed : bool, default True
+        Allow negative weights and thresholds. False is the paper's form on the simplex.
+    norm : float, default 1.0
+        What the absolute values of ``coef_`` and ``thresholds_`` (before subtracting the two sides) sum to. It scales
+        the scores and changes no prediction.
+    n_epochs, shuffle, average, random_state, classes
+        As in :class:`rankwise.PRIL`; the average is of the exponents, a geometric mean.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        Weights of the score.
+    thresholds_ : ndarray of shape (K-1,)
+        Thresholds between neighbouring classes, ascending.
+    eta_ : float
+        Learning rate now.
+    classes_, n_updates_, n_violations_, n_iter_
+        As in :class:`rankwise.PRIL`.
+
+    Notes
+    -----
+    Features should lie in [-1, 1]: the mistake bound assumes it, and larger values make larger steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import MultiplicativePRIL
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 40))
+    >>> y = np.digitize(X[:, 3], [-0.5, 0.5])  # one feature matters
+    >>> model = MultiplicativePRIL(random_state=0).fit(X, y)
+    >>> int(np.abs(model.coef_).argmax())
+    3
+    """
+
+    feature_arrays = ("S", "S_lag", "w")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ThresholdEstimator._parameter_constraints,
+        "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "signed": ["boolean"],
+        "norm": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        eta: float | str = "auto",
+        signed: bool = True,
+        norm: float = 1.0,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.eta = eta
+        self.signed = signed
+        self.norm = norm
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        start = 0.0 if self.signed else 1.0  # the weight of exponent 0
+        eta = 1.0 / max(1, n_classes - 1) if self.eta == "auto" else float(self.eta)
+        return {
+            "S": np.zeros(n_features),
+            "S_lag": np.zeros(n_features),
+            "w": np.full(n_features, start),
+            "T": np.zeros(n_classes - 1),
+            "T_lag": np.zeros(n_classes - 1),
+            "t": np.full(n_classes - 1, start),
+            "counts": counts_of_nothing(),
+            "scale": np.array([eta, 0.0]),
+        }
+
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        return _learn(
+            rows,
+            lower,
+            upper,
+            weight,
+            order,
+            (state["S"], state["S_lag"], state["w"]),
+            (state["T"], state["T_lag"], state["t"]),
+            state["counts"],
+            state["scale"],
+            (self.eta == "auto", self.signed, self.average),
+            predictions,
+        )
+
+    def _with_features(self, state: State, n_features: int) -> State:
+        grown = super()._with_features(state, n_features)
+        if not self.signed:  # an exponent of 0 is a weight above 0 there
+            known = state["w"].size
+            grown["w"][known:] = np.exp(-state["scale"][SHIFT])
+        return grown
+
+    def _insert_class(self, state: State, place: int) -> State:
+        grown = dict(state)
+        for name in ("T", "T_lag", "t"):
+            grown[name] = with_repeated_neighbour(state[name], place)
+        if state["t"].size == 0 and not self.signed:
+            grown["t"][:] = np.exp(-state["scale"][SHIFT])
+        return grown
+
+    @property
+    def eta_(self) -> float:
+        """Learning rate now."""
+        check_is_fitted(self)
+        return float(self._state["scale"][ETA])
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights, shape (d,); of the averaged exponents if ``average``."""
+        check_is_fitted(self)
+        w, _, total = self._unscaled()
+        return np.asarray(w[: self.n_features_in_] * (self.norm / total))
+
+    @property
+    def thresholds_(self) -> Floats:
+        """Thresholds between neighbouring classes, ascending, shape (K-1,)."""
+        check_is_fitted(self)
+        _, t, total = self._unscaled()
+        return np.asarray(t * (self.norm / total))
+
+    def _unscaled(self) -> tuple[Floats, Floats, float]:
+        """Weights and thresholds up to a common factor, and what that factor is one over."""
+        state = self._state
+        rounds = float(state["counts"][ROUNDS])
+        eta, shift = state["scale"]
+        found = []
+        for sums, lag in (("S", "S_lag"), ("T", "T_lag")):
+            exponents = eta * (state[sums] - state[lag] / rounds) if self.average and rounds else eta * state[sums]
+            out = np.empty(exponents.size)
+            _weights(exponents, shift, self.signed, out)
+            found.append((exponents, out))
+        w, t = found[0][1], found[1][1]
+        exponents = np.concatenate([found[0][0][: self.n_features_in_], found[1][0]])
+        total = np.exp(exponents - shift).sum()
+        if self.signed:
+            total += np.exp(-exponents - shift).sum()
+        return w, np.maximum.accumulate(t) if t.size else t, float(total) if total > 0 else 1.0
+
+    def _project(self, rows: Rows) -> Floats:
+        w, _, total = self._unscaled()
+        out = np.empty(length(rows))
+        bad = scores_of_rows(rows, w, w, 0.0, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return np.asarray(out * (self.norm / total))
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        w, t, _ = self._unscaled()
+        out = np.empty(length(rows))
+        bad = scores_of_rows(rows, w, w, 0.0, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return ranks(out, t)

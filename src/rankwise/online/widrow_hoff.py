@@ -1,0 +1,185 @@
+"""Widrow-Hoff: least mean squares on the rank as a number, rounded.
+
+The baseline that treats ordered classes as numbers (Widrow and Hoff, 1960). The label is its rank 1..K, the prediction
+``f = <w, x> + b`` rounded into 1..K, and every round moves against the squared error:
+
+    error = clip(f, lo, hi) - f        (y - f for an exact label; nothing inside an interval)
+    w += c rate error x,   b += c rate error
+
+Plain least mean squares diverges when ``rate (|x|^2 + 1) > 2``; the normalised form divides the rate by ``|x|^2 + 1``
+and is stable for any data while ``c rate < 2``, so it is the default, and c rate is never taken above 1 there. Without
+an intercept there is no b, and no 1 in the norm.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
+from rankwise._sklearn import Interval
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.decisions import interval_scores, ranks
+from rankwise.decisions.thresholds import rank
+from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._threshold_models import scores_of_rows
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def _learn(
+    X, lower, upper, halves, weight, order, w, w_lag, b, counts, rate, normalized, intercept, average, predictions
+):
+    rounds = float(counts[ROUNDS])
+    for r in range(n_rows(X)):
+        i = order[r] if order.size else r
+        f = dot(X, i, w) + b[0]
+        if not np.isfinite(f):
+            return i
+        if predictions.size:
+            part = 1.0 / rounds if average and rounds else 0.0
+            score = dot_lagged(X, i, w, w_lag, part) + (b[0] - b[1] * part)
+            predictions[i] = rank(score, halves)
+        c = weight[i] if weight.size else 1.0
+        lo, hi = lower[i], upper[i]
+        if c == 0.0 or (lo == 0 and hi == halves.size):
+            continue
+        error = min(max(f, lo + 1.0), hi + 1.0) - f
+        if error != 0.0:
+            step = c * rate
+            if normalized:
+                square = squared_norm(X, i) + (1.0 if intercept else 0.0)
+                step = min(1.0, step) / square if square > 0.0 else 0.0
+            change = step * error
+            axpy_lagged(X, i, change, rounds, w, w_lag)
+            if intercept:
+                b[0] += change
+                b[1] += change * rounds
+            counts[UPDATES] += 1
+            counts[VIOLATIONS] += abs(error) >= 0.5
+        rounds += 1.0
+        counts[ROUNDS] += 1
+    return -1
+
+
+class WidrowHoff(OnlineEstimator):
+    """Least mean squares on the rank as a number, predictions rounded: a baseline.
+
+    Parameters
+    ----------
+    learning_rate : float, default 0.1
+        Step size; an example's weight multiplies it.
+    normalized : bool, default True
+        Divide each step by ``|x|^2 + 1``, which keeps it stable for any scale of the features. False: the papers' form.
+    fit_intercept : bool, default True
+        Learn an intercept.
+    n_epochs, shuffle, average, random_state, classes
+        As in :class:`rankwise.PRIL`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        Weights.
+    intercept_ : float
+        Intercept: ``X @ coef_ + intercept_`` is the rank as a number, counted from 1.
+    classes_, n_updates_, n_iter_
+        As in :class:`rankwise.PRIL`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import WidrowHoff
+    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
+    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> WidrowHoff(n_epochs=50, random_state=0).fit(X, y).predict([[-0.9], [0.0], [0.9]])
+    array([1, 3, 5])
+    """
+
+    feature_arrays = ("w", "w_lag")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "normalized": ["boolean"],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        learning_rate: float = 0.1,
+        normalized: bool = True,
+        fit_intercept: bool = True,
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.normalized = normalized
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
+
+    def _new_state(self, n_features: int, n_classes: int) -> State:
+        return {
+            "w": np.zeros(n_features),
+            "w_lag": np.zeros(n_features),
+            "b": np.zeros(2),  # intercept and its lag
+            "counts": counts_of_nothing(),
+        }
+
+    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+        return _learn(
+            rows, lower, upper, self._halves, weight, order, state["w"], state["w_lag"], state["b"],
+            state["counts"], float(self.learning_rate), self.normalized, self.fit_intercept, self.average, predictions,
+        )  # fmt: skip
+
+    def _insert_class(self, state: State, place: int) -> State:
+        return state  # ranks above move up by one number; the next rounds follow
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights, shape (d,); averaged over the rounds if ``average``."""
+        return self._averaged("w")[: self.n_features_in_]
+
+    @property
+    def intercept_(self) -> float:
+        """Intercept; averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        value, lag = self._state["b"]
+        return float(value - lag * self._averaging_rate)
+
+    def project(self, X: Any) -> Floats:
+        """Predicted rank as a number, counted from 1, before rounding."""
+        check_is_fitted(self)
+        return self._project(self._rows(X, reset=False))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Signed distance of the predicted number to the interval that rounds to each class, (n, K); (n,) for two."""
+        return interval_scores(self.project(X), self._halves)
+
+    def _project(self, rows: Rows) -> Floats:
+        out = np.empty(length(rows))
+        bad = scores_of_rows(rows, self._state["w"], self._state["w_lag"], self._averaging_rate, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return np.asarray(out + self.intercept_)
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return ranks(self._project(rows), self._halves)
+
+    @property
+    def _halves(self) -> Floats:
+        """Where rounding changes: between the ranks."""
+        return np.arange(1.5, len(self._order))
