@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         plots,
         structured,
     )
+    from rankwise._errors import RowError
     from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
@@ -60,6 +61,7 @@ _HOME = {
     "MultiplicativePRIL": "rankwise.online",
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
+    "RowError": "rankwise._errors",
     "StructuredPerceptron": "rankwise.structured",
     "TableEncoder": "rankwise.features",
     "TableModel": "rankwise.table_model",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
 from rankwise.labels import _lookup
 from rankwise.labels._order import (
     ClassOrder,
@@ -207,9 +208,10 @@ def _encode_intervals(raw: Intervals, order: ClassOrder, rows: NDArray[np.intp] 
     if crossed.any():
         at = int(np.argmax(crossed))
         found = f"[{one_line(ends[at, 0])}, {one_line(ends[at, 1])}]"
-        raise ValueError(
-            f"row {at if rows is None else rows[at]}: the lower end of an interval must not be above its upper end. "
-            f"Got {found} with the classes {show(order.values)}."
+        raise RowError(
+            f"the lower end of an interval must not be above its upper end. "
+            f"Got {found} with the classes {show(order.values)}.",
+            int(at if rows is None else rows[at]),
         )
     return Labels(order, lower, upper)
 

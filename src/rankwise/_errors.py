@@ -1,0 +1,54 @@
+"""The one error about a row of data: what is wrong with it, and where it is, as values and not only as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class RowError(ValueError):
+    """A row that breaks a rule.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong, without the place: it reads well behind "row 3: ".
+    row : int
+        The row, counted from 0.
+    column : optional
+        Name or number of the column, where one is to blame.
+    message : str, optional
+        The whole message; by default place and reason.
+
+    Attributes
+    ----------
+    reason, row, column
+        As given.
+
+    Examples
+    --------
+    >>> from rankwise import PRIL, RowError
+    >>> try:
+    ...     PRIL().fit([[1.0], [2.0]], [(1, 2), (3, 2)])
+    ... except RowError as error:
+    ...     error.row
+    1
+    """
+
+    def __init__(self, reason: str, row: int, column: Any = None, *, message: str | None = None) -> None:
+        where = f"row {row}" if column is None else f"row {row}, column {column!r}"
+        super().__init__(f"{where}: {reason}" if message is None else message)
+        self.reason, self.row, self.column = reason, row, column
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+    def at(self, place: str) -> ValueError:
+        """The same complaint about a place that has another name: a line of a file, a position of a sequence."""
+        return ValueError(f"{place}: {self.reason}")
+
+
+def _restored(kind: type[RowError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RowError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
