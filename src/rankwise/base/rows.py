@@ -58,6 +58,22 @@ def row_entries(rows: Rows, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.arange(rows.shape[1]), rows[i]
 
 
+def first_non_finite(rows: Rows) -> int:
+    """First row with NaN or infinity, or -1."""
+    values = rows[0] if isinstance(rows, tuple) else rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return -1
+    bad = np.flatnonzero(~np.isfinite(values.ravel()))
+    if bad.size == 0:  # the sum was too large, nothing in it
+        return -1
+    return (
+        int(np.searchsorted(rows[2], bad[0], side="right")) - 1
+        if isinstance(rows, tuple)
+        else int(bad[0] // rows.shape[1])
+    )
+
+
 def largest_entry(rows: Rows) -> tuple[int, int, float]:
     """Row, column and value of the finite entry with the largest absolute value."""
     data = rows[0] if isinstance(rows, tuple) else rows.ravel()

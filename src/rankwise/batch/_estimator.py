@@ -10,10 +10,8 @@ over the rows that say something: a row whose label is missing or whose weight i
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -22,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base._classifier import OrdinalClassifier
-from rankwise.base.rows import first_text_column, kernel_rows, row_entries
-from rankwise.decisions import interval_scores, ranks
-from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support
+from rankwise._warn import warn_user
+from rankwise.base.estimator import OrdinalEstimator, require_array
+from rankwise.base.rows import Rows
+from rankwise.base.threshold_model import ThresholdModel
+from rankwise.labels import Labels
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly
@@ -38,7 +37,7 @@ from rankwise.solvers.solution import Solution
 Floats = NDArray[np.float64]
 
 
-class BatchEstimator(OrdinalClassifier, abstract=True):
+class BatchEstimator(OrdinalEstimator):
     """Base of the large-margin estimators; see the module's docstring."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -71,10 +70,6 @@ class BatchEstimator(OrdinalClassifier, abstract=True):
     @abstractmethod
     def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
         """Fitted attributes from the parameters; ``classes_`` and ``n_features_in_`` are set already."""
-
-    @abstractmethod
-    def _codes(self, design: Design) -> NDArray[Any]:
-        """Predicted code of every row."""
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -125,10 +120,10 @@ class BatchEstimator(OrdinalClassifier, abstract=True):
         return models
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Design, Labels, Floats]:
-        design = self._design(X, reset=True)
-        labels = encode(y, self.classes, n_rows=design.n_rows)
-        require_support(labels, type(self).__name__, self.label_kinds)
-        weight = check_weights(sample_weight, design.n_rows)
+        rows = self._rows(X, reset=True)
+        design = self._design(rows)
+        labels = self._labels(y, self.classes, rows)
+        weight = self._weights(sample_weight, rows)
         weight = np.ones(design.n_rows) if weight.size == 0 and design.n_rows else weight
         if not weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
@@ -166,27 +161,20 @@ class BatchEstimator(OrdinalClassifier, abstract=True):
         minimise = minimise_by_cutting_planes if by_planes else minimise_by_smoothing
         solution = minimise(design, risk, alpha, penalty, tol=self.tol, max_iter=self.max_iter, start=start)
         if alpha == 0.0:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} without a regulariser is a linear programme, too large here to be solved "
                 f"exactly: the result has no certificate, lower_bound_ is -inf.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         elif not solution.converged:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
                 f"{solution.n_iter} iterations: raise max_iter (now {self.max_iter}) or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return solution
 
     # -- using ------------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row."""
-        check_is_fitted(self)
-        return decode(self._codes(self._design(X, reset=False)), self.classes_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_parameters" in self.__dict__
@@ -196,31 +184,22 @@ class BatchEstimator(OrdinalClassifier, abstract=True):
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
         return {
             "weights": self._parameters[0],
             "offsets": self._parameters[1],
             "certificate": [self.objective_, self.lower_bound_, self.n_iter_],
             "classes": self.classes_,
-            "features": self.n_features_in_ if names is None else names.tolist(),
+            "features": self._plain_features(),
         }
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         self._validate_params()
-        features = plain["features"]
-        named = not isinstance(features, int)
-        self.n_features_in_ = len(features) if named else features
-        if self.n_features_in_ < 1 or (named and len(set(features)) != len(features)):
-            raise ValueError(f"features={features!r}: distinct names, or how many there are")
-        if named:
-            self.feature_names_in_ = np.array(features, dtype=object)
-        self.classes_ = ClassOrder(plain["classes"]).values
+        self._take_features(plain["features"])
+        self._take_classes(plain["classes"])
         shapes = self._n_parameters(self.n_features_in_, len(self.classes_))
         for name, size in zip(("weights", "offsets"), shapes, strict=True):
-            found = plain[name]
-            if found.dtype != np.float64 or found.shape != (size,):
-                raise ValueError(f"array {name!r} must be float64 of shape {(size,)}, not {found.dtype} {found.shape}")
+            require_array(name, plain[name], np.float64, (size,))
         objective, lower_bound, n_iter = plain["certificate"]
         theta = np.concatenate([plain["weights"], plain["offsets"]])
         solution = Solution(theta, float(objective), float(lower_bound), int(n_iter), True)
@@ -228,77 +207,15 @@ class BatchEstimator(OrdinalClassifier, abstract=True):
 
     # -- inputs -----------------------------------------------------------------------------------------------------
 
-    def _design(self, X: Any, *, reset: bool) -> Design:
-        try:
-            checked = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                order="C",
-                ensure_all_finite=False,
-            )
-        except ValueError as error:
-            text = first_text_column(X) if "could not convert" in str(error) else None
-            if text is None:
-                raise
-            raise ValueError(
-                f"column {text[0]!r} of X holds text, {text[1]!r}: encode it as numbers first, for example with "
-                f"scikit-learn's OneHotEncoder."
-            ) from None
-        rows = kernel_rows(checked)
-        design = Design(rows, self.n_features_in_)
-        self._refuse_non_finite(design)
-        return design
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        return self._finite(super()._rows(X, reset=reset))
 
-    def _refuse_non_finite(self, design: Design) -> None:
-        values = design.rows[0] if design.is_sparse else design.rows
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspect = not np.isfinite(values.sum(dtype=np.float64))
-        if not suspect:
-            return
-        for i in range(design.n_rows):
-            columns, entries = row_entries(design.rows, i)
-            bad = np.flatnonzero(~np.isfinite(entries))
-            if bad.size:
-                what = "NaN" if np.isnan(entries[bad[0]]) else "infinity"
-                raise ValueError(
-                    f"Input X contains {what}: row {i}, column {columns[bad[0]]}. {type(self).__name__} needs finite "
-                    f"numbers: impute or drop them first."
-                )
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong inside, the estimator's attributes are what they were."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _design(self, rows: Rows) -> Design:
+        return Design(rows, self.n_features_in_)
 
 
-class ThresholdBatchEstimator(BatchEstimator, abstract=True):
-    """Base of the estimators with one score and ordered thresholds."""
+class ThresholdBatchEstimator(ThresholdModel, BatchEstimator):
+    """Base of the batch estimators with one score and ordered thresholds."""
 
-    thresholds_: Floats
-
-    def project(self, X: Any) -> Floats:
-        """Score of every row on the axis of ``thresholds_``, shape (n,)."""
-        check_is_fitted(self)
-        return self._project(self._design(X, reset=False))
-
-    def _project(self, design: Design) -> Floats:
-        return design.times(self.coef_[None])[:, 0]
-
-    def decision_function(self, X: Any) -> Floats:
-        """Signed distance of each row's score to each class's interval, (n, K); (n,) for two classes.
-
-        Positive inside the interval; the largest entry is the prediction. :meth:`project` gives the score itself.
-        """
-        return interval_scores(self.project(X), self.thresholds_)
-
-    def _codes(self, design: Design) -> NDArray[Any]:
-        return ranks(self._project(design), self.thresholds_)
+    def _project(self, rows: Rows) -> Floats:
+        return self._design(rows).times(self.coef_[None])[:, 0]

@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
+from rankwise.base.rows import Rows
 from rankwise.batch._estimator import BatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder, Labels
 from rankwise.losses import loss_matrix
-from rankwise.solvers.design import Design
 
 Floats = NDArray[np.float64]
 
@@ -65,18 +65,18 @@ class _UnifiedEstimator(BatchEstimator, abstract=True):
         self.coef_ = weights.reshape(-1, self.n_features_in_)
         self.intercepts_ = offsets if self.regularize == "all" else offsets - offsets[0]
 
-    def _class_scores(self, design: Design) -> Floats:
+    def _class_scores(self, rows: Rows) -> Floats:
         beta = self._beta(ClassOrder(self.classes_))
-        return np.asarray(design.times(self.coef_) @ beta.T + self.intercepts_)
+        return np.asarray(self._design(rows).times(self.coef_) @ beta.T + self.intercepts_)
 
     def decision_function(self, X: Any) -> Floats:
         """Score of every class, (n, K); for two classes the second's minus the first's, (n,)."""
         check_is_fitted(self)
-        scores = self._class_scores(self._design(X, reset=False))
+        scores = self._undisturbed(lambda: self._class_scores(self._rows(X, reset=False)))
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
-    def _codes(self, design: Design) -> NDArray[Any]:
-        return np.asarray(self._class_scores(design).argmax(axis=1))
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(self._class_scores(rows).argmax(axis=1))
 
 
 class MORD(_UnifiedEstimator):

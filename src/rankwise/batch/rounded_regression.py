@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._sklearn import StrOptions
+from rankwise.base.rows import Rows
 from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.labels import Labels
 from rankwise.losses import loss_matrix
-from rankwise.solvers.design import Design
 
 Floats = NDArray[np.float64]
 
@@ -98,5 +98,5 @@ class RoundedRegression(ThresholdBatchEstimator):
         self.intercept_ = float(offsets[0])
         self.thresholds_ = np.arange(1.5, len(self.classes_))
 
-    def _project(self, design: Design) -> Floats:
-        return np.asarray(super()._project(design) + self.intercept_)
+    def _project(self, rows: Rows) -> Floats:
+        return np.asarray(super()._project(rows) + self.intercept_)

@@ -218,7 +218,7 @@ def _load(model: BatchEstimator, number: int, X: Any, y: Any, sample_weight: Any
         return None
     with naming_partition(number):
         model = clone(model)
-        design = model._design(X, reset=True)
+        design = model._design(model._rows(X, reset=True))
         weight = check_weights(sample_weight, design.n_rows)
         weight = weight if weight.size else np.ones(design.n_rows)
         return _Loaded(design, getattr(model, "feature_names_in_", None), y, weight)

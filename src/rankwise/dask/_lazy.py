@@ -48,8 +48,8 @@ class OnDask:
         """The fitted estimator of the same name for one machine, such as :class:`rankwise.SVOR`: no Dask in it."""
         check_is_fitted(self)
         local = self._as_local()
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
-        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in parameters})
+        left_out = {"_gate", *self.get_params(deep=False)}  # type: ignore[attr-defined]
+        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in left_out})
         return local
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -11,45 +11,34 @@ even an average.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval
-from rankwise.base._classifier import OrdinalClassifier
 from rankwise.base.rows import (
     FeatureIndex,
     Rows,
-    first_text_column,
-    kernel_rows,
-    largest_entry,
-    length,
-    row_entries,
 )
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, UPDATES, VIOLATIONS, State
 from rankwise.labels import (
     ClassOrder,
     Labels,
-    check_weights,
     declared_order,
     decode,
     encode,
-    require_support,
 )
 from rankwise.online._examples import DictStream
 
 
-class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
+class OnlineEstimator(DictStream):
     """Base of the online estimators; see the module's docstring."""
 
-    #: Whether the order of the classes matters to it.
-    ordered: ClassVar[bool] = True
     #: Arrays of the state whose first axis runs over the features.
     feature_arrays: ClassVar[tuple[str, ...]] = ()
 
@@ -90,10 +79,6 @@ class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
         When ``predictions`` has room for every row it is filled with the codes predicted before learning.
         """
         raise NotImplementedError  # not abstract: a ranker of labels has its own rounds, which do not call this
-
-    @abstractmethod
-    def _codes(self, rows: Rows) -> NDArray[Any]:
-        """Predicted code of every row."""
 
     def _insert_class(self, state: State, place: int) -> State:
         """State with a class more at ``place``, which predicts as before until it learns."""
@@ -166,11 +151,6 @@ class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
             predictions = np.empty(len(labels), dtype=np.int32) if predict else NO_PREDICTIONS
             self._learn(rows, labels, weight, GIVEN_ORDER, predictions)
         return predictions
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row."""
-        check_is_fitted(self)
-        return decode(self._codes(self._rows(X, reset=False)), self.classes_)
 
     # -- the model ------------------------------------------------------------------------------------------------
 
@@ -281,36 +261,6 @@ class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
                 grown[name] = new
         return grown
 
-    def _rows(self, X: Any, *, reset: bool) -> Rows:
-        # Non-finite values are found by the kernels: they show as a non-finite score, without another pass over X.
-        try:
-            checked = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                order="C",
-                ensure_all_finite=False,
-            )
-        except ValueError as error:
-            text = first_text_column(X) if "could not convert" in str(error) else None
-            if text is None:
-                raise
-            raise ValueError(
-                f"column {text[0]!r} of X holds text, {text[1]!r}: encode it as numbers first, for example with "
-                f"scikit-learn's OneHotEncoder."
-            ) from None
-        return kernel_rows(checked)
-
-    def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
-        labels = encode(y, classes, n_rows=length(rows), ordered=self.ordered)
-        require_support(labels, type(self).__name__, self.label_kinds)
-        return labels
-
-    def _weights(self, sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
-        return check_weights(sample_weight, length(rows))
-
     def _declared_order(self, classes: Any, y: Any, first: bool) -> ClassOrder:
         declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
         if first and not declared:
@@ -349,31 +299,6 @@ class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
             self._state.update(before)
             self._refuse_row(rows, bad)
 
-    def _refuse_row(self, rows: Rows, i: int) -> None:
-        columns, values = row_entries(rows, i)
-        bad = np.flatnonzero(~np.isfinite(values))
-        if bad.size == 0:
-            row, column, largest = largest_entry(rows)
-            raise ValueError(
-                f"row {i}: the score is not finite although its features are: the features are too large for this "
-                f"model, up to {largest:.3g} in row {row}, column {column}. Scale them."
-            )
-        column = int(columns[bad[0]])
+    def _feature_name(self, column: int) -> Any:
         names = self._features.names() if "_features" in self.__dict__ else []
-        name = f" ({names[column]!r})" if column < len(names) and names[column] != column else ""
-        what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
-        raise ValueError(
-            f"Input X contains {what}: row {i}, column {column}{name}. {type(self).__name__} needs finite numbers: "
-            f"impute or drop them first."
-        )
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong inside, the estimator's attributes are what they were."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        return names[column] if column < len(names) else None

@@ -7,12 +7,12 @@ anything changes; the common case, known names and a known label, is kept short 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.rows import FeatureIndex, Rows
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
 from rankwise.labels import ClassOrder, encode, is_missing, require_support
@@ -20,14 +20,10 @@ from rankwise.labels import ClassOrder, encode, is_missing, require_support
 Codes = NDArray[np.int32]
 
 
-class DictStream:
+class DictStream(OrdinalEstimator):
     """``learn_one`` and ``predict_one`` on top of an estimator's compiled pass."""
 
     if TYPE_CHECKING:  # what the estimator supplies
-        label_kinds: ClassVar[frozenset[str]]
-        ordered: ClassVar[bool]
-        classes: Any
-        n_features_in_: int
         _features: FeatureIndex
         _growing: bool
         _one_label: tuple[Codes, Codes, NDArray[np.bool_]]
@@ -36,15 +32,10 @@ class DictStream:
         _plain_classes: list[Any]
         _state: State
 
-        def __sklearn_is_fitted__(self) -> bool: ...
-        def _all_or_nothing(self) -> AbstractContextManager[None]: ...
         def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None: ...
-        def _codes(self, rows: Rows) -> NDArray[Any]: ...
         def _insert_class(self, state: State, place: int) -> State: ...
         def _pass(self, *args: Any) -> int: ...
-        def _refuse_row(self, rows: Rows, i: int) -> None: ...
         def _set_order(self, order: ClassOrder) -> None: ...
-        def _validate_params(self) -> None: ...
         def _with_features(self, state: State, n_features: int) -> State: ...
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:

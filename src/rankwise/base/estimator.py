@@ -1,0 +1,193 @@
+"""What every estimator shares: reading X, y and weights, changing as a whole or not at all, predicting, files.
+
+:class:`TableEstimator` reads a table of numbers; :class:`OrdinalEstimator` learns classes from it that are judged by
+their ranks. An algorithm's own file adds the learning and how a row is decided.
+
+**Threads.** One thread may change an estimator (``fit``, ``partial_fit``, ``learn_one`` ...) while any number of others
+read it (``predict``, ``decision_function``, ``score`` ...): a reader sees the model before or after a change, never
+between. A second writer waits for the first.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwise import metrics
+from rankwise._errors import RowError
+from rankwise.base.rows import (
+    Rows,
+    first_non_finite,
+    first_text_column,
+    kernel_rows,
+    largest_entry,
+    length,
+    row_entries,
+)
+from rankwise.base.transaction import AllOrNothing
+from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support
+
+
+class TableEstimator(AllOrNothing, BaseEstimator, ABC):
+    """Estimator that reads a table of numbers; see the module's docstring."""
+
+    n_features_in_: int
+
+    @abstractmethod
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a model to predict with."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        """Rows of X as kernels read them; their numbers may be NaN or infinite."""
+        try:
+            checked = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            text = first_text_column(X) if "could not convert" in str(error) else None
+            if text is None:
+                raise
+            raise ValueError(
+                f"column {text[0]!r} of X holds text, {text[1]!r}: encode it as numbers first, for example with "
+                f"scikit-learn's OneHotEncoder."
+            ) from None
+        return kernel_rows(checked)
+
+    def _finite(self, rows: Rows) -> Rows:
+        """The rows, all of them finite."""
+        bad = first_non_finite(rows)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return rows
+
+    def _weights(self, sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
+        return check_weights(sample_weight, length(rows))
+
+    def _refuse_row(self, rows: Rows, i: int) -> NoReturn:
+        """Say what is wrong with a row whose score is not finite."""
+        columns, values = row_entries(rows, i)
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size == 0:
+            row, column, largest = largest_entry(rows)
+            raise RowError(
+                f"the score is not finite although its features are: the features are too large for this model, up to "
+                f"{largest:.3g} in row {row}, column {column}. Scale them.",
+                i,
+            )
+        column = int(columns[bad[0]])
+        known = self._feature_name(column)
+        name = "" if known is None or known == column else f" ({known!r})"
+        what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
+        reason = f"{type(self).__name__} needs finite numbers: impute or drop them first."
+        raise RowError(
+            f"X contains {what}. {reason}",
+            i,
+            column if known is None else known,
+            message=f"Input X contains {what}: row {i}, column {column}{name}. {reason}",
+        )
+
+    def _feature_name(self, column: int) -> Any:
+        """Name of a column, if it has one."""
+        names = getattr(self, "feature_names_in_", None)
+        return names[column] if names is not None and column < len(names) else None
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+
+    @abstractmethod
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+
+    def _plain_features(self) -> int | list[Any]:
+        """Names of the features, or how many there are."""
+        names = getattr(self, "feature_names_in_", None)
+        return self.n_features_in_ if names is None else list(names)
+
+    def _take_features(self, features: Any) -> None:
+        """Set names and number of the features of a model file, after a check."""
+        named = not isinstance(features, int)
+        count = len(features) if named else features
+        if count < 1 or (named and len(set(features)) != count):
+            raise ValueError(f"features={features!r}: distinct names, or how many there are")
+        self.n_features_in_ = count
+        if named:
+            self.feature_names_in_ = np.array(features, dtype=object)
+
+
+class OrdinalEstimator(ClassifierMixin, TableEstimator):
+    """Classifier that is judged by the ranks of its classes; it says which kinds of labels it learns from."""
+
+    #: Kinds of label it learns from, see :data:`rankwise.labels.KINDS`.
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
+    #: Whether the order of the classes matters to it.
+    ordered: ClassVar[bool] = True
+
+    classes: Any
+    classes_: NDArray[Any]
+
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+
+    @abstractmethod
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        """Predicted code of every row."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row."""
+        check_is_fitted(self)
+        return self._undisturbed(self._decided, X)
+
+    def _decided(self, X: Any) -> NDArray[Any]:
+        return decode(self._codes(self._rows(X, reset=False)), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
+        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # One direction for all classes cannot separate classes that do not lie in a row, as some test data do not.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
+        """Labels of the rows, of a kind that this estimator learns from."""
+        labels = encode(y, classes, n_rows=length(rows), ordered=self.ordered)
+        require_support(labels, type(self).__name__, self.label_kinds)
+        return labels
+
+    def _take_classes(self, classes: Any) -> ClassOrder:
+        """Set the classes of a model file, after a check."""
+        order = ClassOrder(classes)
+        self.classes_ = order.values
+        return order
+
+
+def require_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> None:
+    """Refuse an array of a model file that is not what kernels will take it for, or that holds NaN or infinity."""
+    if array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, not {array.dtype} {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"array {name!r} holds a number that is not finite")
