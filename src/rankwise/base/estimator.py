@@ -183,11 +183,3 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
         order = ClassOrder(classes)
         self.classes_ = order.values
         return order
-
-
-def require_array(name: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> None:
-    """Refuse an array of a model file that is not what kernels will take it for, or that holds NaN or infinity."""
-    if array.dtype != dtype or array.shape != shape:
-        raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, not {array.dtype} {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"array {name!r} holds a number that is not finite")

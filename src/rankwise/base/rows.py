@@ -1,9 +1,7 @@
-"""Rows of features on their way into a kernel: arrays, CSR matrices, and dicts of named features."""
+"""Rows of features on their way into a kernel: arrays and CSR matrices."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Rows = Any  # a C-contiguous 2-D array, or the tuple (data, indices, indptr) of a CSR matrix
-
-_ONE_ROW = np.zeros(2, dtype=np.int32)
 
 
 class _Alias:
@@ -81,90 +77,6 @@ def largest_entry(rows: Rows) -> tuple[int, int, float]:
     if isinstance(rows, tuple):
         return int(np.searchsorted(rows[2], place, side="right")) - 1, int(rows[1][place]), float(data[place])
     return place // rows.shape[1], place % rows.shape[1], float(data[place])
-
-
-class FeatureIndex:
-    """Column of every feature name; turns dicts into one-row CSR tuples and learns new names on the way.
-
-    Streams nearly always repeat the same keys in the same order, so the columns of the last dict are kept. The values
-    of a row are valid until the next row.
-    """
-
-    def __init__(self, names: Iterable[Hashable]) -> None:
-        self.column: dict[Hashable, int] = {name: j for j, name in enumerate(names)}
-        self._forget()
-
-    def _forget(self) -> None:
-        self._keys: tuple[Hashable, ...] | None = None
-        self._all_known = False
-        self._take: NDArray[np.intp] | None = None
-        self._indices = np.empty(0, dtype=np.int32)
-        self._indptr = _ONE_ROW
-        self._resize(0)
-
-    def _resize(self, n: int) -> None:
-        # The fastest way from n Python numbers to n doubles in an array that exists already.
-        self._values = np.zeros(n)
-        self._memory = self._values.data
-        self._pack = struct.Struct(f"{n}d").pack_into
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"column": self.column}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.column = state["column"]
-        self._forget()
-
-    def __len__(self) -> int:
-        return len(self.column)
-
-    def names(self) -> list[Hashable]:
-        """Names in column order."""
-        return list(self.column)
-
-    def forget_after(self, n: int) -> None:
-        """Keep the first n names only."""
-        self.column = dict(list(self.column.items())[:n])
-        self._forget()
-
-    def row(self, x: Mapping[Hashable, Any], *, learn_names: bool) -> Rows:
-        """One row; names that are not known get the next column if ``learn_names``, and are passed over otherwise."""
-        try:
-            keys = tuple(x)
-            if keys != self._keys or (learn_names and not self._all_known):
-                np.fromiter(x.values(), np.float64, len(keys))  # numbers, or no name is learnt
-                self._study(keys, learn_names)
-            self._pack(self._memory, 0, *x.values())
-        except (TypeError, ValueError, AttributeError, struct.error):
-            raise _bad_example(x) from None
-        values = self._values if self._take is None else self._values[self._take]
-        return values, self._indices, self._indptr
-
-    def _study(self, keys: tuple[Hashable, ...], learn_names: bool) -> None:
-        if learn_names:
-            for key in keys:
-                self.column.setdefault(key, len(self.column))
-        columns = np.array([self.column.get(key, -1) for key in keys], dtype=np.int32)
-        known = np.flatnonzero(columns >= 0)
-        take = known[np.argsort(columns[known], kind="stable")]
-        in_order = take.size == len(keys) and bool(np.all(take == np.arange(take.size)))
-        self._keys, self._all_known = keys, known.size == len(keys)
-        self._take = None if in_order else take
-        self._indices = columns[take]
-        self._resize(len(keys))
-        self._indptr = np.array([0, take.size], dtype=np.int32)
-
-
-def _bad_example(x: Any) -> Exception:
-    """Say what is wrong with an example that is no row of numbers."""
-    if not isinstance(x, Mapping):
-        return TypeError(f"an example must be a dict, feature name -> number. Got a {type(x).__name__} instead.")
-    for name, value in x.items():
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return ValueError(f"feature {name!r} must be a number. Got {value!r} instead.")
-    return ValueError(f"features must be numbers. Got {dict(x)!r} instead.")
 
 
 def first_text_column(X: Any) -> tuple[Any, Any] | None:

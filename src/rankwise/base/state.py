@@ -1,11 +1,24 @@
-"""What a pass over rows takes and changes: a state of named arrays, its counters, and the empty arguments."""
+"""State of an online model: named arrays that say their axes, how they are averaged and how they mix.
+
+A pass over rows changes the arrays in place. Everything else follows from their declarations: a fresh state, room for
+more features and classes, averages, undoing a pass, checking a state that comes from a file, and mixing the states of
+several machines (:mod:`rankwise.dask`).
+
+Averages are lazy: with ``lag`` the sum of (round number x change) over the updates, ``w - lag / rounds`` is the mean of
+w over all rounds, so a round without an update costs nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankwise._kernels.rows import padded
+from rankwise.base.rows import Rows
 
 State = dict[str, NDArray[Any]]
 
@@ -16,7 +29,203 @@ GIVEN_ORDER: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows as they com
 NO_PREDICTIONS: NDArray[np.int32] = np.empty(0, dtype=np.int32)  # nobody asked
 NO_MASK: NDArray[np.bool_] = np.empty((0, 0), dtype=bool)  # every label is an interval
 
+#: Axes along which arrays may hold spare room behind what is known: growing doubles it.
+_WITH_ROOM = frozenset({"feature", "label", "slot"})
+FIRST_SLOTS = 8
+_SPARSE_ENOUGH = 4  # undo by columns if a chunk touches less than one in so many
 
-def counts_of_nothing() -> NDArray[np.int64]:
-    """Fresh counters for a state."""
-    return np.zeros(3, dtype=np.int64)
+
+@dataclass(frozen=True)
+class StateArray:
+    """Declaration of one array of a state.
+
+    Attributes
+    ----------
+    axes : tuple
+        What each axis runs over: "feature"; "class" (K), "threshold" (K - 1), "padded class" (K, and spare columns to
+        fill registers), "label" (as many as are known so far, with spare room); "slot" (support vectors, with spare
+        room); or a fixed length.
+    dtype : dtype
+        Type of the entries.
+    start, joins : number
+        Entry of a fresh model, and of what joins it later.
+    lag : str
+        Name of the array, of the same shape, that makes the average; none if empty.
+    mixes : str or tuple of str
+        What becomes of the states of several machines that began with the same one: "moves" (the mean, weighted by
+        their updates), "adds" (the changes add up), "largest", or "follows" (computed from the others by the
+        estimator). A tuple has one word for each entry.
+    local : bool
+        Whether a row changes the entries of its own features only, along the axis "feature".
+    """
+
+    axes: tuple[str | int, ...]
+    dtype: Any = np.float64
+    start: float = 0.0
+    joins: float = 0.0
+    lag: str = ""
+    mixes: str | tuple[str, ...] = "moves"
+    local: bool = True
+
+
+def averaged(*axes: str | int, lag: str, **options: Any) -> StateArray:
+    """Array that updates are added to, with the array that makes its average over the rounds."""
+    return StateArray(axes, lag=lag, **options)
+
+
+COUNTS = StateArray((3,), np.int64, mixes="adds")
+#: One weight for each feature and one threshold between neighbouring classes, with additive updates.
+LINEAR_THRESHOLDS = {"w": averaged("feature", lag="w_lag"), "t": averaged("threshold", lag="t_lag"), "counts": COUNTS}
+
+
+class StateLayout:
+    """The arrays of a state and what follows from their declarations.
+
+    Parameters
+    ----------
+    arrays : mapping
+        Declaration of each array by its name; lags are added.
+    """
+
+    def __init__(self, arrays: Mapping[str, StateArray]) -> None:
+        self.declared = dict(arrays)
+        self.arrays = dict(arrays)
+        for array in arrays.values():
+            if array.lag:
+                self.arrays[array.lag] = StateArray(array.axes, array.dtype, mixes="follows", local=array.local)
+
+    def fresh(self, n_features: int, n_classes: int) -> State:
+        """State of a model that has learnt nothing."""
+        sizes = _sizes(n_features, n_classes)
+        return {
+            name: np.full([_length(axis, sizes) for axis in array.axes], array.start, dtype=array.dtype)
+            for name, array in self.arrays.items()
+        }
+
+    def with_room(self, state: State, axis: str, length: int) -> State:
+        """State with room for ``length`` entries along an axis."""
+        grown_arrays = dict(state)
+        for name, array in self.arrays.items():
+            if axis in array.axes and name in state:
+                grown_arrays[name] = grown(state[name], length, array.axes.index(axis), array.joins)
+        return grown_arrays
+
+    def with_class(self, state: State, place: int, n_classes: int) -> State:
+        """State with one class more than ``n_classes`` at ``place``, whose threshold repeats the one beside it.
+
+        A class whose threshold repeats the one beside it has an empty interval: nothing is predicted otherwise.
+        """
+        wider = dict(state)
+        for name, array in self.arrays.items():
+            for axis, runs_over in enumerate(array.axes):
+                if runs_over == "class":
+                    wider[name] = np.insert(wider[name], place, array.joins, axis=axis)
+                elif runs_over == "padded class":
+                    known = np.take(wider[name], range(n_classes), axis=axis)
+                    shape = list(known.shape)
+                    shape[axis] = padded(n_classes + 1)
+                    wider[name] = _embedded(np.insert(known, place, 0, axis=axis), shape)
+                elif runs_over == "threshold":
+                    wider[name] = with_repeated_neighbour(wider[name], place)
+        return wider
+
+    def average(self, state: State, name: str, rate: float) -> NDArray[np.float64]:
+        """Array averaged over the rounds, ``rate`` one over their number; the last one if it is zero."""
+        return np.asarray(state[name] - state[self.declared[name].lag] * rate)
+
+    def trimmed(self, state: State, n_features: int, n_labels: int = 0) -> State:
+        """Copies of the arrays without spare room for features and labels."""
+        ends = {"feature": n_features, "label": n_labels}
+        copies = {}
+        for name, array in state.items():
+            axes = self.arrays[name].axes if name in self.arrays else ()
+            copies[name] = array[tuple(slice(ends.get(str(axis))) for axis in axes)].copy()
+        return copies
+
+    def check(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
+        """Refuse a state whose arrays kernels would take for what they are not; spare room is equal for all."""
+        if set(state) != set(self.arrays):
+            raise ValueError(f"expected the arrays {sorted(self.arrays)}, found {sorted(state)}")
+        sizes = _sizes(n_features, n_classes)
+        least = {axis: sizes[axis] for axis in _WITH_ROOM}
+        for name, declared in self.arrays.items():
+            array = state[name]
+            for axis, length in zip(declared.axes, array.shape, strict=False):
+                if axis in _WITH_ROOM and length >= least[str(axis)]:
+                    sizes[str(axis)] = max(sizes[str(axis)], length)
+        for name, declared in self.arrays.items():
+            require_array(name, state[name], declared.dtype, tuple(_length(axis, sizes) for axis in declared.axes))
+
+    def savepoint(self, state: State, rows: Rows) -> Callable[[], None]:
+        """Remember what a pass over these rows may change; the function that comes back undoes it, in place.
+
+        Of arrays with one entry for each feature only those of the rows' own columns are kept, where these are few:
+        a chunk costs what its rows touch.
+        """
+        columns = _touched_columns(rows, max((len(a) for a in state.values()), default=0))
+        kept: dict[str, tuple[NDArray[Any], Any, NDArray[Any]]] = {}
+        for name, array in state.items():
+            declared = self.arrays.get(name)
+            by_column = declared is not None and declared.axes[0] == "feature" and declared.local
+            where: Any = columns if by_column and columns is not None else slice(None)
+            kept[name] = array, where, array[where].copy() if where is not columns else array[where]
+
+        def undo() -> None:
+            state.clear()
+            for name, (array, where, values) in kept.items():
+                array[where] = values
+                state[name] = array
+
+        return undo
+
+
+def _length(axis: str | int, sizes: Mapping[str, int]) -> int:
+    return sizes[axis] if isinstance(axis, str) else axis
+
+
+def _sizes(n_features: int, n_classes: int) -> dict[str, int]:
+    return {
+        "feature": n_features,
+        "class": n_classes,
+        "padded class": padded(n_classes),
+        "threshold": n_classes - 1,
+        "label": n_classes,
+        "slot": FIRST_SLOTS,
+    }
+
+
+def _touched_columns(rows: Rows, n_columns: int) -> NDArray[Any] | None:
+    """Columns with a stored entry, if they are few among all."""
+    if not isinstance(rows, tuple) or rows[1].size * _SPARSE_ENOUGH > n_columns:
+        return None
+    return np.unique(rows[1])
+
+
+def _embedded(array: NDArray[Any], shape: list[int], fill: Any = 0) -> NDArray[Any]:
+    """The array in the first corner of a larger one."""
+    larger = np.full(shape, fill, dtype=array.dtype)
+    larger[tuple(slice(n) for n in array.shape)] = array
+    return larger
+
+
+def grown(array: NDArray[Any], length: int, axis: int = -1, fill: Any = 0) -> NDArray[Any]:
+    """The array with room for ``length`` along an axis; capacity doubles so that growing is cheap."""
+    if array.shape[axis] >= length:
+        return array
+    shape = list(array.shape)
+    shape[axis] = max(FIRST_SLOTS, 2 * length)
+    return _embedded(array, shape, fill)
+
+
+def with_repeated_neighbour(values: NDArray[Any], place: int) -> NDArray[Any]:
+    """Thresholds for a class more at ``place``: it repeats the one beside it, so the new class's interval is empty."""
+    beside = values[min(place, values.size - 1)] if values.size else 0.0
+    return np.insert(values, min(place, values.size), beside)
+
+
+def require_array(name: str, array: Any, dtype: Any, shape: tuple[Any, ...]) -> None:
+    """Refuse an array of a model file that is not what kernels will take it for, or that holds NaN or infinity."""
+    if array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, not {array.dtype} {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"array {name!r} holds a number that is not finite")

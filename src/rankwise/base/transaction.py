@@ -24,13 +24,17 @@ class Gate:
     def __init__(self) -> None:
         self.lock = RLock()
         self.count = 0
+        self.depth = 0  # changes inside a change are part of it
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Gate:
         self.lock.acquire()
-        self.count += 1
+        self.depth += 1
+        self.count += self.depth == 1
+        return self
 
     def __exit__(self, *_: object) -> None:
-        self.count += 1
+        self.count += self.depth == 1
+        self.depth -= 1
         self.lock.release()
 
 
@@ -46,12 +50,13 @@ class AllOrNothing:
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Whatever goes wrong inside, the estimator is what it was."""
-        with self._writing:
+        with self._writing as gate:
             before = self._restorable()
+            if gate.count == 1:  # the first change of all: if it fails, there is no trace of it
+                before.pop("_gate")
             try:
                 yield
             except BaseException:
-                before["_gate"] = self.__dict__["_gate"]
                 self.__dict__.clear()
                 self.__dict__.update(before)
                 raise

@@ -24,8 +24,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
-from rankwise.base.estimator import OrdinalEstimator, require_array
+from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.rows import Rows
+from rankwise.base.state import require_array
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.labels import Labels
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes

@@ -95,7 +95,7 @@ class OnlineOnDask(OnDask):
             engine, parts = Engine(), in_parts(X, y, sample_weight)
             if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
                 model = self.to_local()
-                model._declared_order(classes, None, False)
+                model._known_order(classes, None, False)
             else:
                 order = self._order_of(engine, parts, classes if classes is not None else self.classes)  # type: ignore
                 model = _begun(engine, self._as_local(), parts, order)
@@ -194,7 +194,6 @@ def _begin(model: Any, number: int, X: Any, order: ClassOrder) -> Any:
         return None
     with naming_partition(number):
         model = deepcopy(model)
-        model._growing = False
         model._rows(X[:1], reset=True)
         model._begin(model.n_features_in_, order)
         return model
@@ -238,7 +237,7 @@ def _side_by_side(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> 
 
 def _contribute(model: Any, number: int, *rest: Any) -> Contribution | None:
     after = _learn(model, number, *rest)
-    return contribution(model._state, after._state) if after is not model else None
+    return contribution(model, model._state, after._state) if after is not model else None
 
 
 def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:

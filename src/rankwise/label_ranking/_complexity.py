@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base.rows import Rows
+from rankwise.base.state import StateArray, StateLayout, averaged
 from rankwise.label_ranking._counters import JOINT, ROUNDS, UPDATES_BY_NAME
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic
 from rankwise.label_ranking.entropic_joint import learn_joint
 from rankwise.label_ranking.euclidean import learn_euclidean, scores_euclidean
-from rankwise.label_ranking.softmax import join_features
+from rankwise.label_ranking.softmax import LOWEST, WIDEST, join_features
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -22,23 +23,17 @@ Floats = NDArray[np.float64]
 _NO_LAG = np.empty((0, 0))
 
 
-def _widened(array: NDArray[Any], n_labels: int, fill: float) -> NDArray[Any]:
-    """The array with room for more labels along its last axis."""
-    wide = np.full((*array.shape[:-1], n_labels), fill)
-    wide[..., : array.shape[-1]] = array
-    return wide
+_COUNTERS = {
+    "counts": StateArray((6,), np.int64, mixes=("adds", "adds", "adds", "adds", "adds", "largest")),
+    "sums": StateArray((2,), mixes=("moves", "largest")),
+}
 
 
 class Euclidean:
     """Squared norm: the weights are theta."""
 
-    label_arrays: ClassVar[tuple[str, ...]] = ("theta", "lag")
-
-    @staticmethod
-    def start(n_features: int, n_labels: int, average: bool) -> Arrays:
-        """Arrays of a model that has learnt nothing."""
-        names = ("theta", "lag") if average else ("theta",)
-        return {name: np.zeros((n_features, n_labels)) for name in names}
+    layout = StateLayout({"theta": averaged("feature", "label", lag="lag"), **_COUNTERS})
+    layout_of_last = StateLayout({"theta": StateArray(("feature", "label")), **_COUNTERS})
 
     @staticmethod
     def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
@@ -67,26 +62,36 @@ class Euclidean:
         return 0.5 * float(np.einsum("jy,jy->", theta, theta))
 
     @staticmethod
-    def widen(state: Arrays, n_features: int, n_labels: int) -> Arrays:
-        """Room for more labels."""
-        return {n: _widened(a, n_labels, 0.0) if n in Euclidean.label_arrays else a for n, a in state.items()}
+    def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
+        """State with room for more labels; zeros are there already."""
+        return layout.with_room(state, "label", n_labels)
 
     @staticmethod
     def join(state: Arrays, first: int, last: int) -> None:
         """Let the features first .. last - 1 join; zeros are there already."""
 
+    @staticmethod
+    def to_mix(state: Arrays) -> Arrays:
+        """Arrays that updates are added to."""
+        return {"theta": state["theta"]}
+
+    @staticmethod
+    def from_mix(state: Arrays, moved: Arrays) -> None:
+        """Take what was mixed."""
+        state.update(moved)
+
 
 class Entropic:
     """Relative entropy: a label's weights are positive and sum to one, see :mod:`rankwise.label_ranking.softmax`."""
 
-    label_arrays: ClassVar[tuple[str, ...]] = ("weights", "shift", "normaliser")
-
-    @staticmethod
-    def start(n_features: int, n_labels: int, average: bool) -> Arrays:
-        """Arrays of a model that has learnt nothing."""
-        normaliser = np.zeros((3, n_labels))
-        normaliser[0] = normaliser[2] = n_features
-        return {"weights": np.ones((n_features, n_labels)), "shift": np.zeros(n_labels), "normaliser": normaliser}
+    layout = StateLayout(
+        {
+            "weights": StateArray(("feature", "label"), start=1.0, joins=1.0, mixes="follows", local=False),
+            "shift": StateArray(("label",), mixes="follows"),
+            "normaliser": StateArray((3, "label"), mixes="follows"),
+            **_COUNTERS,
+        }
+    )
 
     @staticmethod
     def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
@@ -116,18 +121,40 @@ class Entropic:
         return float(np.sum(np.log(state["normaliser"][:2].sum(axis=0) / n_features) + state["shift"]))
 
     @staticmethod
-    def widen(state: Arrays, n_features: int, n_labels: int) -> Arrays:
-        """Room for more labels."""
-        fresh = Entropic.start(n_features, n_labels, False)
+    def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
+        """State with room for more labels, whose weights are uniform."""
         known = state["shift"].size
-        weights = _widened(state["weights"], n_labels, 1.0)
-        fresh["shift"][:known], fresh["normaliser"][:, :known] = state["shift"], state["normaliser"]
-        return {**state, **fresh, "weights": weights}
+        wide = layout.with_room(state, "label", n_labels)
+        wide["normaliser"][0, known:] = wide["normaliser"][2, known:] = n_features
+        return wide
 
     @staticmethod
     def join(state: Arrays, first: int, last: int) -> None:
-        """Let the features first .. last - 1 join, in place: theta = 0, so the normalisers grow by exp(0) for each."""
-        join_features(state["weights"], state["shift"], state["normaliser"], first, last)
+        """Let the features first .. last - 1 join: theta = 0, so the normalisers grow by exp(0) for each."""
+        for name in ("normaliser", "shift"):
+            state[name] = state[name].copy()
+        if (state["shift"] < -WIDEST).any():  # all weights of such a label change
+            state["weights"] = state["weights"].copy()
+        if first == 0:
+            state["normaliser"][0] = state["normaliser"][2] = last
+        else:
+            join_features(state["weights"], state["shift"], state["normaliser"], first, last)
+
+    @staticmethod
+    def to_mix(state: Arrays) -> Arrays:
+        """Exponents, which updates are added to."""
+        kept = state["weights"]  # a weight, or its logarithm if that is very small
+        return {"weights": np.log(kept, out=kept.copy(), where=kept > 0.0) + state["shift"]}
+
+    @staticmethod
+    def from_mix(state: Arrays, moved: Arrays) -> None:
+        """Weights from their exponents, the largest of each label as its shift."""
+        shift = moved["weights"].max(axis=0)
+        weights = moved["weights"] - shift
+        np.exp(weights, out=weights, where=weights > LOWEST)
+        total = np.maximum(weights, 0.0).sum(axis=0)
+        state["weights"], state["shift"] = weights, shift
+        state["normaliser"] = np.stack([total, np.zeros_like(total), total])
 
 
 COMPLEXITIES: dict[str, type[Euclidean] | type[Entropic]] = {"euclidean": Euclidean, "entropic": Entropic}

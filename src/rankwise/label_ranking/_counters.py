@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS
 
 #: Places in ``state["counts"]``: those of all online estimators, of which VIOLATIONS counts mistakes; labels known so
@@ -31,15 +28,3 @@ __all__ = [
     "UPDATES",
     "UPDATES_BY_NAME",
 ]
-
-
-def fresh_counts(n_labels: int) -> NDArray[np.int64]:
-    """Counters before the first round."""
-    counts = np.zeros(6, dtype=np.int64)
-    counts[KNOWN] = n_labels
-    return counts
-
-
-def fresh_sums() -> NDArray[np.float64]:
-    """Sums before the first round."""
-    return np.zeros(2)

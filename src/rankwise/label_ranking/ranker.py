@@ -15,8 +15,7 @@ Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,13 +26,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
+from rankwise._warn import warn_user
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import GIVEN_ORDER, State
+from rankwise.base.state import State, StateLayout
 from rankwise.label_ranking import _counters
-from rankwise.label_ranking._complexity import COMPLEXITIES
-from rankwise.label_ranking.label_scores import first_unusable_row
-from rankwise.labels import ClassOrder, Preferences, RankingLabels, declared_order, decode, encode_rankings, is_missing
-from rankwise.online._estimator import OnlineEstimator
+from rankwise.label_ranking._complexity import COMPLEXITIES, Entropic
+from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
+from rankwise.online._estimator import KernelLabels, OnlineEstimator
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -41,7 +40,7 @@ Codes = NDArray[np.int32]
 NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)  # nobody asked
 
 
-class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pairs of labels, not grades
+class LabelRanker(OnlineEstimator):
     """Rank labels by their relevance to an example, online, from relevant labels or from preferences.
 
     Parameters
@@ -90,7 +89,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     array([['work', 'travel']], dtype='<U6')
     """
 
-    feature_arrays = ("theta", "lag", "weights")
+    label_kinds = frozenset()  # its labels are sets and pairs of labels, not grades
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "update": [StrOptions(set(_counters.UPDATES_BY_NAME))],
@@ -161,14 +160,15 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
     def _kind(self) -> Any:
         return COMPLEXITIES[self.complexity]
 
+    @property
+    def _layout(self) -> StateLayout:
+        kind: Any = self._kind
+        layout: StateLayout = kind.layout if self.average or kind is Entropic else kind.layout_of_last
+        return layout
+
     def _known_part(self) -> State:
         """The state without spare room for features and labels."""
-        part, k = dict(self._state), len(self._order)
-        for name in part.keys() & set(self._kind.label_arrays):
-            part[name] = part[name][..., :k]
-            if name in self.feature_arrays:
-                part[name] = part[name][: self.n_features_in_]
-        return part
+        return self._layout.trimmed(self._state, self.n_features_in_, len(self._order))
 
     # -- rankings -------------------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         """All labels for one example, a dict of features, best first; empty while no label is known."""
         if not self.__sklearn_is_fitted__():
             return []
-        scores = self._scores(self._features.row(x, learn_names=False))[0]
+        scores = self._scores(self._features.row(x, learning=False)[0])[0]
         return [self._plain_classes[code] for code in np.argsort(-scores, kind="stable")]
 
     # -- learning -------------------------------------------------------------------------------------------------
@@ -261,82 +261,34 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         w : float, default 1.0
             Importance of the example, >= 0.
         """
-        if "_state" in self.__dict__:
-            self._learn_example(x, y, w)
-        elif self.classes is not None or not _names_no_label(y):
-            with self._all_or_nothing():
-                self._validate_params()
-                labels = encode_rankings(_one_example(y), self.classes, growing=self.classes is None)
-                self._begin(0, labels.order, growing=self.classes is None)
-                self._learn_example(x, y, w)
+        super().learn_one(x, y, w)
 
-    def _learn_example(self, x: Mapping[Hashable, Any], y: Any, w: float) -> None:
-        if not 0.0 <= w < np.inf:
-            raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
-        labels = self._labels(_one_example(y), self._order, None, growing=self._growing)
-        row = self._features.row(x, learn_names=True)
-        self._one_weight[0] = w
-        if labels.order is not self._order or len(self._features.column) > self.n_features_in_:
-            self._welcome(row, labels.order)
-        bad = self._pass_over(row, labels, self._one_weight, GIVEN_ORDER, NO_RANKINGS)
-        if bad >= 0:
-            self._refuse_row(row, 0)
+    # -- what the base of the online estimators asks for -----------------------------------------------------------
 
-    def _learn_chunk(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool, top: int | None = None
-    ) -> Codes:
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            if first:
-                self._validate_params()
-            rows = self._rows(X, reset=first)
-            order = self._declared_order(classes, y, first)
-            growing = order is None if first else self._growing
-            labels = self._labels(y, order, rows, growing=growing)
-            weight = self._weights(sample_weight, rows)
-            if first:
-                self._begin(self.n_features_in_, labels.order, growing=growing and not labels.names_all)
-            elif labels.order is not self._order:
-                self._state = self._with_labels(self._state, len(labels.order))
-                self._set_order(labels.order)
-            shape = (len(labels), min(top or len(labels.order), len(labels.order)))
-            rankings = np.empty(shape, dtype=np.int32) if predict else NO_RANKINGS
-            self._learn(rows, labels, weight, GIVEN_ORDER, rankings)
-        return rankings
-
-    def _learn(  # type: ignore[override] # labels of another kind, throughout
-        self, rows: Rows, labels: RankingLabels, weight: Floats, order: NDArray[np.int64], predictions: Codes
-    ) -> None:
-        # A pass looks at all rows before it changes anything, so no copy of the weights is needed to undo it.
-        bad = self._pass_over(rows, labels, weight, order, predictions if predictions.ndim == 2 else NO_RANKINGS)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-
-    def _pass_over(
-        self, rows: Rows, labels: RankingLabels, weight: Floats, order: NDArray[np.int64], rankings: Codes
+    def _pass(
+        self, state: State, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
     ) -> int:
-        counts, options = self._state["counts"], (float(self.C), float(self.margin))
-        said, unsolved = (labels.indptr, labels.above, labels.below), counts[_counters.UNSOLVED]
+        counts, options = state["counts"], (float(self.C), float(self.margin))
+        rankings = predictions if predictions.ndim == 2 else NO_RANKINGS
+        unsolved = counts[_counters.UNSOLVED]
         bad = self._kind.learn(
-            self._state, self.n_features_in_, self.update, options, rows, said, weight, order, rankings
-        )
+            state, self.n_features_in_, self.update, options, rows, labels, weight, order, rankings
+        )  # fmt: skip
         if counts[_counters.UNSOLVED] > unsolved:
-            warnings.warn(
+            warn_user(
                 f"the joint problem of {counts[_counters.UNSOLVED] - unsolved} rounds was not solved: they moved the "
                 f"most violating pair of labels alone. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return int(bad)
 
-    # -- what the online estimators' base asks for ---------------------------------------------------------------
+    def _savepoint(self, state: State, rows: Rows) -> Callable[[], None]:
+        # A pass looks at all rows before it changes anything: there is nothing to undo.
+        return lambda: None
 
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        return {
-            **self._kind.start(n_features, n_classes, self.average),
-            "counts": _counters.fresh_counts(0 if self._growing else n_classes),
-            "sums": _counters.fresh_sums(),
-        }
+    def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
+        super()._begin(n_features, order, growing=growing)
+        self._state["counts"][_counters.KNOWN] = 0 if growing else len(order)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # One form of rows and one type of numbers: every other would compile all kernels once more. A dense array is a
@@ -350,10 +302,14 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
         indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
         return data.astype(np.float64, copy=False), indices, indptr
 
-    def _labels(  # type: ignore[override]
-        self, y: Any, classes: Any, rows: Rows | None, *, growing: bool = False
-    ) -> RankingLabels:
-        n_rows = None if rows is None else length(rows)
+    def _labels(self, y: Any, classes: Any, rows: Rows) -> Any:
+        return self._rankings(y, classes, length(rows), growing=False)
+
+    def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
+        growing = order is None or ("_state" in self.__dict__ and self._growing)
+        return self._rankings(y, order, length(rows), growing=growing)
+
+    def _rankings(self, y: Any, classes: Any, n_rows: int | None, *, growing: bool) -> RankingLabels:
         labels = encode_rankings(y, classes, n_rows=n_rows, growing=growing)
         if self.update == "joint" and labels.has_preferences:
             raise ValueError(
@@ -362,44 +318,44 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
             )
         return labels
 
-    def _declared_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:  # type: ignore[override]
-        declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
-        if first and not declared:
+    def _kernel_labels(self, labels: Any) -> KernelLabels:
+        return labels.indptr, labels.above, labels.below
+
+    def _informative(self, labels: Any, weight: Floats) -> Floats:
+        return weight
+
+    def _read_example(self, y: Any) -> tuple[KernelLabels, ClassOrder]:
+        labels = self._rankings(_one_example(y), self._order, None, growing=self._growing)
+        return self._kernel_labels(labels), labels.order
+
+    def _first_order(self, y: Any) -> ClassOrder | None:
+        if self.classes is None and _names_no_label(y):
             return None
-        known = declared[0] if first else self._order
-        for other in declared:
-            if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
-        return known
+        return encode_rankings(_one_example(y), self.classes, growing=self.classes is None).order
 
-    def _with_labels(self, state: State, n_labels: int) -> State:
-        """State with room for more labels, which join with theta = 0; capacity doubles so that growing is cheap."""
-        if state[self._kind.label_arrays[0]].shape[1] >= n_labels:
-            return state
-        return dict(self._kind.widen(state, self.n_features_in_, max(8, 2 * n_labels)))
+    def _known_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:
+        nothing_declared = first and classes is None and self.classes is None
+        return None if nothing_declared else super()._known_order(classes, y, first)
 
-    def _with_features(self, state: State, n_features: int) -> State:
-        known = self.n_features_in_
-        grown = super()._with_features(state, n_features)
-        self._kind.join(grown, known, n_features)
-        return grown
+    def _room_for_predictions(self, n_rows: int, top: int | None) -> Codes:
+        n_labels = len(self._order)
+        return np.empty((n_rows, min(top or n_labels, n_labels)), dtype=np.int32)
 
-    def to_plain(self) -> dict[str, Any]:
-        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
-        check_is_fitted(self)
-        return {**super().to_plain(), "state": {name: array.copy() for name, array in self._known_part().items()}}
+    def _with_classes(self, state: State, order: ClassOrder) -> State:
+        """State with room for more labels, which join at the end with theta = 0."""
+        return dict(self._kind.widened(self._layout, state, self.n_features_in_, len(order)))
 
-    def _welcome(self, row: Rows, order: ClassOrder) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            bad = first_unusable_row(row, self._one_weight, self.C, self._state["sums"][_counters.REACH])
-        if bad >= 0:
-            try:
-                self._refuse_row(row, 0)
-            finally:
-                self._features.forget_after(self.n_features_in_)
-        state = self._with_features(self._state, len(self._features))
-        self._state = self._with_labels(state, len(order))
-        self._set_order(order)
+    def _settle(self, state: State, known: int, n_features: int) -> None:
+        self._kind.join(state, known, n_features)
+
+    def _to_mix(self, state: State) -> State:
+        return dict(self._kind.to_mix(state))
+
+    def _from_mix(self, state: State, moved: State) -> None:
+        self._kind.from_mix(state, moved)
+
+    def _plain(self) -> dict[str, Any]:
+        return {**super()._plain(), "state": self._known_part()}
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         return np.asarray(self._scores(rows).argmax(axis=1))

@@ -23,7 +23,7 @@ from rankwise._kernels.rows import column, n_entries, value
 LOWEST = -600.0  # logarithm of the smallest weight that is kept as such
 _SMALLEST = np.exp(LOWEST)
 _LARGEST = np.exp(300.0)
-_WIDEST = 300.0  # a change of an exponent, or the logarithm of a normaliser, that is still harmless
+WIDEST = 300.0  # a change of an exponent, or the logarithm of a normaliser, that is still harmless
 _TINY = 1e-15  # of the largest sum: what is left has some 15 digits still
 
 
@@ -71,7 +71,7 @@ def _make_room(X, i, weights, shift, normaliser, n_features, y, step):
 @register_jitable
 def move_label(X, i, common, largest, weights, shift, normaliser, n_features, y, step):
     """theta_y += step x_i; ``common`` as of :func:`common_value`, ``largest`` the largest absolute entry."""
-    if abs(step) * largest > _WIDEST:
+    if abs(step) * largest > WIDEST:
         _make_room(X, i, weights, shift, normaliser, n_features, y, step)
     factor = np.exp(step * common)
     total, low = normaliser[0, y], normaliser[1, y]
@@ -138,7 +138,7 @@ def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
     ``rest`` is the share elsewhere, ``largest`` the largest absolute entry.
     """
     total = normaliser[0, y] + normaliser[1, y]
-    if abs(a) * largest <= _WIDEST:
+    if abs(a) * largest <= WIDEST:
         mass, first, second, scale = rest, 0.0, 0.0, 1.0 / total
         for p in range(n_entries(X, i)):
             x = value(X, i, p)
@@ -167,7 +167,7 @@ def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
 def join_features(weights, shift, normaliser, first, last):
     """Let the features first .. last - 1 join all labels, with theta = 0."""
     for y in range(shift.size):
-        if -shift[y] > _WIDEST:
+        if -shift[y] > WIDEST:
             raise_shift(weights, shift, normaliser, y, first, -shift[y])
         weight = weight_of(-shift[y])
         total, low = normaliser[0, y], normaliser[1, y]

@@ -15,10 +15,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._kernels.rows import padded
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows
-from rankwise.base.state import State
 from rankwise.online._estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
@@ -113,20 +111,7 @@ def signed_step(scores, winner, target, square, c, options):
     return step if apart > 0 else -step
 
 
-def insert_rank(state: State, place: int, by_row: tuple[str, ...]) -> State:
-    """State with a rank more, whose vector is zero; the named matrices have one column per rank, and spare ones.
-
-    A rank without a vector scores as the one below it, and the smaller of equals is predicted.
-    """
-    n_classes = state["b"].size
-    grown = {name: np.insert(state[name], place, 0.0) for name in ("b", "b_lag")}
-    for name in by_row:
-        grown[name] = np.zeros((len(state[name]), padded(n_classes + 1)))
-        grown[name][:, : n_classes + 1] = np.insert(state[name][:, :n_classes], place, 0.0, axis=1)
-    return {**state, **grown}
-
-
-class CumulativeEstimator(OnlineEstimator, abstract=True):
+class CumulativeEstimator(OnlineEstimator):
     """Base of the estimators whose score of a rank is a cumulative sum."""
 
     label_kinds = frozenset({"exact", "interval", "candidates"})

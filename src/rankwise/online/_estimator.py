@@ -1,7 +1,7 @@
-"""What every online estimator shares: the doors in (arrays, streams, dicts), safety, and the counting of rounds.
+"""How an online estimator learns: from arrays, streams and single examples, all through one compiled pass.
 
-An algorithm's own file supplies its state (a dict of arrays), one compiled pass over rows, and how a state predicts;
-:class:`OnlineEstimator` turns that into ``fit``, ``partial_fit``, ``progressive_predict``, ``learn_one`` and
+An algorithm's own file supplies its state (:mod:`rankwise.online._model`), one compiled pass over rows, and how a state
+predicts; :class:`OnlineEstimator` turns that into ``fit``, ``partial_fit``, ``progressive_predict``, ``learn_one`` and
 ``predict_one``, which all run the same pass and so end in the same model, to the bit.
 
 A row without information, one whose label is missing or whose weight is zero, is no round: it changes nothing, not
@@ -11,36 +11,28 @@ even an average.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval
-from rankwise.base.rows import (
-    FeatureIndex,
-    Rows,
-)
-from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, UPDATES, VIOLATIONS, State
-from rankwise.labels import (
-    ClassOrder,
-    Labels,
-    declared_order,
-    decode,
-    encode,
-)
-from rankwise.online._examples import DictStream
+from rankwise.base.rows import Rows
+from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
+from rankwise.labels import ClassOrder, declared_order, decode, encode, is_missing, require_support
+from rankwise.online._model import OnlineModel
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+#: Labels as a pass reads them: lowest and highest admissible codes, and the admissible ones where sets have gaps.
+KernelLabels = tuple[Any, ...]
 
 
-class OnlineEstimator(DictStream):
+class OnlineEstimator(OnlineModel):
     """Base of the online estimators; see the module's docstring."""
-
-    #: Arrays of the state whose first axis runs over the features.
-    feature_arrays: ClassVar[tuple[str, ...]] = ()
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
@@ -52,39 +44,97 @@ class OnlineEstimator(DictStream):
 
     n_epochs: int
     shuffle: bool
-    average: bool
     random_state: Any
-    classes: Any
-    _state: State
 
-    # -- what an algorithm supplies -------------------------------------------------------------------------------
+    # -- what an algorithm supplies --------------------------------------------------------------------------------
 
     @abstractmethod
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        """State before the first round."""
-
     def _pass(
         self,
         state: State,
         rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
-        weight: NDArray[np.float64],
+        labels: KernelLabels,
+        weight: Floats,
         order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
+        predictions: Codes,
     ) -> int:
         """Learn from the rows in order, in place; return -1, or the row whose score is not finite.
 
         When ``predictions`` has room for every row it is filled with the codes predicted before learning.
         """
-        raise NotImplementedError  # not abstract: a ranker of labels has its own rounds, which do not call this
 
-    def _insert_class(self, state: State, place: int) -> State:
-        """State with a class more at ``place``, which predicts as before until it learns."""
-        raise NotImplementedError  # not abstract: a ranker of labels has its own rounds, which do not call this
+    def _writable(self, state: State, *, whole: bool) -> State:
+        """State that a pass may change while others read the model: the same one, if arrays stay where they are.
 
-    # -- batches -----------------------------------------------------------------------------------------------
+        ``whole``: a pass over many rows, which may have to be undone.
+        """
+        return state
+
+    def _savepoint(self, state: State, rows: Rows) -> Callable[[], None]:
+        """What undoes a pass over these rows."""
+        return self._layout.savepoint(state, rows)
+
+    # -- how labels are read; a ranker of labels has its own ways --------------------------------------------------
+
+    def _kernel_labels(self, labels: Any) -> KernelLabels:
+        return labels.lower, labels.upper, NO_MASK if labels.mask is None else labels.mask
+
+    def _informative(self, labels: Any, weight: Floats) -> Floats:
+        """Weights that are zero where a candidate set admits all classes: it says nothing, as a missing label does."""
+        if labels.mask is None:
+            return weight
+        return np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
+
+    def _read_example(self, y: Any) -> tuple[KernelLabels, ClassOrder]:
+        """The label of one example, and the order of the classes with those that it brings if they may be new."""
+        index, order = self._order.index, self._order
+        try:  # the two common cases: a class, and an interval of classes
+            if type(y) is tuple:
+                lower, upper = index[y[0]], index[y[1]]
+                plain = len(y) == 2 and "interval" in self.label_kinds and lower <= upper
+            else:
+                lower = upper = index[y]
+                plain = True
+        except (KeyError, TypeError, IndexError):
+            plain = False
+        if plain:
+            return (_code(lower), _code(upper), NO_MASK), order
+        if self._growing and not is_missing(y):
+            for value in encode([_one_label(y)], ordered=self.ordered).order.values.tolist():
+                if value not in order.index:
+                    order = order.inserted(value)[0]
+        labels = encode([_one_label(y)], order)
+        require_support(labels, type(self).__name__, self.label_kinds)
+        return self._kernel_labels(labels), order
+
+    def _first_order(self, y: Any) -> ClassOrder | None:
+        """Order of the classes before the first example; None if nothing tells it."""
+        if self.classes is None and is_missing(y):
+            return None
+        return encode([_one_label(y)], self.classes, ordered=self.ordered).order
+
+    def _known_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:
+        """Order of the classes for a chunk, declared now or before; None where its labels tell."""
+        declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
+        if first and not declared:
+            order = encode(y, None).order if getattr(getattr(y, "dtype", None), "ordered", False) else None
+            if order is None:
+                raise ValueError(
+                    f"the first call of {type(self).__name__} on a stream needs all classes, lowest first: "
+                    f"partial_fit(X, y, classes=[...]) or {type(self).__name__}(classes=[...])."
+                )
+            return order
+        known = declared[0] if first else self._order
+        for other in declared:
+            if other != known:
+                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+        return known
+
+    def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
+        """Labels of a chunk, which may bring classes that are not in the order if the estimator can take them."""
+        return self._labels(y, order, rows)
+
+    # -- batches ---------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: ``n_epochs`` passes over the rows, each in a new random order if ``shuffle``.
@@ -137,168 +187,112 @@ class OnlineEstimator(DictStream):
         codes = self._learn_chunk(X, y, classes, sample_weight, predict=True)
         return decode(codes, self.classes_)
 
-    def _learn_chunk(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool) -> NDArray[np.int32]:
+    def _learn_chunk(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool, top: int | None = None
+    ) -> Codes:
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
             if first:
                 self._validate_params()
             rows = self._rows(X, reset=first)
-            order = self._declared_order(classes, y, first)
-            labels = self._labels(y, order, rows)
+            order = self._known_order(classes, y, first)
+            labels = self._chunk_labels(y, order, rows)
             weight = self._weights(sample_weight, rows)
             if first:
-                self._begin(self.n_features_in_, labels.order)
-            predictions = np.empty(len(labels), dtype=np.int32) if predict else NO_PREDICTIONS
+                self._begin(self.n_features_in_, labels.order, growing=order is None and not labels.names_all)
+            elif labels.order is not self._order:
+                self._grow((), labels.order)
+            predictions = self._room_for_predictions(len(labels), top) if predict else NO_PREDICTIONS
             self._learn(rows, labels, weight, GIVEN_ORDER, predictions)
         return predictions
 
-    # -- the model ------------------------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state" in self.__dict__
-
-    def __getattr__(self, name: str) -> Any:
-        # Names learnt from a stream become an array only when somebody looks.
-        if name == "feature_names_in_" and "_features" in self.__dict__:
-            names = self.__dict__["_features"].names()
-            if names and all(isinstance(n, str) for n in names):
-                return np.array(names, dtype=object)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    @property
-    def n_updates_(self) -> int:
-        """Number of rounds in which the model changed."""
-        check_is_fitted(self)
-        return int(self._state["counts"][UPDATES])
-
-    @property
-    def n_violations_(self) -> int:
-        """Number of violated constraints over all rounds: what the papers' bounds count."""
-        check_is_fitted(self)
-        return int(self._state["counts"][VIOLATIONS])
-
-    @property
-    def _averaging_rate(self) -> float:
-        """``w - rate * lag`` is the average of w over the rounds; a rate of zero takes the last w."""
-        rounds = int(self._state["counts"][ROUNDS])
-        return 1.0 / rounds if self.average and rounds else 0.0
-
-    def _averaged(self, name: str) -> NDArray[np.float64]:
-        """Array of the state, averaged over the rounds if ``average``."""
-        check_is_fitted(self)
-        return np.asarray(self._state[name] - self._state[f"{name}_lag"] * self._averaging_rate)
-
-    def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
-        self._set_order(order)
-        self._growing = growing  # a stream without declared classes meets them as it goes
-        self.n_features_in_ = n_features
-        names = self.__dict__.get("feature_names_in_", range(n_features))
-        self._features = FeatureIndex(names)
-        self._state = self._new_state(n_features, len(order))
-        self._prepare_single_row()
-
-    def _prepare_single_row(self) -> None:
-        self._one_label = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32), NO_MASK
-        self._one_weight = np.ones(1)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
-        check_is_fitted(self)
-        names = [name.item() if isinstance(name, np.generic) else name for name in self._features.names()]
-        return {
-            "state": {name: array.copy() for name, array in self._state.items()},
-            "classes": self.classes_,
-            "features": names if names != list(range(len(names))) else len(names),
-            "growing": self._growing,
-            "n_iter": getattr(self, "n_iter_", None),
-        }
-
-    def from_plain(self, plain: Mapping[str, Any]) -> None:
-        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
-        self._validate_params()
-        named = not isinstance(plain["features"], int)
-        names = list(plain["features"]) if named else list(range(plain["features"]))
-        self._begin(len(names), ClassOrder(plain["classes"]), growing=bool(plain["growing"]))
-        self._features = FeatureIndex(names)
-        if len(self._features) != len(names) or (not named and plain["features"] < 0):
-            raise ValueError(f"features={plain['features']!r}: distinct names, or how many there are")
-        self._check_state(plain["state"])
-        self._state = dict(plain["state"])
-        if plain["n_iter"] is not None:
-            self.n_iter_ = plain["n_iter"]
-
-    def _check_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Kernels trust the shapes of a state: refuse one that is not like a fresh one, spare capacity apart."""
-        fresh = self._state
-        if set(state) != set(fresh):
-            raise ValueError(f"expected the arrays {sorted(fresh)}, found {sorted(state)}")
-        for name, like in fresh.items():
-            found = state[name]
-            spare = name in self.feature_arrays and found.ndim and found.shape[0] >= like.shape[0]
-            shape = (found.shape[0], *like.shape[1:]) if spare else like.shape
-            if found.dtype != like.dtype or found.shape != shape:
-                raise ValueError(
-                    f"array {name!r} must be {like.dtype} of shape {shape}, not {found.dtype} {found.shape}"
-                )
-
-    def _set_order(self, order: ClassOrder) -> None:
-        self._order = order
-        self._plain_classes = order.values.tolist()
-        self.classes_ = order.values
-
-    def _with_features(self, state: State, n_features: int) -> State:
-        """State with room for more features, whose weights start at zero; capacity doubles so that growing is cheap."""
-        self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)  # see __getattr__
-        grown = dict(state)
-        for name in self.feature_arrays:
-            if name not in state:
-                continue
-            old = state[name]
-            if old.shape[0] < n_features:
-                new = np.zeros((max(8, 2 * n_features), *old.shape[1:]), dtype=old.dtype)
-                new[: old.shape[0]] = old
-                grown[name] = new
-        return grown
-
-    def _declared_order(self, classes: Any, y: Any, first: bool) -> ClassOrder:
-        declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
-        if first and not declared:
-            order = encode(y, None).order if getattr(getattr(y, "dtype", None), "ordered", False) else None
-            if order is None:
-                raise ValueError(
-                    f"the first call of {type(self).__name__} on a stream needs all classes, lowest first: "
-                    f"partial_fit(X, y, classes=[...]) or {type(self).__name__}(classes=[...])."
-                )
-            return order
-        known = declared[0] if first else self._order
-        for other in declared:
-            if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
-        return known
+    def _room_for_predictions(self, n_rows: int, top: int | None) -> Codes:
+        return np.empty(n_rows, dtype=np.int32)
 
     def _learn(
-        self,
-        rows: Rows,
-        labels: Labels,
-        weight: NDArray[np.float64],
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> None:
+        self, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
+    ) -> None:  # fmt: skip
         """One pass; if a row turns out bad, put the state back as it was and say which row and why."""
-        before = {name: array.copy() for name, array in self._state.items()} if len(labels) > 1 else {}
-        mask = NO_MASK if labels.mask is None else labels.mask
-        if labels.mask is not None:  # a candidate set of all classes says nothing, as a missing label does
-            weight = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
+        state = self._writable(self._state, whole=True)
+        undo = self._savepoint(state, rows) if state is self._state else None
+        weight = self._informative(labels, weight)
         try:
-            bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
-        except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
-            self._state.update(before)
+            bad = self._pass(state, rows, self._kernel_labels(labels), weight, order, predictions)
+            if bad >= 0:
+                self._refuse_row(rows, bad)
+        except BaseException:  # a bad row, an interrupt, or a kernel function of the user's that fails half-way
+            if undo is not None:
+                undo()
             raise
-        if bad >= 0:
-            self._state.update(before)
-            self._refuse_row(rows, bad)
+        self._state = state
 
-    def _feature_name(self, column: int) -> Any:
-        names = self._features.names() if "_features" in self.__dict__ else []
-        return names[column] if column < len(names) else None
+    # -- single examples -------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one example, a dict of features; names and, if none were declared, classes may be new.
+
+        Parameters
+        ----------
+        x : dict
+            Feature name -> number. Names that are absent count as zero.
+        y : label, tuple, list or set
+            An exact label, an interval ``(lower, upper)``, candidates, or None.
+        w : float, default 1.0
+            Importance of the example, >= 0.
+        """
+        if "_state" in self.__dict__:
+            with self._writing:
+                self._learn_example(x, y, w)
+            return
+        with self._all_or_nothing():
+            self._validate_params()
+            order = self._first_order(y)
+            if order is not None:
+                self._begin(0, order, growing=self.classes is None)
+                self._learn_example(x, y, w)
+
+    def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
+        """Class of one example, a dict of features; None while no class is known."""
+        return self._undisturbed(self._predicted, x)
+
+    def _predicted(self, x: Mapping[Hashable, Any]) -> Any:
+        if "_state" not in self.__dict__:
+            return None
+        return self._plain_classes[self._codes(self._features.row(x, learning=False)[0])[0]]
+
+    def _learn_example(self, x: Mapping[Hashable, Any], y: Any, w: float) -> None:
+        if not 0.0 <= w < np.inf:
+            raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+        labels, order = self._read_example(y)
+        row, new_names = self._features.row(x, learning=True)
+        weight = np.array([w], dtype=np.float64)
+        if not new_names and order is self._order:
+            self._learn_row(row, labels, weight)
+            return
+        features = self._features
+        try:
+            with self._all_or_nothing():
+                self._grow(new_names, order)
+                self._learn_row(row, labels, weight)
+        except BaseException:
+            features.forget(new_names)
+            raise
+
+    def _learn_row(self, row: Rows, labels: KernelLabels, weight: Floats) -> None:
+        state = self._writable(self._state, whole=False)
+        if self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
+            self._refuse_row(row, 0)
+        self._state = state
+
+
+_MANY = 256
+_CODES = [np.array([code], dtype=np.int32) for code in range(_MANY)]
+
+
+def _code(code: int) -> Codes:
+    return _CODES[code] if code < _MANY else np.array([code], dtype=np.int32)
+
+
+def _one_label(y: Any) -> Any:
+    """One label: a list holds candidates here, also if it is a pair."""
+    return set(y) if isinstance(y, list) else y

@@ -27,9 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import State
-from rankwise.online._estimator import OnlineEstimator
-from rankwise.online._support_vectors import DenseSupport, SparseSupport, grown
+from rankwise.base.state import COUNTS, State, StateArray, grown
+from rankwise.online._estimator import KernelLabels, OnlineEstimator
+from rankwise.online._support_vectors import DenseSupport, SparseSupport
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,19 @@ Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]
 BlockLabels = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Floats]
 
 _BLOCK_ROWS = 128
-_FIRST_SLOTS = 8
+
+#: Arrays of every kernel model besides the coefficients "dual"; the vectors themselves come with the first rows.
+SLOTS = {
+    "squares": StateArray(("slot",), mixes="follows"),
+    "influence": StateArray(("slot",), mixes="follows"),  # sqrt(k(x_s, x_s))
+    "born": StateArray(("slot",), np.int64, mixes="follows"),
+    "row": StateArray(("slot",), np.int64, start=-1, joins=-1, mixes="follows"),  # row of the current fit in the slot
+    "size": StateArray((1,), np.int64, mixes="follows"),
+    "gamma": StateArray((1,), mixes="follows"),  # 0: not settled yet
+    "counts": COUNTS,
+}
+#: Small arrays that a round changes in a way that others must not see half-way: they say where vectors are.
+_PLACES = frozenset({"size", "support_used", "support_start", "support_stop"})
 
 
 @register_jitable
@@ -73,12 +85,8 @@ def admit(b, block, strength, influence, born, size, budget, birth):
     return slot
 
 
-class KernelEstimator(OnlineEstimator, abstract=True):
+class KernelEstimator(OnlineEstimator):
     """Base of the estimators whose score is a sum over support vectors; see the module's docstring."""
-
-    feature_arrays = ("support",)
-    #: Arrays of the state whose first axis runs over the slots.
-    slot_arrays: ClassVar[tuple[str, ...]] = ("dual", "dual_lag", "squares", "influence", "born", "row")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
@@ -101,36 +109,26 @@ class KernelEstimator(OnlineEstimator, abstract=True):
     ) -> int:
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
-    def _empty_slots(self, *width: int) -> State:
-        """State of no support vectors, whose coefficients have the shape ``width``."""
-        return {
-            "dual": np.zeros((_FIRST_SLOTS, *width)),
-            "dual_lag": np.zeros((_FIRST_SLOTS, *width)),
-            "squares": np.zeros(_FIRST_SLOTS),
-            "influence": np.zeros(_FIRST_SLOTS),  # sqrt(k(x_s, x_s))
-            "born": np.zeros(_FIRST_SLOTS, dtype=np.int64),
-            "row": np.full(_FIRST_SLOTS, -1, dtype=np.int64),  # row of the current fit that a slot holds
-            "size": np.zeros(1, dtype=np.int64),
-            "gamma": np.zeros(1),  # 0: not settled yet
-        }
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch; as in :meth:`rankwise.PRIL.fit`."""
         super().fit(X, y, sample_weight)
         self._state["row"][:] = -1
         return self
 
+    def _writable(self, state: State, *, whole: bool) -> State:
+        # Arrays are exchanged for longer ones on the way, which a reader must not mix up.
+        return {name: array.copy() if whole or name in _PLACES else array for name, array in state.items()}
+
     def _pass(
         self,
         state: State,
         rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
+        labels: KernelLabels,
         weight: Floats,
         order: NDArray[np.int64],
         predictions: NDArray[np.int32],
     ) -> int:
+        lower, upper, mask = labels
         if "support" not in state and "support_data" not in state:
             store = SparseSupport if isinstance(rows, tuple) else DenseSupport
             state.update(store.start(self.n_features_in_))
@@ -143,14 +141,14 @@ class KernelEstimator(OnlineEstimator, abstract=True):
         for start in range(0, length(rows), _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, length(rows))
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            labels = (
+            of_block = (
                 lower[picked],
                 upper[picked],
                 mask[picked] if mask.size else mask,
                 weight[picked] if weight.size else weight,
             )
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad = self._learn_block(state, rows, picked, labels, slot_of, bool(order.size), guesses)
+            bad = self._learn_block(state, rows, picked, of_block, slot_of, bool(order.size), guesses)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:
@@ -175,8 +173,7 @@ class KernelEstimator(OnlineEstimator, abstract=True):
         size = int(state["size"][0])
         budget = np.iinfo(np.int64).max if self.budget is None else int(self.budget)
         room = min(size + picked.size, budget)
-        for name in self.slot_arrays:
-            state[name] = grown(state[name], room, axis=0, empty=-1 if name == "row" else 0)
+        state.update(self._layout.with_room(state, "slot", room))
         within_products = store.products_within(vectors)
         squares = np.diagonal(within_products).copy()
         values = np.zeros((picked.size, room))
@@ -199,23 +196,28 @@ class KernelEstimator(OnlineEstimator, abstract=True):
             slot_of[picked[chosen]] = taken[chosen]
         return -1
 
-    def _check_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """As for every estimator; slots have spare capacity, and must refer to support vectors that are there."""
-        fresh, capacity = self._state, len(state["dual"])
-        size = int(state["size"][0])
-        for store in (DenseSupport, SparseSupport):
-            if set(state) == {*fresh, *store.start(0)}:
-                store.check(state, size, self.n_features_in_)
-                break
-        else:
-            if set(state) != set(fresh):
-                raise ValueError(f"unexpected arrays {sorted(state)}")
-        slots = self.slot_arrays
-        super()._check_state({name: state[name][:_FIRST_SLOTS] if name in slots else state[name] for name in fresh})
-        if not (0 <= size <= capacity and all(len(state[name]) == capacity for name in slots)):
+    def _with_features(self, state: State, n_features: int) -> State:
+        state = super()._with_features(state, n_features)
+        if "support" in state:
+            state["support"] = grown(state["support"], n_features, axis=0)
+        return state
+
+    def _check_state(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
+        """As for every estimator, and slots must refer to support vectors that are there."""
+        declared = {name: array for name, array in state.items() if name in self._layout.arrays}
+        super()._check_state(declared, n_features, n_classes)
+        size, capacity = int(state["size"][0]), len(state["born"])
+        if not 0 <= size <= capacity:
             raise ValueError(f"{size} support vectors do not fit {capacity} slots")
         if state["row"].max(initial=-1) >= 0:
             raise ValueError("slots must not refer to rows outside fit")
+        vectors = set(state) - set(declared)
+        for store in (DenseSupport, SparseSupport):
+            if vectors == set(store.start(0)):
+                store.check(state, size, n_features)
+                return
+        if vectors or size:
+            raise ValueError(f"unexpected arrays {sorted(vectors)} for {size} support vectors")
 
     # -- kernel values ---------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from rankwise._kernels.compile import kernel
 from rankwise.base.rows import Rows, row_entries
+from rankwise.base.state import grown
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -52,17 +53,6 @@ def _sparse_products(X, data, indices, start, stop, size, n_features, out):
             out[i, s] = total
         for p in range(x_indptr[i], x_indptr[i + 1]):
             spread[x_indices[p]] = 0.0
-
-
-def grown(array: NDArray[Any], length: int, axis: int = -1, empty: int = 0) -> NDArray[Any]:
-    """The array with room for ``length`` along an axis; capacity doubles so that growing is cheap."""
-    if array.shape[axis] >= length:
-        return array
-    shape = list(array.shape)
-    shape[axis] = max(8, 2 * length)
-    new = np.full(shape, empty, dtype=array.dtype)
-    new[tuple(slice(n) for n in array.shape)] = array
-    return new
 
 
 class DenseSupport:

@@ -6,19 +6,17 @@ w over all rounds, so a round without an update costs nothing. Whether predictio
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import dot_lagged, n_rows
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import State, counts_of_nothing
-from rankwise.decisions import interval_scores, ranks
+from rankwise.base.state import LINEAR_THRESHOLDS
+from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
 from rankwise.online._estimator import OnlineEstimator
 
@@ -106,23 +104,8 @@ def codes_of_rows(X, w, w_lag, t, t_lag, rate, out):
     return -1
 
 
-def with_repeated_neighbour(values: Floats, place: int) -> Floats:
-    """Thresholds for a class more at ``place``: it repeats the one beside it, so the new class's interval is empty."""
-    beside = values[min(place, values.size - 1)] if values.size else 0.0
-    return np.insert(values, min(place, values.size), beside)
-
-
-class ThresholdEstimator(OnlineEstimator, abstract=True):
-    """Base of the estimators with one score and ordered thresholds."""
-
-    def project(self, X: Any) -> Floats:
-        """Score of every row on the axis of ``thresholds_``, shape (n,)."""
-        check_is_fitted(self)
-        return self._project(self._rows(X, reset=False))
-
-    @abstractmethod
-    def _project(self, rows: Rows) -> Floats:
-        """Score of every row."""
+class ThresholdEstimator(ThresholdModel, OnlineEstimator):
+    """Base of the online estimators with one score and ordered thresholds."""
 
     @property
     def thresholds_(self) -> Floats:
@@ -130,33 +113,11 @@ class ThresholdEstimator(OnlineEstimator, abstract=True):
         averaged = self._averaged("t")
         return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
 
-    def decision_function(self, X: Any) -> Floats:
-        """Signed distance of each row's score to each class's interval, (n, K); (n,) for two classes.
 
-        Positive inside the interval; the largest entry is the prediction. :meth:`project` gives the score itself.
-        """
-        return interval_scores(self.project(X), self.thresholds_)
-
-    def _codes(self, rows: Rows) -> NDArray[Any]:
-        return ranks(self._project(rows), self.thresholds_)
-
-    def _insert_class(self, state: State, place: int) -> State:
-        return {**state, **{name: with_repeated_neighbour(state[name], place) for name in ("t", "t_lag")}}
-
-
-class LinearThresholdEstimator(ThresholdEstimator, abstract=True):
+class LinearThresholdEstimator(ThresholdEstimator):
     """Threshold estimator whose score is linear, with additive updates."""
 
-    feature_arrays = ("w", "w_lag")
-
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        return {
-            "w": np.zeros(n_features),
-            "w_lag": np.zeros(n_features),
-            "t": np.zeros(n_classes - 1),
-            "t_lag": np.zeros(n_classes - 1),
-            "counts": counts_of_nothing(),
-        }
+    arrays = LINEAR_THRESHOLDS
 
     @property
     def coef_(self) -> Floats:

@@ -23,20 +23,19 @@ Ranks need not lie along one direction, as PRank's must. The paper's constant la
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import axpy_columns, dots_lagged, n_rows, padded, squared_norm
+from rankwise._kernels.rows import axpy_columns, dots_lagged, n_rows, squared_norm
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
     accumulate,
     best_rank,
-    insert_rank,
     margin_of_scores,
     signed_step,
     winner_and_target,
@@ -142,7 +141,11 @@ class CuSumRank(CumulativeEstimator):
     array([1, 2, 2, 3])
     """
 
-    feature_arrays = ("W", "W_lag")
+    arrays: ClassVar = {
+        "W": averaged("feature", "padded class", lag="W_lag"),
+        "b": averaged("class", lag="b_lag"),
+        "counts": COUNTS,
+    }
 
     def __init__(
         self,
@@ -168,24 +171,13 @@ class CuSumRank(CumulativeEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        return {
-            "W": np.zeros((n_features, padded(n_classes))),
-            "W_lag": np.zeros((n_features, padded(n_classes))),
-            "b": np.zeros(n_classes),
-            "b_lag": np.zeros(n_classes),
-            "counts": counts_of_nothing(),
-        }
-
-    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+    def _pass(self, state, rows, labels, weight, order, predictions):
+        lower, upper, mask = labels
         weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
         return _learn(
             rows, lower, upper, mask, weight, order, weights, state["counts"],
             self._step_options(), self.fit_intercept, self.average, predictions,
         )  # fmt: skip
-
-    def _insert_class(self, state: State, place: int) -> State:
-        return insert_rank(state, place, ("W", "W_lag"))
 
     @property
     def coef_(self) -> Floats:

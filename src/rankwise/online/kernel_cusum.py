@@ -32,19 +32,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import dots_lagged, n_rows, padded
+from rankwise._kernels.rows import dots_lagged, n_rows
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, StateArray, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
     accumulate,
     best_rank,
-    insert_rank,
     margin_of_scores,
     signed_step,
     winner_and_target,
 )
-from rankwise.online._kernel_models import KernelEstimator, admit
+from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
 
 Floats = NDArray[np.float64]
 
@@ -159,7 +158,12 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
     True
     """
 
-    slot_arrays = (*KernelEstimator.slot_arrays, "strength")
+    arrays: ClassVar = {
+        **SLOTS,
+        "dual": averaged("slot", "padded class", lag="dual_lag"),
+        "strength": StateArray(("slot",), mixes="follows"),  # |a_s|
+        "b": averaged("class", lag="b_lag"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
@@ -200,25 +204,12 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        slots = self._empty_slots(padded(n_classes))
-        return {
-            **slots,
-            "strength": np.zeros(len(slots["dual"])),  # |a_s|
-            "b": np.zeros(n_classes),
-            "b_lag": np.zeros(n_classes),
-            "counts": counts_of_nothing(),
-        }
-
     def _block_pass(self, state, block, labels, budget, predictions):
         vectors = tuple(state[name] for name in ("dual", "dual_lag", "strength", "influence", "born", "size"))
         return _learn_block(
             block, labels, vectors, (state["b"], state["b_lag"]), state["counts"],
             self._step_options(), self.fit_intercept, self.average, budget, predictions,
         )  # fmt: skip
-
-    def _insert_class(self, state: State, place: int) -> State:
-        return insert_rank(state, place, ("dual", "dual_lag"))
 
     @property
     def dual_coef_(self) -> Floats:

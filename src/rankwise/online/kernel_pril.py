@@ -13,7 +13,7 @@ Support vectors, their budget and the blocks in which rows are taken: :mod:`rank
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import dot, dot_lagged
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, averaged
 from rankwise.decisions.thresholds import rank_lagged
-from rankwise.online._kernel_models import KernelEstimator, admit
+from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
 from rankwise.online._threshold_models import ThresholdEstimator, move_violated, scores_of_rows, with_sentinels
 
 Floats = NDArray[np.float64]
@@ -117,6 +117,12 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
     True
     """
 
+    arrays: ClassVar = {
+        **SLOTS,
+        "dual": averaged("slot", lag="dual_lag"),
+        "t": averaged("threshold", lag="t_lag"),
+    }
+
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
@@ -140,14 +146,6 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         self.average = average
         self.random_state = random_state
         self.classes = classes
-
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        return {
-            **self._empty_slots(),
-            "t": np.zeros(n_classes - 1),
-            "t_lag": np.zeros(n_classes - 1),
-            "counts": counts_of_nothing(),
-        }
 
     def _block_pass(self, state, block, labels, budget, predictions):
         vectors = tuple(state[name] for name in ("dual", "dual_lag", "influence", "born", "size"))

@@ -46,7 +46,7 @@ from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, StateArray, averaged
 from rankwise.online._estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
@@ -178,7 +178,13 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     label_kinds = frozenset({"exact", "interval", "candidates"})
     ordered = False
-    feature_arrays = ("W", "W_lag")
+    arrays: ClassVar = {
+        "W": averaged("feature", "class", lag="W_lag"),
+        "b": averaged("class", lag="b_lag"),
+        "counts": COUNTS,
+        "cost": StateArray((1,), mixes="adds"),
+        "known": StateArray(("class",), bool, start=True, mixes="largest"),  # classes that it could have predicted
+    }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
@@ -215,28 +221,14 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
                 f"scheme='all-pairs'. Got scheme={self.scheme!r} instead."
             )
 
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        return {
-            "W": np.zeros((n_features, n_classes)),
-            "W_lag": np.zeros((n_features, n_classes)),
-            "b": np.zeros(n_classes),
-            "b_lag": np.zeros(n_classes),
-            "counts": counts_of_nothing(),
-            "cost": np.zeros(1),
-            "known": np.ones(n_classes, dtype=bool),  # classes that the learner could have predicted
-        }
-
-    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+    def _pass(self, state, rows, labels, weight, order, predictions):
+        lower, upper, mask = labels
         weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
         tally = state["counts"], state["cost"], state["known"]
         intercept = 1.0 if self.fit_intercept else 0.0
         return _learn(
             rows, lower, upper, mask, weight, order, weights, tally, self.average, intercept, predictions
         )  # fmt: skip
-
-    def _insert_class(self, state: State, place: int) -> State:
-        per_class = ("W", "W_lag", "b", "b_lag", "known")
-        return {**state, **{name: np.insert(state[name], place, 0, axis=-1) for name in per_class}}
 
     @property
     def coef_(self) -> Floats:

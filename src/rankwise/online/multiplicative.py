@@ -40,13 +40,13 @@ from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries, n_rows
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
+from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, State, StateArray, averaged
 from rankwise.decisions.thresholds import rank, ranks
+from rankwise.labels import ClassOrder
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
     scores_of_rows,
-    with_repeated_neighbour,
     with_sentinels,
 )
 
@@ -202,7 +202,14 @@ class MultiplicativePRIL(ThresholdEstimator):
     3
     """
 
-    feature_arrays = ("S", "S_lag", "w")
+    arrays: ClassVar = {
+        "S": averaged("feature", lag="S_lag"),
+        "w": StateArray(("feature",), mixes="follows", local=False),  # all weights have one factor in common
+        "T": averaged("threshold", lag="T_lag"),
+        "t": StateArray(("threshold",), mixes="follows"),
+        "counts": COUNTS,
+        "scale": StateArray((2,), mixes="follows"),
+    }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ThresholdEstimator._parameter_constraints,
@@ -231,21 +238,14 @@ class MultiplicativePRIL(ThresholdEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        start = 0.0 if self.signed else 1.0  # the weight of exponent 0
-        eta = 1.0 / max(1, n_classes - 1) if self.eta == "auto" else float(self.eta)
-        return {
-            "S": np.zeros(n_features),
-            "S_lag": np.zeros(n_features),
-            "w": np.full(n_features, start),
-            "T": np.zeros(n_classes - 1),
-            "T_lag": np.zeros(n_classes - 1),
-            "t": np.full(n_classes - 1, start),
-            "counts": counts_of_nothing(),
-            "scale": np.array([eta, 0.0]),
-        }
+    def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
+        super()._begin(n_features, order, growing=growing)
+        self._state["scale"][ETA] = 1.0 / max(1, len(order) - 1) if self.eta == "auto" else float(self.eta)
+        if not self.signed:
+            self._state["t"][:] = 1.0  # the weight of exponent 0
 
-    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+    def _pass(self, state, rows, labels, weight, order, predictions):
+        lower, upper, _ = labels
         return _learn(
             rows,
             lower,
@@ -260,20 +260,21 @@ class MultiplicativePRIL(ThresholdEstimator):
             predictions,
         )
 
-    def _with_features(self, state: State, n_features: int) -> State:
-        grown = super()._with_features(state, n_features)
+    def _settle(self, state: State, known: int, n_features: int) -> None:
         if not self.signed:  # an exponent of 0 is a weight above 0 there
-            known = state["w"].size
-            grown["w"][known:] = np.exp(-state["scale"][SHIFT])
-        return grown
+            state["w"][known:] = np.exp(-state["scale"][SHIFT])
 
-    def _insert_class(self, state: State, place: int) -> State:
-        grown = dict(state)
-        for name in ("T", "T_lag", "t"):
-            grown[name] = with_repeated_neighbour(state[name], place)
+    def _with_classes(self, state: State, order: ClassOrder) -> State:
+        wider = super()._with_classes(state, order)
         if state["t"].size == 0 and not self.signed:
-            grown["t"][:] = np.exp(-state["scale"][SHIFT])
-        return grown
+            wider["t"][:] = np.exp(-state["scale"][SHIFT])
+        return wider
+
+    def _from_mix(self, state: State, moved: State) -> None:
+        super()._from_mix(state, moved)
+        if self.eta == "auto":
+            state["scale"][ETA] = _adapted_rate(state["counts"][VIOLATIONS], max(1, state["T"].size))
+        _refresh_all(state["S"], state["T"], state["w"], state["t"], state["scale"], self.signed)
 
     @property
     def eta_(self) -> float:

@@ -270,7 +270,8 @@ class PRIL(LinearThresholdEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+    def _pass(self, state, rows, labels, weight, order, predictions):
+        lower, upper, _ = labels
         kernels = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
         learn = kernels[not (weight.size or order.size or predictions.size)]
         cap = float(self.C) if self.step == "pa1" else np.inf

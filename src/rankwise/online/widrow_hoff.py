@@ -24,8 +24,8 @@ from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
 from rankwise._sklearn import Interval
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, counts_of_nothing
-from rankwise.decisions import interval_scores, ranks
+from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, StateArray, averaged
+from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank
 from rankwise.online._estimator import OnlineEstimator
 from rankwise.online._threshold_models import scores_of_rows
@@ -69,7 +69,7 @@ def _learn(
     return -1
 
 
-class WidrowHoff(OnlineEstimator):
+class WidrowHoff(ThresholdModel, OnlineEstimator):
     """Least mean squares on the rank as a number, predictions rounded: a baseline.
 
     Parameters
@@ -102,7 +102,11 @@ class WidrowHoff(OnlineEstimator):
     array([1, 3, 5])
     """
 
-    feature_arrays = ("w", "w_lag")
+    arrays: ClassVar = {
+        "w": averaged("feature", lag="w_lag"),
+        "b": StateArray((2,), mixes="follows"),  # intercept and its lag
+        "counts": COUNTS,
+    }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
@@ -131,22 +135,12 @@ class WidrowHoff(OnlineEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _new_state(self, n_features: int, n_classes: int) -> State:
-        return {
-            "w": np.zeros(n_features),
-            "w_lag": np.zeros(n_features),
-            "b": np.zeros(2),  # intercept and its lag
-            "counts": counts_of_nothing(),
-        }
-
-    def _pass(self, state, rows, lower, upper, mask, weight, order, predictions):
+    def _pass(self, state, rows, labels, weight, order, predictions):
+        lower, upper, _ = labels
         return _learn(
-            rows, lower, upper, self._halves, weight, order, state["w"], state["w_lag"], state["b"],
+            rows, lower, upper, self.thresholds_, weight, order, state["w"], state["w_lag"], state["b"],
             state["counts"], float(self.learning_rate), self.normalized, self.fit_intercept, self.average, predictions,
         )  # fmt: skip
-
-    def _insert_class(self, state: State, place: int) -> State:
-        return state  # ranks above move up by one number; the next rounds follow
 
     @property
     def coef_(self) -> Floats:
@@ -160,15 +154,6 @@ class WidrowHoff(OnlineEstimator):
         value, lag = self._state["b"]
         return float(value - lag * self._averaging_rate)
 
-    def project(self, X: Any) -> Floats:
-        """Predicted rank as a number, counted from 1, before rounding."""
-        check_is_fitted(self)
-        return self._project(self._rows(X, reset=False))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Signed distance of the predicted number to the interval that rounds to each class, (n, K); (n,) for two."""
-        return interval_scores(self.project(X), self._halves)
-
     def _project(self, rows: Rows) -> Floats:
         out = np.empty(length(rows))
         bad = scores_of_rows(rows, self._state["w"], self._state["w_lag"], self._averaging_rate, out)
@@ -176,10 +161,7 @@ class WidrowHoff(OnlineEstimator):
             self._refuse_row(rows, bad)
         return np.asarray(out + self.intercept_)
 
-    def _codes(self, rows: Rows) -> NDArray[Any]:
-        return ranks(self._project(rows), self._halves)
-
     @property
-    def _halves(self) -> Floats:
-        """Where rounding changes: between the ranks."""
+    def thresholds_(self) -> Floats:
+        """Where rounding changes, between the ranks, shape (K-1,): 1.5, 2.5, ..."""
         return np.arange(1.5, len(self._order))

@@ -1,0 +1,173 @@
+"""What an online model is: its state by declaration, classes and features that may grow, averages, files.
+
+An algorithm declares the arrays of its state (:class:`rankwise.base.state.StateArray`); room for new features and
+classes, averages, undoing, checks and files follow from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.base.estimator import OrdinalEstimator
+from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, StateArray, StateLayout
+from rankwise.labels import ClassOrder
+from rankwise.online._names import FeatureIndex
+
+
+class OnlineModel(OrdinalEstimator):
+    """Base of the online estimators as models; see the module's docstring."""
+
+    #: Declaration of the arrays of the state.
+    arrays: ClassVar[Mapping[str, StateArray]]
+
+    average: bool
+    _state: State
+    _order: ClassOrder
+    _features: FeatureIndex
+    _growing: bool  # a stream without declared classes meets them as it goes
+
+    # -- what an algorithm may supply ------------------------------------------------------------------------------
+
+    @property
+    def _layout(self) -> StateLayout:
+        """The arrays of the state; an algorithm whose parameters decide which there are says so here."""
+        layout = type(self).__dict__.get("_layout_of_class")
+        if layout is None:
+            layout = StateLayout(self.arrays)
+            type(self)._layout_of_class = layout
+        return layout
+
+    def _settle(self, state: State, known: int, n_features: int) -> None:
+        """Set what follows from other arrays when ``n_features`` are there and all but the first ``known`` are new."""
+
+    def _to_mix(self, state: State) -> State:
+        """Arrays that move, in the coordinates that updates are added to."""
+        return {name: state[name] for name, array in self._layout.declared.items() if array.mixes == "moves"}
+
+    def _from_mix(self, state: State, moved: State) -> None:
+        """Put arrays that were mixed in these coordinates into a state, with all that follows from them."""
+        state.update(moved)
+
+    # -- learnt so far ---------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_state" in self.__dict__
+
+    def __getattr__(self, name: str) -> Any:
+        # Names learnt from a stream become an array only when somebody looks.
+        if name == "feature_names_in_" and "_features" in self.__dict__:
+            names = self.__dict__["_features"].names()
+            if len(names) and not isinstance(names, range) and all(isinstance(n, str) for n in names):
+                return np.array(names, dtype=object)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def n_updates_(self) -> int:
+        """Number of rounds in which the model changed."""
+        check_is_fitted(self)
+        return int(self._state["counts"][UPDATES])
+
+    @property
+    def n_violations_(self) -> int:
+        """Number of violated constraints over all rounds: what the papers' bounds count."""
+        check_is_fitted(self)
+        return int(self._state["counts"][VIOLATIONS])
+
+    @property
+    def _averaging_rate(self) -> float:
+        """``w - rate * lag`` is the average of w over the rounds; a rate of zero takes the last w."""
+        rounds = int(self._state["counts"][ROUNDS])
+        return 1.0 / rounds if self.average and rounds else 0.0
+
+    def _averaged(self, name: str) -> NDArray[np.float64]:
+        """Array of the state, averaged over the rounds if ``average``."""
+        check_is_fitted(self)
+        return self._undisturbed(lambda: self._layout.average(self._state, name, self._averaging_rate))
+
+    # -- beginning and growing -------------------------------------------------------------------------------------
+
+    def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
+        self._growing = growing
+        self.n_features_in_ = n_features
+        self._features = FeatureIndex(self.__dict__.get("feature_names_in_", n_features))
+        self._set_order(order)
+        self._state = self._layout.fresh(n_features, len(order))
+        self._settle(self._state, 0, n_features)
+
+    def _set_order(self, order: ClassOrder) -> None:
+        self._order = order
+        self._plain_classes = order.values.tolist()
+        self.classes_ = order.values
+
+    def _with_features(self, state: State, n_features: int) -> State:
+        """State with room for more features, whose weights start at zero."""
+        state = self._layout.with_room(state, "feature", n_features)
+        self._settle(state, self.n_features_in_, n_features)
+        return state
+
+    def _with_classes(self, state: State, order: ClassOrder) -> State:
+        """State with the classes of a longer order, which predicts as before until they are learnt."""
+        n_classes = len(self._order)
+        for place, value in enumerate(order.values.tolist()):
+            if value not in self._order.index:
+                state = self._layout.with_class(state, place, n_classes)
+                n_classes += 1
+        return state
+
+    def _grow(self, new_names: Any, order: ClassOrder) -> None:
+        """Make room for new names and classes: a new state in the place of the old one."""
+        state, n_features = self._state, self.n_features_in_ + len(new_names)
+        if new_names:
+            state = self._with_features(state, n_features)
+        if order is not self._order:
+            state = self._with_classes(state, order)
+        if new_names:
+            self._features.join(new_names)
+            self.__dict__.pop("feature_names_in_", None)  # see __getattr__
+        self._state, self.n_features_in_ = state, n_features
+        self._set_order(order)
+
+    def _feature_name(self, column: int) -> Any:
+        names: Any = self._features.names() if "_features" in self.__dict__ else ()
+        return names[column] if column < len(names) else None
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+        check_is_fitted(self)
+        return self._undisturbed(self._plain)
+
+    def _plain(self) -> dict[str, Any]:
+        names = () if self._features.numbered else self._features.names()
+        return {
+            "state": self._layout.trimmed(self._state, self.n_features_in_),
+            "classes": self.classes_,
+            "features": [n.item() if isinstance(n, np.generic) else n for n in names] or self.n_features_in_,
+            "growing": self._growing,
+            "n_iter": getattr(self, "n_iter_", None),
+        }
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        self._validate_params()
+        features = plain["features"]
+        index = FeatureIndex(features)
+        if len(index) != (features if isinstance(features, int) else len(features)) or len(index) < 0:
+            raise ValueError(f"features={features!r}: distinct names, or how many there are")
+        order = ClassOrder(plain["classes"])
+        self._check_state(plain["state"], len(index), len(order))
+        self._features, self.n_features_in_, self._growing = index, len(index), bool(plain["growing"])
+        self._set_order(order)
+        self._state = dict(plain["state"])
+        if plain["n_iter"] is not None:
+            self.n_iter_ = plain["n_iter"]
+
+    def _check_state(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
+        """Kernels trust the shapes of a state: refuse one that is not as declared."""
+        self._layout.check(state, n_features, n_classes)
