@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankwise import metrics
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -71,3 +73,10 @@ def make_separable(seed: int, n: int, d: int, n_classes: int, *, gap: float, bou
     spread = rng.integers(0, 2, (len(y), 2))
     lower, upper = np.maximum(y - spread[:, 0], 0), np.minimum(y + spread[:, 1], n_classes - 1)
     return Stream(X, lower, upper, np.ones(len(y)), n_classes, coef, thresholds)
+
+
+def best_constant_score(y: np.ndarray, classes: range, *, ordered: bool = True) -> float:
+    """Score of always predicting the class that does best: what a model must beat to have learnt anything."""
+    loss = metrics.mean_absolute_error if ordered else metrics.zero_one_loss
+    losses = [loss(y, np.full(len(y), k), classes=classes) for k in classes]
+    return -min(losses) if ordered else 1.0 - min(losses)

@@ -26,7 +26,7 @@ from rankwise import (
     PRank,
     WidrowHoff,
 )
-from tests.streams import make_stream
+from tests.streams import best_constant_score, make_stream
 
 ESTIMATORS = [
     PRIL(),
@@ -376,7 +376,8 @@ def test_works_in_pipelines_and_searches(estimator):
     pipeline = make_pipeline(StandardScaler(), clone(estimator).set_params(random_state=0))
     scores = cross_val_score(pipeline, stream.X, y, cv=3)
     assert scores.shape == (3,)
-    assert np.all(scores <= 1.0)
+    if getattr(estimator, "learning_rate", 1.0) > 1e-3:  # a rate that small learns nothing from so few rows
+        assert scores.mean() > best_constant_score(y, stream.classes, ordered=estimator.ordered)
     search = GridSearchCV(pipeline, {f"{pipeline.steps[-1][0]}__n_epochs": [1, 3]}, cv=KFold(3)).fit(stream.X, y)
     assert search.best_estimator_.predict(stream.X).shape == (150,)
     open_ended = np.column_stack([stream.lower, np.where(stream.upper == 3, np.nan, stream.upper)])
