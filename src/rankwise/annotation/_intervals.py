@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rankwise._errors import RowError
 from rankwise.labels import Labels, decode, encode
 
 Codes = NDArray[np.int32]
@@ -223,7 +224,7 @@ def _exact(y: Any, classes: Any) -> Labels:
     labels = encode(y, classes)
     if not labels.is_exact.all():
         row = int(np.argmin(labels.is_exact))
-        raise ValueError(f"row {row}: intervals are made from exact labels. This one is missing or partial already.")
+        raise RowError("intervals are made from exact labels. This one is missing or partial already.", row)
     return labels
 
 

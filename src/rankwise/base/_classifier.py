@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rankwise import metrics
-from rankwise.labels import declare_support
 
 
 class OrdinalClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -20,8 +19,6 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not abstract:
-            declare_support(cls.__name__, cls.label_kinds)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""

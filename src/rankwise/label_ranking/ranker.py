@@ -92,6 +92,7 @@ class LabelRanker(OnlineEstimator, abstract=True):  # its labels are sets and pa
 
     feature_arrays = ("theta", "lag", "weights")
 
+    label_kinds = frozenset()  # none of an ordinal scale
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "update": [StrOptions(set(_counters.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],

@@ -197,6 +197,13 @@ def one_line(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
+def as_text(value: Any) -> str:
+    """A class as text: whole numbers without a decimal point."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT_IN_FLOAT:
+        return str(int(value))
+    return str(value)
+
+
 def show(classes: NDArray[Any]) -> str:
     """The classes for an error message, shortened when there are many."""
     values = [one_line(value) for value in classes[: _SHOWN + 1].tolist()]

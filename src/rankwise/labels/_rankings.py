@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,19 +17,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
+from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
+from rankwise.labels._encoded import Codes, EncodedRows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._preferences import Preferences
 from rankwise.labels._read import Coded, Exact, read
 
-Codes = NDArray[np.int32]
-
 NO_CODES: Codes = np.empty(0, dtype=np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class RankingLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingLabels(EncodedRows):
     """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
+
+    :func:`encode_rankings` and all that call it take these in place of ``y``; ``labels[rows]`` are those of some rows.
 
     Attributes
     ----------
@@ -53,6 +55,39 @@ class RankingLabels:
 
     def __len__(self) -> int:
         return int(self.indptr.size - 1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RankingLabels):
+            return NotImplemented
+        arrays = ((self.indptr, other.indptr), (self.above, other.above), (self.below, other.below))
+        same = self.order == other.order and self.names_all == other.names_all
+        return same and all(np.array_equal(mine, its) for mine, its in arrays)
+
+    def __repr__(self) -> str:
+        what = "preferences" if self.has_preferences else "relevant labels"
+        return f"RankingLabels({len(self)} rows, {self.above.size} {what}; labels {show(self.order.values)})"
+
+    def take(self, rows: Any) -> RankingLabels:
+        """The labels of some rows: a slice, an array of row numbers, or a boolean for every row."""
+        counts = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        places = np.repeat(self.indptr[:-1][rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        below = self.below[places] if self.has_preferences else NO_CODES
+        return RankingLabels(self.order, indptr, self.above[places], below, self.names_all)
+
+    def recoded(self, order: ClassOrder) -> RankingLabels:
+        """The same labels with the codes of another list, which must contain all of them."""
+        if order == self.order:
+            return self
+        codes = order.codes(self.order.values)
+        if (codes < 0).any():
+            raise ValueError(
+                f"the rankings are encoded with the labels {show(self.order.values)}, which must all be among the "
+                f"labels {show(order.values)}."
+            )
+        if self.has_preferences:
+            return replace(self, order=order, above=codes[self.above], below=codes[self.below])
+        return replace(self, order=order, above=_sorted_in_rows(codes[self.above], self.indptr))
 
     @property
     def has_preferences(self) -> bool:
@@ -84,7 +119,8 @@ def encode_rankings(
         - indicator matrix (n, k) of 0 and 1: array, sparse matrix, or frame, whose columns are then the labels;
         - list of label lists (or sets, tuples): the relevant labels of each row; an empty one, or None, says nothing;
         - 1-D: the one relevant label of each row; NaN, None: missing;
-        - :class:`Preferences`: pairs of labels, the first to be ranked above the second.
+        - :class:`Preferences`: pairs of labels, the first to be ranked above the second;
+        - :class:`RankingLabels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
 
         Nested lists are always label lists: an indicator matrix must be an array.
     classes : sequence or ClassOrder, optional
@@ -109,7 +145,7 @@ def encode_rankings(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(rows)}."
         )
     if classes is not None:
-        order = classes if isinstance(classes, ClassOrder) else declared_order(classes)
+        order = declared_order(classes)
         return rows.encoded(_with_new(order, rows.labels_present()) if growing else order)
     return rows.encoded(rows.labels_by_appearance() if growing else rows.labels_order())
 
@@ -154,15 +190,14 @@ class _Lists(_Rows):
     def encoded(self, order: ClassOrder) -> RankingLabels:
         indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in self.rows], out=indptr[1:])
-        above = _codes(self.labels_present(), indptr, order)
+        above = _sorted_in_rows(_codes(self.labels_present(), indptr, order), indptr)
         row_of = np.repeat(np.arange(len(self.rows)), np.diff(indptr))
-        above = above[np.lexsort((above, row_of))]
         again = np.flatnonzero((np.diff(above) == 0) & (np.diff(row_of) == 0))
         if again.size:
             label = order.values[above[again[0]]]
-            raise ValueError(
-                f"row {row_of[again[0]]}: label {one_line(label)} is listed twice. (An indicator matrix must be an "
-                f"array, not a list.)"
+            raise RowError(
+                f"label {one_line(label)} is listed twice. (An indicator matrix must be an array, not a list.)",
+                int(row_of[again[0]]),
             )
         return RankingLabels(order, indptr, above, NO_CODES)
 
@@ -207,7 +242,8 @@ class _Indicator(_Rows):
         if wrong.size:
             row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
             column, found = int(matrix.indices[wrong[0]]), matrix.data[wrong[0]]
-            raise ValueError(f"row {row}: an indicator must be 0 or 1. Got {found} for label {column}.")
+            reason = f"an indicator must be 0 or 1. Got {found} for label {column}."
+            raise RowError(reason, row, column, message=f"row {row}: {reason}")
         if matrix.data.size and not np.all(matrix.data):
             matrix.eliminate_zeros()
         self.matrix, self.names = matrix, names
@@ -230,8 +266,7 @@ class _Indicator(_Rows):
                     f"column {one_line(strangers[0])} of the indicator matrix is not one of the labels "
                     f"{show(order.values)}."
                 )
-            columns = order.codes(as_object_array(self.names))[columns]
-            columns = columns[np.lexsort((columns, np.repeat(np.arange(len(self)), np.diff(indptr))))]
+            columns = _sorted_in_rows(order.codes(as_object_array(self.names))[columns], indptr)
         elif self.matrix.shape[1] != len(order):
             raise ValueError(
                 f"an indicator matrix must have one column per label: {len(order)} for {show(order.values)}. "
@@ -259,9 +294,32 @@ class _Pairs(_Rows):
         return RankingLabels(order, indptr, both[0::2].copy(), both[1::2].copy())
 
 
+class _Encoded(_Rows):
+    """Rows that are encoded already."""
+
+    def __init__(self, labels: RankingLabels) -> None:
+        self.labels = labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def labels_present(self) -> list[Any]:
+        return list(self.labels.order.values.tolist())
+
+    def labels_order(self) -> ClassOrder:
+        return self.labels.order
+
+    labels_by_appearance = labels_order
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        return self.labels.recoded(order)
+
+
 def _read(y: Any) -> _Rows:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
+    if isinstance(y, RankingLabels):
+        return _Encoded(y)
     if isinstance(y, Preferences):
         return _Pairs(y)
     if sparse.issparse(y):
@@ -341,7 +399,7 @@ def _one_row(said: Any, row: int) -> list[Any]:
     else:
         return [] if is_missing(said) else [said]
     if any(is_missing(label) for label in labels):
-        raise ValueError(f"row {row}: a list of labels must not hold missing values. Got {one_line(labels)} instead.")
+        raise RowError(f"a list of labels must not hold missing values. Got {one_line(labels)} instead.", row)
     return labels
 
 
@@ -364,6 +422,10 @@ def _with_new(known: ClassOrder, labels: Iterable[Any]) -> ClassOrder:
     return ClassOrder([*known.values.tolist(), *new]) if new else known
 
 
+def _sorted_in_rows(codes: Codes, indptr: NDArray[np.int64]) -> Codes:
+    return codes[np.lexsort((codes, np.repeat(np.arange(indptr.size - 1), np.diff(indptr))))]
+
+
 def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> Codes:
     try:
         codes = np.fromiter((order.index.get(label, -1) for label in labels), dtype=np.int32, count=len(labels))
@@ -377,4 +439,4 @@ def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> C
 
 
 def _refuse_unknown(row: int, label: Any, order: ClassOrder) -> None:
-    raise ValueError(f"row {row}: {one_line(label)} is not one of the labels {show(order.values)}.")
+    raise RowError(f"{one_line(label)} is not one of the labels {show(order.values)}.", row)

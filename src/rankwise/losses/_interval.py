@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
 from rankwise.labels import Labels
 from rankwise.losses._v_shaped import Loss, by_distance, loss_matrix
 
@@ -90,5 +91,5 @@ def _check_codes(codes: NDArray[np.integer[Any]], n: int, n_classes: int) -> NDA
     outside = (codes < 0) | (codes >= n_classes)
     if outside.any():
         row = int(np.argmax(outside))
-        raise ValueError(f"row {row}: a predicted code must lie in 0..{n_classes - 1}. Got {codes[row]} instead.")
+        raise RowError(f"a predicted code must lie in 0..{n_classes - 1}. Got {codes[row]} instead.", row)
     return codes

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise._errors import RowError
+
 Floats = NDArray[np.float64]
 
 
@@ -105,5 +107,5 @@ def _read(
     wrong = (low < 0) | (low > high) | (high > t.shape[1])
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"row {row}: 0 <= lower <= upper <= {t.shape[1]} must hold. Got [{low[row]}, {high[row]}].")
+        raise RowError(f"0 <= lower <= upper <= {t.shape[1]} must hold. Got [{low[row]}, {high[row]}].", row)
     return f, t, low, high

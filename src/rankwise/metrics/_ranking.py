@@ -10,6 +10,7 @@ from scipy.stats import kendalltau, weightedtau
 from sklearn.metrics import coverage_error as sklearn_coverage_error
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
 
+from rankwise._errors import RowError
 from rankwise.labels import ClassOrder, RankingLabels, encode_rankings
 from rankwise.labels._order import show
 from rankwise.metrics._compare import Floats, checked_weights, mean
@@ -172,7 +173,8 @@ def _checked_scores(scores: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} must have shape (n, k), n >= 1 rows of k >= 2 labels. Got shape {ranked.shape}.")
     if not np.isfinite(ranked).all():
         row, column = np.argwhere(~np.isfinite(ranked))[0].tolist()
-        raise ValueError(f"row {row}: {name} must be finite. Got {ranked[row, column]} for label {column}.")
+        reason = f"{name} must be finite. Got {ranked[row, column]} for label {column}."
+        raise RowError(reason, row, column, message=f"row {row}: {reason}")
     return ranked
 
 
