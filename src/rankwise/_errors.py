@@ -36,6 +36,8 @@ class RowError(ValueError):
     1
     """
 
+    __module__ = "rankwise"  # the public name, in tracebacks and pickles
+
     def __init__(
         self, reason: str, row: int, column: Any = None, *, axis: str = "column", message: str | None = None
     ) -> None:

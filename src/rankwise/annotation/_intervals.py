@@ -51,15 +51,7 @@ def type1_intervals(y: Any, classes: Any = None, random_state: Any = None) -> ND
 def type2_intervals(y: Any, classes: Any = None) -> NDArray[Any]:
     """Interval of the class and both its neighbours, ``[y-1, y+1]``, cut off at the ends of the scale.
 
-    Parameters
-    ----------
-    y, classes
-        As in :func:`type1_intervals`.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
+    Arguments and result as in :func:`type1_intervals`.
 
     Examples
     --------
@@ -78,17 +70,12 @@ def partial_labels(
     Parameters
     ----------
     y, classes, random_state
-        As in :func:`type1_intervals`. With the same ``random_state`` a larger fraction only adds intervals, so that
-        a curve over the fraction compares like with like.
+        As in :func:`type1_intervals`, as is what comes back. With the same ``random_state`` a larger fraction only
+        adds intervals, so that a curve over the fraction compares like with like.
     fraction : float
         Share of the rows with an interval; exactly ``round(fraction * n)`` of them.
     kind : {1, 2}, default=1
         Which generator: :func:`type1_intervals` or :func:`type2_intervals`.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
 
     Examples
     --------
@@ -117,14 +104,9 @@ def partition_intervals(y: Any, size: int, classes: Any = None) -> NDArray[Any]:
     Parameters
     ----------
     y, classes
-        As in :func:`type1_intervals`.
+        As in :func:`type1_intervals`, as is what comes back.
     size : int
         u >= 1, classes in a part.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
 
     Examples
     --------
@@ -153,7 +135,8 @@ def alpha_beta_intervals(
     Parameters
     ----------
     y, classes, random_state
-        As in :func:`type1_intervals`. With the same ``random_state`` a larger alpha only adds exact labels.
+        As in :func:`type1_intervals`, as is what comes back. With the same ``random_state`` a larger alpha only adds
+        exact labels.
     alpha : float
         Probability of an exact label, in [0, 1].
     beta : int
@@ -162,11 +145,6 @@ def alpha_beta_intervals(
         ``"random"``: any interval of that width on the scale that holds the label, all equally likely; ``beta=1`` and
         ``alpha=0`` give :func:`type1_intervals`. ``"partition"``: the parts of :func:`partition_intervals`, of which
         the last may be smaller, as in the thesis' experiments.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
 
     Examples
     --------

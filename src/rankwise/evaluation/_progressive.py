@@ -71,14 +71,7 @@ class Progress:
 
 
 def progressive(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    truth: Any = None,
-    loss: Any = "mae",
-    classes: Any = None,
-    sample_weight: Any = None,
+    model: Any, X: Any, y: Any, *, truth: Any = None, loss: Any = "mae", classes: Any = None, sample_weight: Any = None
 ) -> Progress:
     """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` learns.
 

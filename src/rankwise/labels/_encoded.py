@@ -9,11 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise.labels._order import ClassOrder, as_object_array, as_text, show
 
 Codes = NDArray[np.int32]
+
+NO_CODES: Codes = np.empty(0, dtype=np.int32)
 
 
 class EncodedRows(ABC):
@@ -263,3 +266,85 @@ def _text(label: Any) -> str:
     if isinstance(label, frozenset):
         return "|".join(sorted(map(as_text, label)))
     return "?" if label is None else as_text(label)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingLabels(EncodedRows):
+    """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
+
+    :func:`encode_rankings` and all that call it take these in place of ``y``; ``labels[rows]`` are those of some rows.
+
+    Attributes
+    ----------
+    order : ClassOrder
+        The labels; their codes are their places.
+    indptr : int64 array of shape (n + 1,)
+        Where the rows begin and end.
+    above : int32 array
+        Codes of the relevant labels, ascending in every row; or of the preferred label of every preference.
+    below : int32 array
+        Code of the other label of every preference; empty where relevant labels were given.
+    names_all : bool
+        Whether the labels as given, and not only their rows, say which labels there are: an indicator matrix does.
+    """
+
+    order: ClassOrder
+    indptr: NDArray[np.int64]
+    above: Codes
+    below: Codes
+    names_all: bool = False
+
+    def __len__(self) -> int:
+        return int(self.indptr.size - 1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RankingLabels):
+            return NotImplemented
+        arrays = ((self.indptr, other.indptr), (self.above, other.above), (self.below, other.below))
+        same = self.order == other.order and self.names_all == other.names_all
+        return same and all(np.array_equal(mine, its) for mine, its in arrays)
+
+    def __repr__(self) -> str:
+        what = "preferences" if self.has_preferences else "relevant labels"
+        return f"RankingLabels({len(self)} rows, {self.above.size} {what}; labels {show(self.order.values)})"
+
+    def take(self, rows: Any) -> RankingLabels:
+        """The labels of some rows: a slice, an array of row numbers, or a boolean for every row."""
+        counts = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        places = np.repeat(self.indptr[:-1][rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        below = self.below[places] if self.has_preferences else NO_CODES
+        return RankingLabels(self.order, indptr, self.above[places], below, self.names_all)
+
+    def recoded(self, order: ClassOrder) -> RankingLabels:
+        """The same labels with the codes of another list, which must contain all of them."""
+        if order == self.order:
+            return self
+        codes = order.codes(self.order.values)
+        if (codes < 0).any():
+            raise ValueError(
+                f"the rankings are encoded with the labels {show(self.order.values)}, which must all be among the "
+                f"labels {show(order.values)}."
+            )
+        if self.has_preferences:
+            return replace(self, order=order, above=codes[self.above], below=codes[self.below])
+        return replace(self, order=order, above=sorted_in_rows(codes[self.above], self.indptr))
+
+    @property
+    def has_preferences(self) -> bool:
+        """Whether the rows hold preferences and not relevant labels."""
+        return self.below.size > 0
+
+    def indicator(self) -> Any:
+        """CSR matrix (n, k) of 0 and 1: which labels are relevant."""
+        if self.has_preferences:
+            raise ValueError(
+                "preferences do not say which labels are relevant: of the metrics only ranking_loss takes them."
+            )
+        ones = np.ones(self.above.size, dtype=np.int8)
+        return sparse.csr_matrix((ones, self.above, self.indptr), shape=(len(self), len(self.order)))
+
+
+def sorted_in_rows(codes: Codes, indptr: NDArray[np.int64]) -> Codes:
+    """Codes of rows ``indptr``, ascending in every row."""
+    return codes[np.lexsort((codes, np.repeat(np.arange(indptr.size - 1), np.diff(indptr))))]

@@ -128,6 +128,8 @@ class ClassOrder:
         return int(self.values.size)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, ClassOrder) and self.values.tolist() == other.values.tolist()
 
     __hash__ = None  # type: ignore[assignment]

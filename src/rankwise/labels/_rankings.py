@@ -6,102 +6,20 @@ order in which they appear in a stream.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 
 from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
-from rankwise.labels._encoded import Codes, EncodedRows
+from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._preferences import Preferences
-from rankwise.labels._read import Coded, Exact, read
-
-NO_CODES: Codes = np.empty(0, dtype=np.int32)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankingLabels(EncodedRows):
-    """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
-
-    :func:`encode_rankings` and all that call it take these in place of ``y``; ``labels[rows]`` are those of some rows.
-
-    Attributes
-    ----------
-    order : ClassOrder
-        The labels; their codes are their places.
-    indptr : int64 array of shape (n + 1,)
-        Where the rows begin and end.
-    above : int32 array
-        Codes of the relevant labels, ascending in every row; or of the preferred label of every preference.
-    below : int32 array
-        Code of the other label of every preference; empty where relevant labels were given.
-    names_all : bool
-        Whether the labels as given, and not only their rows, say which labels there are: an indicator matrix does.
-    """
-
-    order: ClassOrder
-    indptr: NDArray[np.int64]
-    above: Codes
-    below: Codes
-    names_all: bool = False
-
-    def __len__(self) -> int:
-        return int(self.indptr.size - 1)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RankingLabels):
-            return NotImplemented
-        arrays = ((self.indptr, other.indptr), (self.above, other.above), (self.below, other.below))
-        same = self.order == other.order and self.names_all == other.names_all
-        return same and all(np.array_equal(mine, its) for mine, its in arrays)
-
-    def __repr__(self) -> str:
-        what = "preferences" if self.has_preferences else "relevant labels"
-        return f"RankingLabels({len(self)} rows, {self.above.size} {what}; labels {show(self.order.values)})"
-
-    def take(self, rows: Any) -> RankingLabels:
-        """The labels of some rows: a slice, an array of row numbers, or a boolean for every row."""
-        counts = np.diff(self.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        places = np.repeat(self.indptr[:-1][rows] - indptr[:-1], counts) + np.arange(indptr[-1])
-        below = self.below[places] if self.has_preferences else NO_CODES
-        return RankingLabels(self.order, indptr, self.above[places], below, self.names_all)
-
-    def recoded(self, order: ClassOrder) -> RankingLabels:
-        """The same labels with the codes of another list, which must contain all of them."""
-        if order == self.order:
-            return self
-        codes = order.codes(self.order.values)
-        if (codes < 0).any():
-            raise ValueError(
-                f"the rankings are encoded with the labels {show(self.order.values)}, which must all be among the "
-                f"labels {show(order.values)}."
-            )
-        if self.has_preferences:
-            return replace(self, order=order, above=codes[self.above], below=codes[self.below])
-        return replace(self, order=order, above=_sorted_in_rows(codes[self.above], self.indptr))
-
-    @property
-    def has_preferences(self) -> bool:
-        """Whether the rows hold preferences and not relevant labels."""
-        return self.below.size > 0
-
-    def indicator(self) -> Any:
-        """CSR matrix (n, k) of 0 and 1: which labels are relevant."""
-        if self.has_preferences:
-            raise ValueError(
-                "preferences do not say which labels are relevant: of the metrics only ranking_loss takes them."
-            )
-        ones = np.ones(self.above.size, dtype=np.int8)
-        return sparse.csr_matrix((ones, self.above, self.indptr), shape=(len(self), len(self.order)))
+from rankwise.labels._read import Coded, Exact, only_column, read
 
 
 def encode_rankings(
@@ -188,9 +106,8 @@ class _Lists(_Rows):
         return [label for row in self.rows for label in row]
 
     def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in self.rows], out=indptr[1:])
-        above = _sorted_in_rows(_codes(self.labels_present(), indptr, order), indptr)
+        indptr = _ends_of(self.rows)
+        above = sorted_in_rows(_codes(self.labels_present(), indptr, order), indptr)
         row_of = np.repeat(np.arange(len(self.rows)), np.diff(indptr))
         again = np.flatnonzero((np.diff(above) == 0) & (np.diff(row_of) == 0))
         if again.size:
@@ -266,7 +183,7 @@ class _Indicator(_Rows):
                     f"column {one_line(strangers[0])} of the indicator matrix is not one of the labels "
                     f"{show(order.values)}."
                 )
-            columns = _sorted_in_rows(order.codes(as_object_array(self.names))[columns], indptr)
+            columns = sorted_in_rows(order.codes(as_object_array(self.names))[columns], indptr)
         elif self.matrix.shape[1] != len(order):
             raise ValueError(
                 f"an indicator matrix must have one column per label: {len(order)} for {show(order.values)}. "
@@ -288,8 +205,7 @@ class _Pairs(_Rows):
         return [label for row in self.rows for pair in row for label in pair]
 
     def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in self.rows], out=indptr[1:])
+        indptr = _ends_of(self.rows)
         both = _codes(self.labels_present(), 2 * indptr, order)
         return RankingLabels(order, indptr, both[0::2].copy(), both[1::2].copy())
 
@@ -359,15 +275,7 @@ def _read_frame(y: Any) -> _Rows:
 
 
 def _read_matrix(y: NDArray[Any]) -> _Rows:
-    if y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-            "(n_samples, ), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        return _read(y.ravel())
-    return _Indicator(_numbers(y))
+    return _read(only_column(y)) if y.shape[1] == 1 else _Indicator(_numbers(y))
 
 
 def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -422,8 +330,9 @@ def _with_new(known: ClassOrder, labels: Iterable[Any]) -> ClassOrder:
     return ClassOrder([*known.values.tolist(), *new]) if new else known
 
 
-def _sorted_in_rows(codes: Codes, indptr: NDArray[np.int64]) -> Codes:
-    return codes[np.lexsort((codes, np.repeat(np.arange(indptr.size - 1), np.diff(indptr))))]
+def _ends_of(rows: list[list[Any]]) -> NDArray[np.int64]:
+    """Where the rows begin and end among the entries of all."""
+    return np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
 
 
 def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> Codes:

@@ -236,17 +236,22 @@ def _read_array(y: NDArray[Any]) -> Raw:
     if y.ndim == 2 and y.shape[1] == 2:
         return Intervals.from_flat(None, y.ravel()) if y.dtype.kind == "O" else Intervals(None, y)
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-            "(n_samples, ), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        return _read_array(y.ravel())
+        return _read_array(only_column(y))
     raise ValueError(
         f"y should be a 1d array of labels, an (n, 2) array of intervals or a boolean (n, K) candidate mask; "
         f"bad input shape {y.shape} of type {y.dtype}."
     )
+
+
+def only_column(y: NDArray[Any]) -> NDArray[Any]:
+    """The column of a table that has one only, with scikit-learn's warning."""
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+        "(n_samples, ), for example using ravel().",
+        DataConversionWarning,
+        stacklevel=3,
+    )
+    return y.ravel()
 
 
 def _as_objects(y: NDArray[Any]) -> NDArray[Any]:

@@ -60,12 +60,7 @@ def explicit_surrogate(
     With ``m = margin = 1`` this is the loss of SVOR-EXP, an upper bound on the interval-insensitive 0/1 loss. It needs
     ordered thresholds. An interval that reaches an end of the scale has no threshold there.
 
-    Parameters
-    ----------
-    scores, thresholds, lower, upper
-        As in :func:`implicit_surrogate`; the thresholds must not descend.
-    margin : float, default=1.0
-        How far beyond a threshold the score must lie to cost nothing.
+    Arguments as in :func:`implicit_surrogate`; the thresholds must not descend.
 
     Examples
     --------

@@ -46,10 +46,7 @@ def ranking_loss(relevant: Any, scores: ArrayLike, *, classes: Any = None, sampl
 def coverage_error(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:
     """How far down the ranking one must go to meet every relevant label, averaged over rows (best: their number).
 
-    Parameters
-    ----------
-    relevant, scores, classes, sample_weight
-        As in :func:`ranking_loss`. A row without a relevant label has coverage 0.
+    Arguments as in :func:`ranking_loss`. A row without a relevant label has coverage 0.
 
     Examples
     --------
@@ -63,10 +60,7 @@ def coverage_error(relevant: Any, scores: ArrayLike, *, classes: Any = None, sam
 def average_precision(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Share of relevant labels among those ranked at least as high, averaged over relevant labels and rows; 1 is best.
 
-    Parameters
-    ----------
-    relevant, scores, classes, sample_weight
-        As in :func:`ranking_loss`. A row where no or every label is relevant has precision 1.
+    Arguments as in :func:`ranking_loss`. A row where no or every label is relevant has precision 1.
 
     Examples
     --------
@@ -80,10 +74,7 @@ def average_precision(relevant: Any, scores: ArrayLike, *, classes: Any = None, 
 def one_error(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Share of the rows whose top-ranked label is not relevant; an irrelevant label that ties for the top is one.
 
-    Parameters
-    ----------
-    relevant, scores, classes, sample_weight
-        As in :func:`ranking_loss`. A row without a relevant label costs 0.
+    Arguments as in :func:`ranking_loss`. A row without a relevant label costs 0.
 
     Examples
     --------
@@ -151,16 +142,13 @@ def _read_labels(
 ) -> tuple[RankingLabels, Floats, Floats]:
     ranked = _checked_scores(scores, "scores")
     n, k = ranked.shape
-    if isinstance(relevant, RankingLabels):
-        labels = relevant
-    else:
-        if classes is None and not hasattr(relevant, "columns"):
-            classes = range(k)
-        order = None if classes is None else ClassOrder(classes)
-        if order is not None and len(order) != k:
-            names = f"{len(order)} labels: {show(order.values)}"
-            raise ValueError(f"classes must name the {k} columns of scores. Got {names}.")
-        labels = encode_rankings(relevant, order)
+    if classes is None and not (isinstance(relevant, RankingLabels) or hasattr(relevant, "columns")):
+        classes = range(k)
+    order = None if classes is None else ClassOrder(classes)
+    if order is not None and len(order) != k:
+        names = f"{len(order)} labels: {show(order.values)}"
+        raise ValueError(f"classes must name the {k} columns of scores. Got {names}.")
+    labels = encode_rankings(relevant, order)
     if (len(labels), len(labels.order)) != (n, k):
         found = (len(labels), len(labels.order))
         raise ValueError(f"relevant must say for {n} rows which of {k} labels are. Got shape {found}.")
