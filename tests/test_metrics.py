@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import cross_val_score
 
 from rankwise import metrics
-from rankwise.labels import OrderWarning
+from rankwise.labels import OrderWarning, encode_rankings
 from tests.strategies import annotated
 
 FOR_ANY_LABEL = {
@@ -312,3 +312,11 @@ def test_names_of_the_columns():
 def test_bad_rankings(metric, relevant, scores, options, message):
     with pytest.raises(ValueError, match=message):
         metric(relevant, scores, **options)
+
+
+def test_ranking_metrics_take_encoded_rankings():
+    relevant, scores = [["b"], ["a", "c"]], [[0.1, 0.9, 0.3], [0.5, 0.4, 0.2]]
+    labels = encode_rankings(relevant, ["c", "a", "b"])
+    for metric in (metrics.ranking_loss, metrics.coverage_error, metrics.average_precision, metrics.one_error):
+        assert metric(labels, scores, classes=["a", "b", "c"]) == metric(relevant, scores, classes=["a", "b", "c"])
+        assert metric(labels, scores) == metric(relevant, scores, classes=["c", "a", "b"])

@@ -16,6 +16,8 @@ class RowError(ValueError):
         The row, counted from 0.
     column : optional
         Name or number of the column, where one is to blame.
+    axis : str, default "column"
+        What ``column`` is called in the message: "label" in a table of labels.
     message : str, optional
         The whole message; by default place and reason.
 
@@ -34,8 +36,12 @@ class RowError(ValueError):
     1
     """
 
-    def __init__(self, reason: str, row: int, column: Any = None, *, message: str | None = None) -> None:
-        where = f"row {row}" if column is None else f"row {row}, column {column!r}"
+    __module__ = "rankwise"  # the public name, in tracebacks and pickles
+
+    def __init__(
+        self, reason: str, row: int, column: Any = None, *, axis: str = "column", message: str | None = None
+    ) -> None:
+        where = f"row {row}" if column is None else f"row {row}, {axis} {column!r}"
         super().__init__(f"{where}: {reason}" if message is None else message)
         self.reason, self.row, self.column = reason, row, column
 

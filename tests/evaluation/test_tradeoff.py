@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankwise import PRIL
+from rankwise import PRIL, RowError
 from rankwise.annotation import alpha_beta_intervals
 from rankwise.datasets import make_ordinal
 from rankwise.evaluation import annotation_tradeoff
@@ -45,3 +45,9 @@ def test_names_keep_their_order(data):
 def test_a_width_without_a_price_is_refused(data):
     with pytest.raises(ValueError, match=r"prices must name every width, and 0 for exact labels. Got none for \[0\]"):
         annotation_tradeoff(PRIL(), *data, widths=[2], prices={2: 0.5})
+
+
+def test_labels_that_are_not_exact_are_refused(data):
+    X, _, X_test, y_test = data
+    with pytest.raises(RowError, match=r"^row 2: intervals are made from exact labels"):
+        annotation_tradeoff(PRIL(), X[:4], [1, 5, (2, 3), None], X_test, y_test, classes=range(1, 6))

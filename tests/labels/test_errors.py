@@ -1,5 +1,6 @@
 """Bad labels: one line that names the row, the rule and what was found; never another kind of exception."""
 
+import pickle
 import re
 import warnings
 from datetime import date
@@ -15,7 +16,18 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from rankwise.labels import ClassOrder, OrderWarning, encode
+from rankwise import RowError
+from rankwise.labels import (
+    ClassOrder,
+    OrderWarning,
+    Preferences,
+    check_weights,
+    encode,
+    encode_multilabel,
+    encode_rankings,
+    format_labels,
+    parse_labels,
+)
 from tests.labels.test_encode import assert_valid
 
 NAN, INF = float("nan"), float("inf")
@@ -300,3 +312,61 @@ def test_anything_at_all_is_encoded_or_refused_in_one_line(y, classes):
 @given(ANYTHING)
 def test_any_y_is_encoded_or_refused_in_one_line(y):
     assert_valid_or_one_line(encoded_or_refused(y))
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_errors_of_rows_carry_the_row_and_the_reason(case):
+    y, classes, _ = ROWS[case]
+    with pytest.raises(RowError) as caught:
+        encode(y, classes)
+    assert str(caught.value) == f"row {caught.value.row}: {caught.value.reason}"
+    assert type(caught.value.row) is int
+
+
+BAD_ROWS = {
+    "parse": (lambda: parse_labels(["3", "row 0", "<2"], ["row 0", "3"]), 2, None),
+    "parse without classes": (lambda: parse_labels(["3", "5-3"]), 1, None),
+    "not text": (lambda: parse_labels(["3", []]), 1, None),
+    "format": (lambda: format_labels([3, {1, "a|b"}]), 1, None),
+    "weight": (lambda: check_weights([1.0, -1.0], 2), 1, None),
+    "ranking": (lambda: encode_rankings([["row 0"], ["x"]], ["row 0"]), 1, None),
+    "ranking of one label": (lambda: encode_rankings(["row 0", "x"], ["row 0"]), 1, None),
+    "label listed twice": (lambda: encode_rankings([["a"], ["b", "b"]]), 1, None),
+    "missing label in a list": (lambda: encode_rankings([["a"], ["b", None]]), 1, None),
+    "indicator": (lambda: encode_rankings(np.array([[0, 1], [0, 2]])), 1, 1),
+    "preference": (lambda: Preferences([[("a", "b")], [("a", "a")]]), 1, None),
+    "no pair": (lambda: Preferences([[("a", "b")], [("a",)]]), 1, None),
+    "no pairs": (lambda: Preferences([[("a", "b")], 3]), 1, None),
+    "missing preference": (lambda: Preferences([[("a", None)]]), 0, None),
+    "entry of a table": (lambda: encode_multilabel([[0, 1], [0, 5]], [0, 1]), 1, 1),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_every_complaint_about_a_row_carries_it(case):
+    call, row, column = BAD_ROWS[case]
+    with pytest.raises(RowError) as caught:
+        call()
+    assert (caught.value.row, caught.value.column) == (row, column)
+    assert str(caught.value).startswith(f"row {row}")
+    assert str(caught.value).endswith(f": {caught.value.reason}")
+
+
+def test_the_name_of_a_class_is_not_taken_for_a_row():
+    with pytest.raises(RowError) as caught:
+        encode(["row 0", "x"], ["row 0", "row 1"])
+    assert caught.value.row == 1
+    assert caught.value.reason == "the label 'x' is not one of the classes ['row 0', 'row 1']."
+    assert str(caught.value.at("line 7")) == f"line 7: {caught.value.reason}"
+
+
+def test_an_entry_of_a_table_is_called_a_label():
+    with pytest.raises(RowError, match=r"^row 1, label 1: an entry must be 0, 1 or missing \(NaN\)\. Got 5 instead\.$"):
+        encode_multilabel([[0, 1], [0, 5]], [0, 1])
+
+
+def test_errors_pickle():
+    with pytest.raises(RowError) as caught:
+        encode([1, 9], [1, 2])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.row, again.reason) == (str(caught.value), 1, caught.value.reason)

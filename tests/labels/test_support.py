@@ -1,12 +1,16 @@
 """Kinds of labels that an estimator does not learn from: the refusal names kind, row, value, and who can."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankwise
-from rankwise.labels import KINDS, declare_support, encode, estimators_for, require_support
+from rankwise._errors import RowError
+from rankwise.labels import KINDS, encode, estimators_for, require_support
 from tests.strategies import annotated
 
 CLASSES = [1, 2, 3, 4]
@@ -14,17 +18,13 @@ EXACT, INTERVAL, CANDIDATES = {"exact"}, {"exact", "interval"}, {"exact", "inter
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    known = {}
-    monkeypatch.setattr("rankwise.labels._support._SUPPORT", known)
-    declare_support("Plain", EXACT)
-    declare_support("Ranger", INTERVAL)
-    declare_support("Chooser", CANDIDATES)
-    declare_support("Archer", iter(CANDIDATES))
+def public(monkeypatch):
+    known = {"Plain": EXACT, "Ranger": INTERVAL, "Chooser": CANDIDATES, "Archer": CANDIDATES}
+    monkeypatch.setattr("rankwise.labels._support._public_estimators", lambda: known)
     return known
 
 
-def test_who_learns_from_what(registry):
+def test_who_learns_from_what(public):
     assert KINDS == ("exact", "interval", "candidates")
     assert estimators_for("exact") == ["Archer", "Chooser", "Plain", "Ranger"]
     assert estimators_for("interval") == ["Archer", "Chooser", "Ranger"]
@@ -56,19 +56,21 @@ def test_who_learns_from_what(registry):
         ),
     ],
 )
-def test_refusals(registry, y, kinds, message):
+def test_refusals(public, y, kinds, message):
     with pytest.raises(ValueError, match=message) as caught:
         require_support(encode(y, CLASSES), "Mine", kinds)
     assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, RowError)
+    assert str(caught.value) == f"row {caught.value.row}: {caught.value.reason}"
 
 
-def test_nobody_can(registry):
-    registry.clear()
+def test_nobody_can(public):
+    public.clear()
     with pytest.raises(ValueError, match=r"does not learn from interval labels\.$"):
         require_support(encode([(1, 2)], CLASSES), "Mine", EXACT)
 
 
-def test_many_candidates_are_shortened(registry):
+def test_many_candidates_are_shortened(public):
     labels = encode([set(range(0, 100, 2))], range(100))
     with pytest.raises(ValueError, match=r"set \[0, 2, .*, \.\.\., 98\] \(50 classes\) has gaps"):
         require_support(labels, "Mine", INTERVAL)
@@ -107,3 +109,27 @@ def test_estimators_say_who_can():
         ValueError, match=r"row 2: the candidate set \[1, 3\] has gaps; PRIL does not .*These can: .*Multiclass"
     ):
         rankwise.PRIL(classes=[1, 2, 3]).fit(X, [1, (1, 2), {1, 3}, None])
+
+
+@pytest.mark.parametrize("imported", ["rankwise.labels", "rankwise.batch", "rankwise.online, rankwise.structured"])
+def test_names_are_complete_whatever_was_imported(imported):
+    code = f"import {imported}; from rankwise.labels import estimators_for; print(*estimators_for('interval'))"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == estimators_for("interval")
+    assert {"PRIL", "CuSumRank", "SVOR", "VILMA", "MORD", "RoundedRegression"} <= set(printed.split())
+    assert not {"PRank", "LabelRanker", "OnlineEstimator"} & set(printed.split())
+
+
+def test_a_subclass_of_the_users_is_not_named():
+    class Homemade(rankwise.PRIL):
+        pass
+
+    with pytest.raises(RowError, match=r"Homemade does not learn from candidate sets.*These can: CuSum"):
+        Homemade(classes=[1, 2, 3]).fit(np.eye(3), [1, {1, 3}, 2])
+    assert "Homemade" not in estimators_for("interval")
+
+
+def test_the_names_need_no_estimator_before_an_error_is_written():
+    code = "import sys, rankwise.labels; print(*(m for m in sys.modules if m.startswith('rankwise.')))"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert not {"rankwise.online", "rankwise.batch", "rankwise.base"} & set(printed.split())

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankwise import ChainClassifier
+from rankwise.labels import encode
 from rankwise.structured import Tree
 from rankwise.structured._annotation import annotate, decision_losses
 from rankwise.structured._sequences import read_positions, read_sequences
@@ -383,6 +384,22 @@ def test_bad_data(X, Y, kind, message, solver):
     with pytest.raises(kind, match=message):
         model.fit(X, Y)
     assert not hasattr(model, "classes_")
+
+
+def test_the_name_of_a_class_is_not_taken_for_a_row():
+    model = ChainClassifier(classes=["row 0", "row 1"])
+    with pytest.raises(ValueError, match="sequence 1") as caught:
+        model.fit([ONE, ONE], [["row 0", "row 1"], ["row 1", "row 2"]])
+    rule = "the label 'row 2' is not one of the classes ['row 0', 'row 1']."
+    assert str(caught.value) == f"sequence 1, position 1: {rule}"
+
+
+def test_encoded_labels_are_labels_of_a_sequence():
+    X, Y, _ = words(m=5)
+    plain = ChainClassifier(classes=range(3), random_state=0).fit(X, Y)
+    labels = [encode(np.where(y < 0, np.nan, y), range(3)) for y in Y]
+    encoded = ChainClassifier(classes=range(3), random_state=0).fit(X, labels)
+    assert np.array_equal(plain.unary_coef_, encoded.unary_coef_)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rankwise._errors import RowError
 from rankwise.labels import Labels, decode, encode
 
 Codes = NDArray[np.int32]
@@ -50,15 +51,7 @@ def type1_intervals(y: Any, classes: Any = None, random_state: Any = None) -> ND
 def type2_intervals(y: Any, classes: Any = None) -> NDArray[Any]:
     """Interval of the class and both its neighbours, ``[y-1, y+1]``, cut off at the ends of the scale.
 
-    Parameters
-    ----------
-    y, classes
-        As in :func:`type1_intervals`.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
+    Arguments and result as in :func:`type1_intervals`.
 
     Examples
     --------
@@ -77,17 +70,12 @@ def partial_labels(
     Parameters
     ----------
     y, classes, random_state
-        As in :func:`type1_intervals`. With the same ``random_state`` a larger fraction only adds intervals, so that
-        a curve over the fraction compares like with like.
+        As in :func:`type1_intervals`, as is what comes back. With the same ``random_state`` a larger fraction only
+        adds intervals, so that a curve over the fraction compares like with like.
     fraction : float
         Share of the rows with an interval; exactly ``round(fraction * n)`` of them.
     kind : {1, 2}, default=1
         Which generator: :func:`type1_intervals` or :func:`type2_intervals`.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
 
     Examples
     --------
@@ -116,14 +104,9 @@ def partition_intervals(y: Any, size: int, classes: Any = None) -> NDArray[Any]:
     Parameters
     ----------
     y, classes
-        As in :func:`type1_intervals`.
+        As in :func:`type1_intervals`, as is what comes back.
     size : int
         u >= 1, classes in a part.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
 
     Examples
     --------
@@ -152,7 +135,8 @@ def alpha_beta_intervals(
     Parameters
     ----------
     y, classes, random_state
-        As in :func:`type1_intervals`. With the same ``random_state`` a larger alpha only adds exact labels.
+        As in :func:`type1_intervals`, as is what comes back. With the same ``random_state`` a larger alpha only adds
+        exact labels.
     alpha : float
         Probability of an exact label, in [0, 1].
     beta : int
@@ -161,11 +145,6 @@ def alpha_beta_intervals(
         ``"random"``: any interval of that width on the scale that holds the label, all equally likely; ``beta=1`` and
         ``alpha=0`` give :func:`type1_intervals`. ``"partition"``: the parts of :func:`partition_intervals`, of which
         the last may be smaller, as in the thesis' experiments.
-
-    Returns
-    -------
-    array of shape (n, 2)
-        Lower and upper end, both included.
 
     Examples
     --------
@@ -223,7 +202,7 @@ def _exact(y: Any, classes: Any) -> Labels:
     labels = encode(y, classes)
     if not labels.is_exact.all():
         row = int(np.argmin(labels.is_exact))
-        raise ValueError(f"row {row}: intervals are made from exact labels. This one is missing or partial already.")
+        raise RowError("intervals are made from exact labels. This one is missing or partial already.", row)
     return labels
 
 

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rankwise._errors import RowError
+
 Floats = NDArray[np.float64]
 
 
@@ -219,7 +221,7 @@ def _matrix(annotated: Any) -> Floats:
     good = (z >= 0) & (z <= 1)
     if not good.all():
         row, part = np.argwhere(~good)[0].tolist()
-        raise ValueError(f"row {row}, part {part}: a probability, or 0 or 1, is needed. Got {z[row, part]:g} instead.")
+        raise RowError(f"a probability, or 0 or 1, is needed. Got {z[row, part]:g} instead.", row, part, axis="part")
     return z
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from rankwise.labels import Labels, encode
+from rankwise.labels import encode
 from rankwise.losses import interval_pessimistic
-from rankwise.metrics._compare import common_order
+from rankwise.metrics._compare import encode_both
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,8 @@ def precision(labels: Any, classes: Any = None) -> Precision:
     >>> round(interval_mae_risk(0.5, found.alpha, found.beta), 3)
     1.833
     """
-    said = labels if isinstance(labels, Labels) else encode(labels, classes)
-    labelled = said.is_exact | ~said.is_missing
-    width = (said.upper - said.lower)[labelled]
+    said = encode(labels, classes)
+    width = (said.upper - said.lower)[~said.is_missing]
     if not width.size:
         raise ValueError(f"labels must hold at least one label. Got {len(said)} rows, none of them labelled.")
     return Precision(width.size, int((width == 0).sum()), int(width.max()), float(width.mean()))
@@ -158,14 +157,13 @@ def overlap(annotations: Any, truth: Any, classes: Any = None) -> Overlap:
     >>> ambiguity_degree(found)
     1.0
     """
-    said = encode(annotations, common_order(annotations, truth) if classes is None else classes)
-    true = encode(truth, said.order)
+    said, true = encode_both(annotations, truth, classes)
     if len(true) != len(said):
         raise ValueError(f"annotations and truth must have the same number of rows. Got {len(said)} and {len(true)}.")
-    rows = true.is_exact & (said.is_exact | ~said.is_missing)
+    rows = true.is_exact & ~said.is_missing
     if not rows.any():
         raise ValueError(f"at least one row must carry both an annotation and an exact truth. Got none of {len(said)}.")
-    said, y = said.take(rows), true.lower[rows]
+    said, y = said[rows], true.lower[rows]
     admissible = said.admissible()
     counts = np.array([admissible[y == code].sum(axis=0) for code in range(len(said.order))], dtype=np.int64)
     n_rows = np.bincount(y, minlength=len(said.order))

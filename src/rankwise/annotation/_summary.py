@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.labels import Labels, encode
+from rankwise.labels import encode
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,6 @@ def summary(labels: Any, classes: Any = None) -> Summary:
     >>> summary([1, (1, 2), {1, 3}, None], classes=[1, 2, 3, 4])
     Summary(n_exact=1, n_interval=1, n_candidates=1, n_missing=1, widths=(1, 1, 1, 1))
     """
-    said = labels if isinstance(labels, Labels) else encode(labels, classes)
-    width = said.upper - said.lower
-    exact = said.is_exact
-    missing = said.is_missing & ~exact
-    gaps = np.zeros_like(exact) if said.mask is None else said.mask.sum(axis=1) <= width
-    return Summary(
-        n_exact=int(exact.sum()),
-        n_interval=int((~exact & ~missing & ~gaps).sum()),
-        n_candidates=int(gaps.sum()),
-        n_missing=int(missing.sum()),
-        widths=tuple(np.bincount(width, minlength=len(said.order)).tolist()),
-    )
+    said = encode(labels, classes)
+    widths = np.bincount(said.upper - said.lower, minlength=len(said.order))
+    return Summary(*said.counts(), widths=tuple(widths.tolist()))

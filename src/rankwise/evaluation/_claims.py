@@ -87,15 +87,10 @@ def error_range(
 
     Parameters
     ----------
-    y_true : labels of any form
-        What the annotator said, see :func:`rankwise.labels.encode`.
-    y_pred : array-like of shape (n,)
-        Predicted classes.
+    y_true, y_pred, classes
+        As in :func:`rankwise.metrics.mean_absolute_error`.
     loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default="mae"
         Target loss, see :func:`rankwise.losses.loss_matrix`.
-    classes : sequence, optional
-        The classes, lowest first. Without it an ordered ``Categorical`` gives them, or the labels that occur are
-        sorted.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows; not random, for the limits.
     missing : {"left_out", "counted"}, default="left_out"

@@ -25,18 +25,12 @@ def interval_confusion(
 
     Parameters
     ----------
-    y_true : labels of any form
-        What the annotator said, see :func:`rankwise.labels.encode`.
-    y_pred : array-like of shape (n,)
-        Predicted classes.
+    y_true, y_pred, classes, sample_weight
+        As in :func:`rankwise.metrics.mean_absolute_error`.
     counting : {"nearest", "shared", "farthest"}, default="nearest"
         Which class a label counts for that admits several. ``"nearest"``: the one nearest to the prediction, the lower
         of two, so that the distances add up to the interval-insensitive MAE; ``"farthest"``: the one farthest from it,
         so that they add up to the largest MAE that the labels allow; ``"shared"``: all of them, in equal parts.
-    classes : sequence, optional
-        The classes, lowest first; by default as in :func:`rankwise.metrics.mean_absolute_error`.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows.
 
     Examples
     --------

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
+from rankwise.labels._encode import settle_order
+from rankwise.labels._read import read
 from rankwise.losses import interval_insensitive
 
 Floats = NDArray[np.float64]
@@ -69,14 +71,7 @@ class Progress:
 
 
 def progressive(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    truth: Any = None,
-    loss: Any = "mae",
-    classes: Any = None,
-    sample_weight: Any = None,
+    model: Any, X: Any, y: Any, *, truth: Any = None, loss: Any = "mae", classes: Any = None, sample_weight: Any = None
 ) -> Progress:
     """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` learns.
 
@@ -88,7 +83,7 @@ def progressive(
         Any online estimator: with ``progressive_predict`` (ours: one compiled pass), with ``learn_one`` and
         ``predict_one`` (river: X may be a list of dicts), or with ``partial_fit`` and ``predict`` (scikit-learn).
     X, y : array-like
-        Rows and the labels to learn from.
+        Rows and the labels to learn from, of any form that :func:`rankwise.labels.encode` reads.
     truth : array-like, optional
         Labels to judge by, when they are not those to learn from: for example the exact labels behind intervals.
     loss : {"mae", "zero_one", "squared"} or matrix, default "mae"
@@ -114,7 +109,8 @@ def progressive(
     shown = weights if weights.size else None
     declared = judged.classes
     if hasattr(model, "progressive_predict"):
-        predictions = model.progressive_predict(X, y, sample_weight=shown, classes=declared)
+        shown_labels = judged if truth is None else y  # encoded already, if they are the same
+        predictions = model.progressive_predict(X, shown_labels, sample_weight=shown, classes=declared)
     elif hasattr(model, "learn_one"):
         predictions = _one_by_one(model, _dicts(X), y, shown)
     elif hasattr(model, "partial_fit"):
@@ -139,7 +135,8 @@ def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:
     if truth is None:
         return encode(y, classes)
     if classes is None:
-        orders = [encode(part).order for part in (y, truth)]
+        y, truth = read(y), read(truth)
+        orders = [settle_order(part) for part in (y, truth)]
         known = {v for order in orders for v in order.values.tolist()}
         longest = max(orders, key=len)
         classes = longest if len(longest) == len(known) else ClassOrder(sorted(known))

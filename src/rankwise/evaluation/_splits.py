@@ -19,7 +19,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from rankwise.bounds._checks import integer
-from rankwise.labels import Labels, encode
+from rankwise.labels import encode
 
 
 class StratifiedIntervalKFold(BaseCrossValidator):
@@ -113,7 +113,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
 
     def _iter_test_indices(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[NDArray[np.intp]]:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        strata = _strata(encode(y, self.classes, n_rows=n, ordered=False))
+        _, strata = encode(y, self.classes, n_rows=n, ordered=False).distinct()
         if self.n_splits > n:
             raise ValueError(f"n_splits must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
         generator = check_random_state(self.random_state)
@@ -133,14 +133,3 @@ class StratifiedIntervalKFold(BaseCrossValidator):
             # Within a stratum the turns are put in order, so that a fold gets a block of its rows.
             folds[sorted_rows] = turns[np.lexsort((turns, strata[sorted_rows]))]
         return folds
-
-
-def _strata(labels: Labels) -> NDArray[np.intp]:
-    """Number of the group of rows with the same label, in the order of dealing."""
-    k = len(labels.order)
-    kind = np.where(labels.is_exact, 0, np.where(labels.is_missing, 2, 1)).astype(np.int64)
-    key = (kind * k + labels.lower) * k + labels.upper
-    if labels.mask is not None:  # sets with the same ends are told apart
-        sets, which = np.unique(labels.mask, axis=0, return_inverse=True)
-        key = key * len(sets) + which.ravel()
-    return np.asarray(np.unique(key, return_inverse=True)[1].ravel())

@@ -8,7 +8,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-from rankwise import metrics
+from rankwise.labels._read import read
+from rankwise.losses import interval_insensitive
+from rankwise.metrics._compare import compare as on_one_scale
+from rankwise.metrics._compare import mean
 
 
 def compare(
@@ -32,21 +35,15 @@ def compare(
     >>> [row["model"] for row in compare(models, X[:1000], y[:1000], X[1000:], y[1000:])]
     ['PRank', 'multi-class']
     """
-    results = []
+    results, labels = [], read(y_test)
     for name, model in models.items():
         start = time.perf_counter()
         fitted = clone(model).fit(X, y) if sample_weight is None else clone(model).fit(X, y, sample_weight)
         seconds = time.perf_counter() - start
         predicted = fitted.predict(X_test)
-        order = classes if classes is not None else fitted.classes_
-        results.append(
-            {
-                "model": name,
-                "mae": metrics.mean_absolute_error(y_test, predicted, classes=order),
-                "zero_one": metrics.zero_one_loss(y_test, predicted, classes=order),
-                "fit_seconds": seconds,
-            }
-        )
+        judged, codes, weight = on_one_scale(labels, predicted, fitted.classes_ if classes is None else classes, None)
+        losses = {loss: mean(interval_insensitive(judged, codes, loss), weight) for loss in ("mae", "zero_one")}
+        results.append({"model": name, **losses, "fit_seconds": seconds})
     return sorted(results, key=lambda row: row["mae"])
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from rankwise.annotation import alpha_beta_intervals
 from rankwise.evaluation._claims import error_range
-from rankwise.labels import decode, encode
+from rankwise.labels import encode
 from rankwise.losses import Loss
 
 
@@ -93,25 +93,22 @@ def annotation_tradeoff(
     >>> from rankwise.datasets import make_ordinal
     >>> from rankwise.evaluation import annotation_tradeoff
     >>> X, y = make_ordinal(600, 3, 5, noise=0.3, random_state=0)
-    >>> found = annotation_tradeoff(
-    ...     *(PRIL(random_state=0), X[:300], y[:300], X[300:], y[300:]),
-    ...     widths=[2],
-    ...     portions=[0, 1],
-    ...     prices={0: 1.0, 2: 0.4},
-    ... )
+    >>> halves = X[:300], y[:300], X[300:], y[300:]
+    >>> prices = {0: 1.0, 2: 0.4}
+    >>> found = annotation_tradeoff(PRIL(random_state=0), *halves, widths=[2], portions=[0, 1], prices=prices)
     >>> [(kind.portion, kind.cost) for kind in found]
     [(0, 300.0), (1, 120.0)]
     """
     exact = encode(y, classes)
+    truth = encode(y_test, exact.order)
     if prices is not None:
         unpriced = [width for width in (0, *widths) if width not in prices]
         if unpriced:
             raise ValueError(f"prices must name every width, and 0 for exact labels. Got none for {unpriced}.")
-    truth = decode(exact.lower, exact.classes)
     found, seen = [], {}
     for width in widths:
         for portion in portions:
-            said = alpha_beta_intervals(truth, 1 - portion, width, exact.classes, random_state)
+            said = alpha_beta_intervals(exact, 1 - portion, width, random_state=random_state)
             key = said.tobytes() if said.dtype != object else repr(said.tolist())
             if key not in seen:  # without intervals the width does not matter
                 model = clone(estimator)
@@ -119,9 +116,8 @@ def annotation_tradeoff(
                     model.set_params(classes=exact.classes)
                 predicted = model.fit(X, said).predict(X_test)
                 seen[key] = error_range(
-                    y_test, predicted, loss=loss, classes=exact.classes, confidence=confidence, limits="bootstrap",
-                    random_state=random_state,
-                )  # fmt: skip
+                    truth, predicted, loss=loss, confidence=confidence, limits="bootstrap", random_state=random_state
+                )
             result = seen[key]
             cost = None
             if prices is not None:

@@ -5,13 +5,14 @@ Whatever form ``y`` has, it becomes a :class:`Labels`: every row the interval ``
 width 0, a missing one the full interval; algorithms never ask which it was.
 """
 
-from rankwise.labels._encode import Labels, declared_order, decode, encode
+from rankwise.labels._encode import declared_order, decode, encode
+from rankwise.labels._encoded import Labels, RankingLabels
 from rankwise.labels._format import format_labels
 from rankwise.labels._multilabel import MultiLabels, encode_multilabel
 from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing
 from rankwise.labels._preferences import Preferences
-from rankwise.labels._rankings import RankingLabels, encode_rankings
-from rankwise.labels._support import KINDS, declare_support, estimators_for, require_support
+from rankwise.labels._rankings import encode_rankings
+from rankwise.labels._support import KINDS, estimators_for, require_support
 from rankwise.labels._text import parse_labels
 from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
 
@@ -25,7 +26,6 @@ __all__ = [
     "Preferences",
     "RankingLabels",
     "check_weights",
-    "declare_support",
     "declared_order",
     "decode",
     "encode",

@@ -8,7 +8,6 @@ values become codes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise.labels import _lookup
+from rankwise.labels._encoded import Codes, Labels
 from rankwise.labels._order import (
     ClassOrder,
     comparable,
@@ -26,67 +26,7 @@ from rankwise.labels._order import (
     show,
     tidy,
 )
-from rankwise.labels._read import Candidates, Coded, Exact, Intervals, Mask, Ranges, Raw, read
-
-Codes = NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """Encoded labels: row i admits the class codes ``lower[i] .. upper[i]``, both included.
-
-    Attributes
-    ----------
-    order : ClassOrder
-        The classes, lowest first.
-    lower, upper : int32 array of shape (n,)
-        Lowest and highest admissible code. Exact: equal. Missing: 0 and K-1.
-    mask : bool array of shape (n, K) or None
-        Admissible codes, where candidate sets were given; ``None`` when every row is an interval.
-    """
-
-    order: ClassOrder
-    lower: Codes
-    upper: Codes
-    mask: NDArray[np.bool_] | None = None
-
-    def __len__(self) -> int:
-        return int(self.lower.size)
-
-    @property
-    def classes(self) -> NDArray[Any]:
-        """The classes, lowest first."""
-        return self.order.values
-
-    @property
-    def is_exact(self) -> NDArray[np.bool_]:
-        """Rows whose label is a single class."""
-        return np.asarray(self.lower == self.upper)
-
-    @property
-    def is_missing(self) -> NDArray[np.bool_]:
-        """Rows whose label says nothing."""
-        full = (self.lower == 0) & (self.upper == len(self.order) - 1) & (len(self.order) > 1)
-        return np.asarray(full if self.mask is None else full & self.mask.all(axis=1))
-
-    def admissible(self) -> NDArray[np.bool_]:
-        """Boolean (n, K): which classes each row admits."""
-        if self.mask is not None:
-            return self.mask
-        codes = np.arange(len(self.order))
-        return np.asarray((self.lower[:, None] <= codes) & (codes <= self.upper[:, None]))
-
-    def take(self, rows: NDArray[Any]) -> Labels:
-        """The labels of some rows, given by their numbers or by a boolean for every row."""
-        return Labels(self.order, self.lower[rows], self.upper[rows], None if self.mask is None else self.mask[rows])
-
-    def distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
-        codes = np.asarray(codes, dtype=np.int64)
-        if self.mask is None:
-            return np.asarray(np.maximum(0, np.maximum(self.lower - codes, codes - self.upper)))
-        apart = np.abs(np.arange(len(self.order)) - codes[:, None])
-        return np.asarray(np.where(self.mask, apart, len(self.order)).min(axis=1))
+from rankwise.labels._read import Candidates, Coded, Encoded, Exact, Intervals, Mask, Ranges, Raw, read
 
 
 def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: bool = True) -> Labels:
@@ -101,7 +41,8 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         - pandas ``IntervalArray`` (as an index or column too): the classes inside each interval; NaN: missing;
         - list of sets, or of lists that are not all pairs: candidate sets; boolean (n, K) array or frame: candidate
           mask, columns in class order;
-        - list mixing all of these, row by row: a tuple is an interval, a list or set holds candidates.
+        - list mixing all of these, row by row: a tuple is an interval, a list or set holds candidates;
+        - :class:`Labels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
 
         Nested lists of pairs are an (n, 2) table, and nested lists of booleans a mask, as they are in NumPy. Sets are
         always candidate sets.
@@ -128,7 +69,7 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(raw)} labels."
         )
-    return _CODERS[type(raw)](raw, _settle_order(raw, classes, ordered))
+    return _CODERS[type(raw)](raw, settle_order(raw, classes, ordered))
 
 
 def decode(codes: NDArray[np.integer[Any]], classes: NDArray[Any]) -> NDArray[Any]:
@@ -137,7 +78,9 @@ def decode(codes: NDArray[np.integer[Any]], classes: NDArray[Any]) -> NDArray[An
 
 
 def declared_order(classes: Any) -> ClassOrder:
-    """Order given by the user: a list of labels, lowest first, or a column with ordered categories."""
+    """Order given by the user: a list of labels, lowest first, a column with ordered categories, or an order."""
+    if isinstance(classes, ClassOrder):
+        return classes
     try:
         declared = read(classes)
     except ValueError:
@@ -151,11 +94,12 @@ def declared_order(classes: Any) -> ClassOrder:
     return ClassOrder(tidy(declared.values))
 
 
-def _settle_order(raw: Raw, classes: Any, ordered: bool) -> ClassOrder:
-    if isinstance(classes, ClassOrder):
-        return classes
+def settle_order(raw: Raw, classes: Any = None, ordered: bool = True) -> ClassOrder:
+    """Order of the classes: the one given, else the one that the container carries, else that of the labels in it."""
     if classes is not None:
         return declared_order(classes)
+    if isinstance(raw, Encoded):
+        return raw.labels.order
     if raw.order is not None:
         return ClassOrder(raw.order)
     intervals = raw if isinstance(raw, Intervals) else raw.intervals if isinstance(raw, Candidates) else ()
@@ -241,7 +185,7 @@ def _encode_ranges(raw: Ranges, order: ClassOrder) -> Labels:
         row = int(np.argmax(empty))
         brackets = ("[" if raw.closed_left else "(") + "{}, {}" + ("]" if raw.closed_right else ")")
         found = brackets.format(raw.left[row], raw.right[row])
-        raise ValueError(f"row {row}: an interval must hold at least one class. Got {found} of {show(order.values)}.")
+        raise RowError(f"an interval must hold at least one class. Got {found} of {show(order.values)}.", row)
     return Labels(order, lower, upper)
 
 
@@ -251,7 +195,7 @@ def _encode_mask(raw: Mask, order: ClassOrder) -> Labels:
             f"a candidate mask must have one column per class: {len(order)} for {show(order.values)}. "
             f"Got shape {raw.mask.shape} instead."
         )
-    return _from_mask(raw.mask, order)
+    return Labels.from_mask(raw.mask.copy(), order)  # the caller may write into theirs
 
 
 def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
@@ -261,30 +205,25 @@ def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
     in_company = np.bincount(rows, minlength=n)[rows] > 1
     in_sets = numbers_if_possible(raw.members[in_company])
     if in_sets.size and in_sets.dtype.kind == "b" and order.values.dtype.kind != "b":
-        raise ValueError(
-            f"row {rows[np.argmax(in_company)]}: booleans are no candidates for the classes {show(order.values)}. "
-            f"A candidate mask is one boolean array of shape (n, {len(order)})."
+        raise RowError(
+            f"booleans are no candidates for the classes {show(order.values)}. "
+            f"A candidate mask is one boolean array of shape (n, {len(order)}).",
+            int(rows[np.argmax(in_company)]),
         )
     codes = order.codes(raw.members)
     _refuse_unknown(codes, raw.members, order, "label", rows)
     missing = codes == _lookup.MISSING
     if (missing & in_company).any():
-        row = rows[np.argmax(missing & in_company)]
+        row = int(rows[np.argmax(missing & in_company)])
         found = show(raw.members[rows == row])
-        raise ValueError(f"row {row}: a candidate set must not hold missing values. Got {found} instead.")
+        raise RowError(f"a candidate set must not hold missing values. Got {found} instead.", row)
     mask[rows[missing]] = True
     mask[rows[~missing], codes[~missing]] = True
-    return _from_mask(mask, order)
+    return Labels.from_mask(mask, order)
 
 
-def _from_mask(mask: NDArray[np.bool_], order: ClassOrder) -> Labels:
-    count = mask.sum(axis=1)
-    if not count.all():
-        raise ValueError(f"row {int(np.argmin(count))}: a candidate set must not be empty.")
-    lower = mask.argmax(axis=1).astype(np.int32)
-    upper = (mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)).astype(np.int32)
-    has_holes = bool((count <= upper - lower).any())
-    return Labels(order, lower, upper, mask if has_holes else None)
+def _encode_again(raw: Encoded, order: ClassOrder) -> Labels:
+    return raw.labels.recoded(order)
 
 
 def _refuse_unknown(
@@ -293,9 +232,9 @@ def _refuse_unknown(
     unknown = codes == _lookup.UNKNOWN
     if unknown.any():
         at = int(np.argmax(unknown))
-        raise ValueError(
-            f"row {at if rows is None else rows[at]}: the {what} {one_line(values[at])} is not one of the classes "
-            f"{show(order.values)}."
+        raise RowError(
+            f"the {what} {one_line(values[at])} is not one of the classes {show(order.values)}.",
+            int(at if rows is None else rows[at]),
         )
 
 
@@ -306,4 +245,5 @@ _CODERS: dict[type, Callable[[Any, ClassOrder], Labels]] = {
     Ranges: _encode_ranges,
     Candidates: _encode_candidates,
     Mask: _encode_mask,
+    Encoded: _encode_again,
 }

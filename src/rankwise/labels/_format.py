@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.labels._encode import declared_order, encode
-from rankwise.labels._order import ClassOrder, as_object_array, is_infinite, is_missing, one_line
+from rankwise.labels._encoded import Labels
+from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, one_line
 from rankwise.labels._read import Candidates, Coded, Exact, Intervals, read
-from rankwise.labels._text import LabelReader, as_text, parse_plain
+from rankwise.labels._text import LabelReader, each, parse_plain
 
 _MOST_BETWEEN = 10_000  # whole numbers that an interval may be spelled out into
 
@@ -46,7 +47,7 @@ def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> ND
     """
     if style not in ("shortest", "candidates"):
         raise ValueError(f"style must be 'shortest' or 'candidates'. Got {style!r} instead.")
-    order = as_order(classes)
+    order = _order_of(y, classes)
     reader = None if order is None else LabelReader(order)
     return _each(y, order, lambda said: _written(said, reader, style))
 
@@ -59,7 +60,7 @@ def interval_ends(y: Any, classes: Any = None) -> NDArray[Any]:
     y, classes
         As in :func:`format_labels`.
     """
-    order = as_order(classes)
+    order = _order_of(y, classes)
     ends = _each(y, order, lambda said: _ends(said, order))
     return np.array([*ends.tolist()], dtype=object).reshape(-1, 2)
 
@@ -72,13 +73,17 @@ def candidates(y: Any, classes: Any = None) -> NDArray[Any]:
     y, classes
         As in :func:`format_labels`. Without classes, intervals must be closed and of whole numbers.
     """
-    order = as_order(classes)
+    order = _order_of(y, classes)
     return _each(y, order, lambda said: None if said is None else tuple(_members(said, order)))
 
 
 def as_order(classes: Any) -> ClassOrder | None:
     """Declared classes as an order, if there are any."""
-    return classes if classes is None or isinstance(classes, ClassOrder) else declared_order(classes)
+    return None if classes is None else declared_order(classes)
+
+
+def _order_of(y: Any, classes: Any) -> ClassOrder | None:
+    return y.order if classes is None and isinstance(y, Labels) else as_order(classes)
 
 
 def distinct_labels(y: Any) -> list[Any]:
@@ -88,38 +93,15 @@ def distinct_labels(y: Any) -> list[Any]:
 
 def _each(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
     """What ``write`` makes of the label of every row, called once for each distinct one; errors name the row."""
-    groups, distinct = _said_in_order(y, order) if order is not None else said_by_row(y)
-    written = []
-    for k, said in enumerate(distinct):
-        try:
-            written.append(write(said))
-        except ValueError as error:
-            raise ValueError(f"row {int(np.argmax(groups == k))}: {error}") from None
-    return as_object_array(written)[groups]
-
-
-def _said_in_order(y: Any, order: ClassOrder) -> tuple[NDArray[np.intp], list[Any]]:
-    """Distinct labels with declared classes, and which of them every row has."""
-    labels = encode(y, order)
-    table = np.column_stack([labels.lower, labels.upper]) if labels.mask is None else labels.mask
-    distinct, groups = np.unique(table, axis=0, return_inverse=True)
-    values = order.values.tolist()
-    said: list[Any] = []
-    for row in distinct:
-        codes = np.flatnonzero(row) if labels.mask is not None else np.arange(row[0], row[1] + 1)
-        if len(codes) == 1:
-            said.append(values[codes[0]])
-        elif len(codes) == len(values):
-            said.append(None)
-        elif codes[-1] - codes[0] == len(codes) - 1:
-            said.append((values[codes[0]], values[codes[-1]]))
-        else:
-            said.append(frozenset(values[code] for code in codes))
-    return groups.ravel(), said
+    groups, distinct = said_by_row(y if order is None else encode(y, order))
+    return as_object_array(each(distinct, groups, write))[groups]
 
 
 def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
     """Distinct labels as they were said, and which of them every row has."""
+    if isinstance(y, Labels):
+        labels, groups = y.distinct()
+        return groups, labels.tolist()
     raw = read(y)
     if isinstance(raw, Coded):
         raw = raw.as_exact()
@@ -137,8 +119,8 @@ def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
     else:
         raise ValueError("a candidate mask and an interval column need their classes: declare them with classes=[...].")
     place: dict[Any, int] = {}
-    groups = [place.setdefault(item, len(place)) for item in items]
-    return np.array(groups, dtype=np.intp), list(place)
+    rows = [place.setdefault(item, len(place)) for item in items]
+    return np.array(rows, dtype=np.intp), list(place)
 
 
 def _interval(lower: Any, upper: Any) -> Any:

@@ -10,14 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._errors import RowError
+from rankwise.labels._encoded import EncodedRows
 from rankwise.labels._order import is_missing, one_line
 
 _MISSING = -1
 
 
-@dataclass(frozen=True, eq=False)
-class MultiLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiLabels(EncodedRows):
     """A table of binary annotations.
+
+    :func:`encode_multilabel` and all that call it take it in place of ``Y``; ``labels[rows]`` are those of some rows.
 
     Attributes
     ----------
@@ -33,6 +37,41 @@ class MultiLabels:
     classes: NDArray[Any]
     names: tuple[str, ...] | None
 
+    def __len__(self) -> int:
+        return int(self.codes.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and labels."""
+        return self.codes.shape[0], self.codes.shape[1]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MultiLabels):
+            return NotImplemented
+        same = self.classes.tolist() == other.classes.tolist() and self.names == other.names
+        return same and np.array_equal(self.codes, other.codes)
+
+    def __repr__(self) -> str:
+        n, labels = self.shape
+        missing = np.count_nonzero(self.codes == _MISSING)
+        return f"MultiLabels({n} rows, {labels} labels, {missing} missing entries; classes {self.classes.tolist()})"
+
+    def take(self, rows: Any) -> MultiLabels:
+        """The labels of some rows: a slice, an array of row numbers, or a boolean for every row."""
+        return MultiLabels(np.asfortranarray(self.codes[rows]), self.classes, self.names)
+
+    def recoded(self, classes: Any) -> MultiLabels:
+        """The same entries for the same two classes, perhaps in another order."""
+        pair = np.asarray(classes)
+        if pair.tolist() == self.classes.tolist():
+            return self
+        if pair.tolist() != self.classes[::-1].tolist():
+            raise ValueError(
+                f"the labels are encoded with the classes {self.classes.tolist()}, which must be the classes "
+                f"{pair.tolist()}."
+            )
+        return MultiLabels(np.where(self.codes == _MISSING, self.codes, np.int8(1) - self.codes), pair, self.names)
+
     def label(self, column: int) -> str:
         """A label for messages: its number, and its name if it has one."""
         return f"label {column}" + (f" ({self.names[column]!r})" if self.names else "")
@@ -46,7 +85,7 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
     Y : array-like of shape (n, L)
         0 and 1, booleans, or two values of your own (the smaller one is the negative class), and NaN, None or NA where
         an entry is missing: an array, nested lists, a masked array, a pandas, polars or pyarrow table. A SciPy sparse
-        matrix has no missing entries: what is not stored is 0.
+        matrix has no missing entries: what is not stored is 0. :class:`MultiLabels` are returned as they are.
     classes : array-like of two values, optional
         The classes, if they are known; by default 0 and 1, or the two values that occur.
     n_rows : int, optional
@@ -64,14 +103,16 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
     """
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
+    if isinstance(Y, MultiLabels):
+        _require_rows(len(Y), n_rows)
+        return Y if classes is None else Y.recoded(classes)
     table, names = _read(Y)
     if table.ndim != 2:
         raise ValueError(
             f"y should be a 2d array of shape (n_samples, n_labels), one column for each label. Got an array of shape "
             f"{table.shape} instead. Reshape your data using y.reshape(-1, 1) if there is a single label."
         )
-    if n_rows is not None and table.shape[0] != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {table.shape[0]}.")
+    _require_rows(table.shape[0], n_rows)
     if table.shape[1] == 0:
         raise ValueError(f"y has no label: its shape is {table.shape}.")
     if table.dtype.kind == "O":
@@ -86,11 +127,19 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
     odd = known & (codes == _MISSING)
     if odd.any():
         row, column = np.argwhere(odd)[0].tolist()
-        raise ValueError(
-            f"row {row}, label {column}: an entry must be {one_line(pair.tolist()[0])}, {one_line(pair.tolist()[1])} "
-            f"or missing (NaN). Got {one_line(table[row, column])} instead."
+        raise RowError(
+            f"an entry must be {one_line(pair.tolist()[0])}, {one_line(pair.tolist()[1])} or missing (NaN). "
+            f"Got {one_line(table[row, column])} instead.",
+            row,
+            column,
+            axis="label",
         )
     return MultiLabels(codes, pair, names)
+
+
+def _require_rows(found: int, n_rows: int | None) -> None:
+    if n_rows is not None and found != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {found}.")
 
 
 def _read(Y: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:

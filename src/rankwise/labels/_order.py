@@ -128,6 +128,8 @@ class ClassOrder:
         return int(self.values.size)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, ClassOrder) and self.values.tolist() == other.values.tolist()
 
     __hash__ = None  # type: ignore[assignment]
@@ -195,6 +197,13 @@ def one_line(value: Any) -> str:
     """Anything for an error message: on one line, and not too long."""
     text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
+def as_text(value: Any) -> str:
+    """A class as text: whole numbers without a decimal point."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT_IN_FLOAT:
+        return str(int(value))
+    return str(value)
 
 
 def show(classes: NDArray[Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._errors import RowError
 from rankwise.labels._order import is_missing, one_line
 
 Pair = tuple[Any, Any]
@@ -73,19 +74,15 @@ def _checked(pairs: Any, row: int) -> list[Pair]:
     if pairs is None:
         return []
     if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-        raise ValueError(
-            f"row {row}: preferences must be a list of pairs (above, below). Got {one_line(pairs)} instead."
-        )
+        raise RowError(f"preferences must be a list of pairs (above, below). Got {one_line(pairs)} instead.", row)
     checked = []
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise ValueError(
-                f"row {row}: a preference is a pair (above, below) of labels. Got {one_line(pair)} instead."
-            )
+            raise RowError(f"a preference is a pair (above, below) of labels. Got {one_line(pair)} instead.", row)
         above, below = pair
         if is_missing(above) or is_missing(below):
-            raise ValueError(f"row {row}: a preference must not hold missing values. Got {one_line(pair)} instead.")
+            raise RowError(f"a preference must not hold missing values. Got {one_line(pair)} instead.", row)
         if above == below:
-            raise ValueError(f"row {row}: a label cannot be preferred to itself. Got {one_line(pair)}.")
+            raise RowError(f"a label cannot be preferred to itself. Got {one_line(pair)}.", row)
         checked.append((above, below))
     return checked

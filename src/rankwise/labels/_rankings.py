@@ -6,67 +6,20 @@ order in which they appear in a stream.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 
+from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
+from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._preferences import Preferences
-from rankwise.labels._read import Coded, Exact, read
-
-Codes = NDArray[np.int32]
-
-NO_CODES: Codes = np.empty(0, dtype=np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class RankingLabels:
-    """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
-
-    Attributes
-    ----------
-    order : ClassOrder
-        The labels; their codes are their places.
-    indptr : int64 array of shape (n + 1,)
-        Where the rows begin and end.
-    above : int32 array
-        Codes of the relevant labels, ascending in every row; or of the preferred label of every preference.
-    below : int32 array
-        Code of the other label of every preference; empty where relevant labels were given.
-    names_all : bool
-        Whether the labels as given, and not only their rows, say which labels there are: an indicator matrix does.
-    """
-
-    order: ClassOrder
-    indptr: NDArray[np.int64]
-    above: Codes
-    below: Codes
-    names_all: bool = False
-
-    def __len__(self) -> int:
-        return int(self.indptr.size - 1)
-
-    @property
-    def has_preferences(self) -> bool:
-        """Whether the rows hold preferences and not relevant labels."""
-        return self.below.size > 0
-
-    def indicator(self) -> Any:
-        """CSR matrix (n, k) of 0 and 1: which labels are relevant."""
-        if self.has_preferences:
-            raise ValueError(
-                "preferences do not say which labels are relevant: of the metrics only ranking_loss takes them."
-            )
-        ones = np.ones(self.above.size, dtype=np.int8)
-        return sparse.csr_matrix((ones, self.above, self.indptr), shape=(len(self), len(self.order)))
+from rankwise.labels._read import Coded, Exact, only_column, read
 
 
 def encode_rankings(
@@ -84,7 +37,8 @@ def encode_rankings(
         - indicator matrix (n, k) of 0 and 1: array, sparse matrix, or frame, whose columns are then the labels;
         - list of label lists (or sets, tuples): the relevant labels of each row; an empty one, or None, says nothing;
         - 1-D: the one relevant label of each row; NaN, None: missing;
-        - :class:`Preferences`: pairs of labels, the first to be ranked above the second.
+        - :class:`Preferences`: pairs of labels, the first to be ranked above the second;
+        - :class:`RankingLabels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
 
         Nested lists are always label lists: an indicator matrix must be an array.
     classes : sequence or ClassOrder, optional
@@ -109,7 +63,7 @@ def encode_rankings(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(rows)}."
         )
     if classes is not None:
-        order = classes if isinstance(classes, ClassOrder) else declared_order(classes)
+        order = declared_order(classes)
         return rows.encoded(_with_new(order, rows.labels_present()) if growing else order)
     return rows.encoded(rows.labels_by_appearance() if growing else rows.labels_order())
 
@@ -152,17 +106,15 @@ class _Lists(_Rows):
         return [label for row in self.rows for label in row]
 
     def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in self.rows], out=indptr[1:])
-        above = _codes(self.labels_present(), indptr, order)
+        indptr = _ends_of(self.rows)
+        above = sorted_in_rows(_codes(self.labels_present(), indptr, order), indptr)
         row_of = np.repeat(np.arange(len(self.rows)), np.diff(indptr))
-        above = above[np.lexsort((above, row_of))]
         again = np.flatnonzero((np.diff(above) == 0) & (np.diff(row_of) == 0))
         if again.size:
             label = order.values[above[again[0]]]
-            raise ValueError(
-                f"row {row_of[again[0]]}: label {one_line(label)} is listed twice. (An indicator matrix must be an "
-                f"array, not a list.)"
+            raise RowError(
+                f"label {one_line(label)} is listed twice. (An indicator matrix must be an array, not a list.)",
+                int(row_of[again[0]]),
             )
         return RankingLabels(order, indptr, above, NO_CODES)
 
@@ -207,7 +159,8 @@ class _Indicator(_Rows):
         if wrong.size:
             row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
             column, found = int(matrix.indices[wrong[0]]), matrix.data[wrong[0]]
-            raise ValueError(f"row {row}: an indicator must be 0 or 1. Got {found} for label {column}.")
+            reason = f"an indicator must be 0 or 1. Got {found} for label {column}."
+            raise RowError(reason, row, column, message=f"row {row}: {reason}")
         if matrix.data.size and not np.all(matrix.data):
             matrix.eliminate_zeros()
         self.matrix, self.names = matrix, names
@@ -230,8 +183,7 @@ class _Indicator(_Rows):
                     f"column {one_line(strangers[0])} of the indicator matrix is not one of the labels "
                     f"{show(order.values)}."
                 )
-            columns = order.codes(as_object_array(self.names))[columns]
-            columns = columns[np.lexsort((columns, np.repeat(np.arange(len(self)), np.diff(indptr))))]
+            columns = sorted_in_rows(order.codes(as_object_array(self.names))[columns], indptr)
         elif self.matrix.shape[1] != len(order):
             raise ValueError(
                 f"an indicator matrix must have one column per label: {len(order)} for {show(order.values)}. "
@@ -253,15 +205,37 @@ class _Pairs(_Rows):
         return [label for row in self.rows for pair in row for label in pair]
 
     def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr = np.zeros(len(self.rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in self.rows], out=indptr[1:])
+        indptr = _ends_of(self.rows)
         both = _codes(self.labels_present(), 2 * indptr, order)
         return RankingLabels(order, indptr, both[0::2].copy(), both[1::2].copy())
+
+
+class _Encoded(_Rows):
+    """Rows that are encoded already."""
+
+    def __init__(self, labels: RankingLabels) -> None:
+        self.labels = labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def labels_present(self) -> list[Any]:
+        return list(self.labels.order.values.tolist())
+
+    def labels_order(self) -> ClassOrder:
+        return self.labels.order
+
+    labels_by_appearance = labels_order
+
+    def encoded(self, order: ClassOrder) -> RankingLabels:
+        return self.labels.recoded(order)
 
 
 def _read(y: Any) -> _Rows:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
+    if isinstance(y, RankingLabels):
+        return _Encoded(y)
     if isinstance(y, Preferences):
         return _Pairs(y)
     if sparse.issparse(y):
@@ -301,15 +275,7 @@ def _read_frame(y: Any) -> _Rows:
 
 
 def _read_matrix(y: NDArray[Any]) -> _Rows:
-    if y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-            "(n_samples, ), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        return _read(y.ravel())
-    return _Indicator(_numbers(y))
+    return _read(only_column(y)) if y.shape[1] == 1 else _Indicator(_numbers(y))
 
 
 def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -341,7 +307,7 @@ def _one_row(said: Any, row: int) -> list[Any]:
     else:
         return [] if is_missing(said) else [said]
     if any(is_missing(label) for label in labels):
-        raise ValueError(f"row {row}: a list of labels must not hold missing values. Got {one_line(labels)} instead.")
+        raise RowError(f"a list of labels must not hold missing values. Got {one_line(labels)} instead.", row)
     return labels
 
 
@@ -364,6 +330,11 @@ def _with_new(known: ClassOrder, labels: Iterable[Any]) -> ClassOrder:
     return ClassOrder([*known.values.tolist(), *new]) if new else known
 
 
+def _ends_of(rows: list[list[Any]]) -> NDArray[np.int64]:
+    """Where the rows begin and end among the entries of all."""
+    return np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+
+
 def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> Codes:
     try:
         codes = np.fromiter((order.index.get(label, -1) for label in labels), dtype=np.int32, count=len(labels))
@@ -377,4 +348,4 @@ def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> C
 
 
 def _refuse_unknown(row: int, label: Any, order: ClassOrder) -> None:
-    raise ValueError(f"row {row}: {one_line(label)} is not one of the labels {show(order.values)}.")
+    raise RowError(f"{one_line(label)} is not one of the labels {show(order.values)}.", row)

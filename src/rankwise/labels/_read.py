@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from rankwise._errors import RowError
+from rankwise.labels._encoded import Labels
 from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, numbers_if_possible, one_line, tidy
 
 _NESTED = (tuple, list, set, frozenset, np.ndarray)
@@ -91,7 +93,7 @@ class Intervals(Raw):
         """Read tuples ``(lower, upper)``; ``rows`` are the rows they stand in."""
         if not set(map(len, tuples)) <= {2}:
             row, ends = next((row, ends) for row, ends in zip(rows, tuples, strict=True) if len(ends) != 2)
-            raise ValueError(f"row {row}: an interval is a tuple (lower, upper). Got {one_line(ends)} instead.")
+            raise RowError(f"an interval is a tuple (lower, upper). Got {one_line(ends)} instead.", row)
         return Intervals.from_flat(None, as_object_array(chain.from_iterable(tuples)))
 
     @staticmethod
@@ -155,6 +157,19 @@ class Mask(Raw):
         return np.arange(self.mask.shape[1])
 
 
+@dataclass(frozen=True, eq=False)
+class Encoded(Raw):
+    """Labels that are encoded already."""
+
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def values_present(self) -> NDArray[Any]:
+        return self.labels.classes
+
+
 def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
     """Ends of intervals, and the whole numbers inside them if the ends are whole: "3 to 5" says that there is a 4."""
     if ends.dtype.kind not in "iuf":
@@ -179,9 +194,13 @@ def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
 
 
 def read(y: Any) -> Raw:
-    """Say what a container of annotations holds."""
+    """Say what a container of annotations holds; what is read already stays as it is."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
+    if isinstance(y, Raw):
+        return y
+    if isinstance(y, Labels):
+        return Encoded(y.classes, y)
     pandas, polars, pyarrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
     if polars is not None and isinstance(y, (polars.Series, polars.DataFrame)):
         return _read_polars(y, polars)
@@ -217,17 +236,22 @@ def _read_array(y: NDArray[Any]) -> Raw:
     if y.ndim == 2 and y.shape[1] == 2:
         return Intervals.from_flat(None, y.ravel()) if y.dtype.kind == "O" else Intervals(None, y)
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-            "(n_samples, ), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        return _read_array(y.ravel())
+        return _read_array(only_column(y))
     raise ValueError(
         f"y should be a 1d array of labels, an (n, 2) array of intervals or a boolean (n, K) candidate mask; "
         f"bad input shape {y.shape} of type {y.dtype}."
     )
+
+
+def only_column(y: NDArray[Any]) -> NDArray[Any]:
+    """The column of a table that has one only, with scikit-learn's warning."""
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+        "(n_samples, ), for example using ravel().",
+        DataConversionWarning,
+        stacklevel=3,
+    )
+    return y.ravel()
 
 
 def _as_objects(y: NDArray[Any]) -> NDArray[Any]:
@@ -260,7 +284,7 @@ def _read_list(items: list[Any]) -> Raw:
             interval_rows.append(row)
         elif isinstance(said, (list, set, frozenset)) or (isinstance(said, np.ndarray) and said.ndim):
             if len(said) == 0:
-                raise ValueError(f"row {row}: a candidate set must not be empty.")
+                raise RowError("a candidate set must not be empty.", row)
             members.extend(said)
             member_rows.extend(repeat(row, len(said)))
         else:

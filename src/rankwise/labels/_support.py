@@ -3,56 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 import numpy as np
 
-from rankwise.labels._order import show
-
-if TYPE_CHECKING:
-    from rankwise.labels._encode import Labels
+from rankwise._errors import RowError
+from rankwise.labels._encoded import Labels
 
 #: From the most to the least precise. A missing label is the full interval and every estimator takes it as a no-op.
 KINDS = ("exact", "interval", "candidates")
 
-_SUPPORT: dict[str, frozenset[str]] = {}
-
-
-def declare_support(estimator: str, kinds: Iterable[str]) -> None:
-    """Record the kinds of label that a public estimator learns from."""
-    _SUPPORT[estimator] = frozenset(kinds)
-
 
 def estimators_for(kind: str) -> list[str]:
-    """Names of the loaded estimators that learn from labels of this kind."""
-    return sorted(name for name, kinds in _SUPPORT.items() if kind in kinds)
+    """Names of the estimators ``rankwise.Name`` that learn from labels of this kind, whatever has been imported."""
+    return sorted(name for name, kinds in _public_estimators().items() if kind in kinds)
+
+
+def _public_estimators() -> dict[str, frozenset[str]]:
+    # This layer knows no estimator and imports none, except here, where a message is about to be written: a table
+    # that estimators enter on import would hold only those imported so far, and the user's own.
+    rankwise = import_module("rankwise")
+    classes = {name: getattr(rankwise, name) for name in rankwise.__all__ if name[0].isupper()}
+    return {name: kinds for name, found in classes.items() if (kinds := getattr(found, "label_kinds", None))}
 
 
 def require_support(labels: Labels, estimator: str, kinds: Iterable[str]) -> None:
     """Raise unless every row is of a kind the estimator learns from; name kind, row, value and who can."""
     kinds = frozenset(kinds)
-    if "candidates" not in kinds and labels.mask is not None:
-        holes = labels.mask.sum(axis=1) <= labels.upper - labels.lower
-        if holes.any():
-            row = int(np.argmax(holes))
-            found = show(labels.classes[labels.mask[row]])
-            _refuse(
-                estimator,
-                "candidates",
-                f"row {row}: the candidate set {found} has gaps",
-                "(An interval is a tuple (lower, upper), or a row of an (n, 2) table.) ",
-            )
+    if "candidates" not in kinds and labels.has_gaps.any():
+        row = int(np.argmax(labels.has_gaps))
+        what = f"{labels.describe(row)} has gaps; {estimator} does not learn from candidate sets with gaps."
+        hint = "(An interval is a tuple (lower, upper), or a row of an (n, 2) table.)"
+        raise RowError(" ".join([what, hint, *_able("candidates")]), row)
     if "interval" not in kinds:
         width = labels.upper - labels.lower
-        partial = (width > 0) & (width < len(labels.classes) - 1)
+        partial = (width > 0) & (width < len(labels.order) - 1)
         if partial.any():
             row = int(np.argmax(partial))
-            ends = show(labels.classes[[labels.lower[row], labels.upper[row]]])
-            _refuse(estimator, "interval", f"row {row}: the label is the interval {ends}", "")
+            what = f"the label is {labels.describe(row)}; {estimator} does not learn from interval labels."
+            raise RowError(" ".join([what, *_able("interval")]), row)
 
 
-def _refuse(estimator: str, kind: str, what: str, hint: str) -> None:
+def _able(kind: str) -> list[str]:
     able = estimators_for(kind)
-    who = f"These can: {', '.join(able)}." if able else ""
-    kind = {"candidates": "candidate sets with gaps", "interval": "interval labels"}[kind]
-    raise ValueError(f"{what}; {estimator} does not learn from {kind}. {hint}{who}".rstrip())
+    return [f"These can: {', '.join(able)}."] if able else []

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
-from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, show
+from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_missing, one_line, show
 
 #: For error messages.
 FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
@@ -60,14 +62,9 @@ def parse_labels(texts: Any, classes: Any = None) -> Any:
            [False,  True,  True]])
     """
     codes, distinct = _distinct(texts)
-    order = None if classes is None else classes if isinstance(classes, ClassOrder) else declared_order(classes)
+    order = None if classes is None else declared_order(classes)
     parse = parse_plain if order is None else LabelReader(order).parse
-    parsed = []
-    for k, text in enumerate(distinct):
-        try:
-            parsed.append(None if text is None else parse(_checked(text)))
-        except ValueError as error:
-            raise ValueError(f"row {int(np.argmax(codes == k))}: {error}") from None
+    parsed = each(distinct, codes, lambda text: None if text is None else parse(_checked(text)))
     return _collected(parsed, codes) if order is None else _rows_of(parsed, codes, order)
 
 
@@ -75,13 +72,19 @@ def parse_ends(texts: Any, classes: ClassOrder | None) -> NDArray[Any]:
     """Interval ends written as text, one a row: numbers or names of classes, None where a text says nothing."""
     codes, distinct = _distinct(texts)
     reader = None if classes is None else LabelReader(classes)
-    ends: list[Any] = []
-    for k, text in enumerate(distinct):
-        try:
-            ends.append(None if text is None else _parsed_end(_checked(text).strip(), reader))
-        except ValueError as error:
-            raise ValueError(f"row {int(np.argmax(codes == k))}: {error}") from None
+    ends = each(distinct, codes, lambda text: None if text is None else _parsed_end(_checked(text).strip(), reader))
     return as_object_array(ends)[codes]
+
+
+def each(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
+    """What a function makes of each distinct label; ``groups`` tells the row to blame if it raises ``ValueError``."""
+    made = []
+    for group, label in enumerate(distinct):
+        try:
+            made.append(function(label))
+        except ValueError as error:
+            raise RowError(str(error), int(np.argmax(groups == group))) from None
+    return made
 
 
 def _parsed_end(text: str, reader: LabelReader | None) -> Any:
@@ -241,7 +244,7 @@ def _distinct(texts: Any) -> tuple[NDArray[np.intp], list[Any]]:
         codes = [place.setdefault(None if is_missing(item) else item, len(place)) for item in items]
     except TypeError:
         row = next(row for row, item in enumerate(items) if not isinstance(item, str) and not is_missing(item))
-        raise ValueError(f"row {row}: a label in a text column must be text. Got {one_line(items[row])}.") from None
+        raise RowError(f"a label in a text column must be text. Got {one_line(items[row])}.", row) from None
     return np.array(codes, dtype=np.intp), list(place)
 
 
@@ -277,10 +280,3 @@ def _rows_of(parsed: list[NDArray[np.intp] | None], codes: NDArray[np.intp], ord
     for k, admitted in enumerate(parsed):
         mask[k, slice(None) if admitted is None else admitted] = True
     return mask[codes]
-
-
-def as_text(value: Any) -> str:
-    """A class as text: whole numbers without a decimal point."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)

@@ -7,14 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
+
 #: Stands for "all weights are one" and costs no memory.
 UNIT_WEIGHTS: NDArray[np.float64] = np.empty(0)
 
 
-def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+def check_weights(sample_weight: Any, n: int, unit: str = "row") -> NDArray[np.float64]:
     """Weights as float64, or :data:`UNIT_WEIGHTS` when none are given.
 
     A zero weight makes its row a no-op. Negative, NaN and infinite weights are errors that name the row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,), a number or None
+        The weights as the caller gave them.
+    n : int
+        How many there must be.
+    unit : str, default "row"
+        What one weight belongs to, for messages.
     """
     if sample_weight is None:
         return UNIT_WEIGHTS
@@ -28,9 +39,10 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}.")
     if weight.size != n:
-        raise ValueError(f"X has {n} rows but sample_weight.shape == {weight.shape}, expected {(n,)}!")
+        raise ValueError(f"X has {n} {unit}s but sample_weight.shape == {weight.shape}, expected {(n,)}!")
     good = (weight >= 0) & (weight < np.inf)
     if not good.all():
         row = int(np.argmin(good))
-        raise ValueError(f"row {row}: a weight must be a finite number >= 0. Got {weight[row]} instead.")
+        reason = f"a weight must be a finite number >= 0. Got {weight[row]} instead."
+        raise RowError(reason, row, message=f"{unit} {row}: {reason}")
     return weight

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
 from rankwise.labels import Labels
 from rankwise.losses._v_shaped import Loss, by_distance, loss_matrix
+
+_Distance = Callable[[Labels, NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 
 
 def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
@@ -34,16 +38,7 @@ def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     >>> interval_insensitive(labels, np.array([3, 2, 0, 0]))
     array([2., 1., 2., 0.])
     """
-    n_classes = len(labels.order)
-    codes = _check_codes(codes, len(labels), n_classes)
-    if isinstance(loss, str):
-        # The named losses grow with the distance, so the nearest admissible class is the cheapest.
-        return by_distance(loss)(labels.distance(codes)).astype(np.float64)
-    matrix = loss_matrix(loss, n_classes)
-    cheapest = np.full(codes.size, np.inf)
-    for y in range(n_classes):  # by class: memory stays at O(n)
-        np.minimum(cheapest, matrix[y, codes], out=cheapest, where=_admits(labels, y))
-    return cheapest
+    return _extreme(labels, codes, loss, Labels.distance, np.minimum, np.inf)
 
 
 def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
@@ -64,21 +59,28 @@ def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     >>> interval_pessimistic(labels, np.array([3, 2, 0, 0]))
     array([3., 2., 2., 3.])
     """
+    return _extreme(labels, codes, loss, _reach, np.maximum, 0.0)
+
+
+def _extreme(
+    labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss, distance: _Distance, better: np.ufunc, worst: float
+) -> NDArray[np.float64]:
+    """Loss against the admissible class of the least or largest loss; ``distance`` is that of this class in ranks."""
     n_classes = len(labels.order)
     codes = _check_codes(codes, len(labels), n_classes)
-    if isinstance(loss, str):
-        # The named losses grow with the distance, and the farthest admissible class is one of the ends.
-        return by_distance(loss)(np.maximum(codes - labels.lower, labels.upper - codes)).astype(np.float64)
+    if isinstance(loss, str):  # the named losses grow with the distance
+        return by_distance(loss)(distance(labels, codes)).astype(np.float64)
     matrix = loss_matrix(loss, n_classes)
-    dearest = np.zeros(codes.size)
-    for y in range(n_classes):
-        np.maximum(dearest, matrix[y, codes], out=dearest, where=_admits(labels, y))
-    return dearest
+    found = np.full(codes.size, worst)
+    for y in range(n_classes):  # by class: memory stays at O(n)
+        admits = (labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y]
+        better(found, matrix[y, codes], out=found, where=admits)
+    return found
 
 
-def _admits(labels: Labels, y: int) -> NDArray[np.bool_]:
-    """Rows whose label admits class y."""
-    return np.asarray((labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y])
+def _reach(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """Ranks between each predicted code and the farthest admissible one, which is one of the ends."""
+    return np.asarray(np.maximum(codes - labels.lower, labels.upper - codes))
 
 
 def _check_codes(codes: NDArray[np.integer[Any]], n: int, n_classes: int) -> NDArray[np.integer[Any]]:
@@ -90,5 +92,5 @@ def _check_codes(codes: NDArray[np.integer[Any]], n: int, n_classes: int) -> NDA
     outside = (codes < 0) | (codes >= n_classes)
     if outside.any():
         row = int(np.argmax(outside))
-        raise ValueError(f"row {row}: a predicted code must lie in 0..{n_classes - 1}. Got {codes[row]} instead.")
+        raise RowError(f"a predicted code must lie in 0..{n_classes - 1}. Got {codes[row]} instead.", row)
     return codes

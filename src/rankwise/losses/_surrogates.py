@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise._errors import RowError
+
 Floats = NDArray[np.float64]
 
 
@@ -58,12 +60,7 @@ def explicit_surrogate(
     With ``m = margin = 1`` this is the loss of SVOR-EXP, an upper bound on the interval-insensitive 0/1 loss. It needs
     ordered thresholds. An interval that reaches an end of the scale has no threshold there.
 
-    Parameters
-    ----------
-    scores, thresholds, lower, upper
-        As in :func:`implicit_surrogate`; the thresholds must not descend.
-    margin : float, default=1.0
-        How far beyond a threshold the score must lie to cost nothing.
+    Arguments as in :func:`implicit_surrogate`; the thresholds must not descend.
 
     Examples
     --------
@@ -105,5 +102,5 @@ def _read(
     wrong = (low < 0) | (low > high) | (high > t.shape[1])
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"row {row}: 0 <= lower <= upper <= {t.shape[1]} must hold. Got [{low[row]}, {high[row]}].")
+        raise RowError(f"0 <= lower <= upper <= {t.shape[1]} must hold. Got [{low[row]}, {high[row]}].", row)
     return f, t, low, high

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
 from rankwise.labels import ClassOrder, Labels, check_weights, encode, infer_order
-from rankwise.labels._order import show
 from rankwise.labels._read import read
 
 Floats = NDArray[np.float64]
@@ -30,27 +30,24 @@ def compare(
 
     Returns labels, predicted codes and weights. ``needs_exact`` is the name of a metric that refuses partial labels.
     """
-    labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
-    predicted = encode(y_pred, labels.order)
+    labels, predicted = encode_both(y_true, y_pred, classes)
     n = len(labels)
     if len(predicted) != n:
         raise ValueError(f"y_true and y_pred must have the same number of rows. Got {n} and {len(predicted)}.")
     if not predicted.is_exact.all():
         row = int(np.argmin(predicted.is_exact))
-        raise ValueError(f"row {row}: y_pred must hold one class a row. Got {_describe(predicted, row)}.")
-    exact = labels.is_exact
-    labelled = exact | ~labels.is_missing  # a single class is the full interval, and yet known
+        raise RowError(f"y_pred must hold one class a row. Got {predicted.describe(row)}.", row)
+    exact, labelled = labels.is_exact, ~labels.is_missing
     if not labelled.any():
         raise ValueError(f"y_true must hold at least one label. Got {n} rows, none of them labelled.")
     if needs_exact is not None and not exact[labelled].all():
         row = int(np.argmax(labelled & ~exact))
-        raise ValueError(
-            f"row {row}: {needs_exact} needs exact labels. Got {_describe(labels, row)}. "
-            f"These take it: {_FOR_ANY_LABEL}."
+        raise RowError(
+            f"{needs_exact} needs exact labels. Got {labels.describe(row)}. These take it: {_FOR_ANY_LABEL}.", row
         )
     if keep_missing or labelled.all():
         return labels, predicted.lower, checked_weights(sample_weight, np.ones(n, dtype=bool))
-    return labels.take(labelled), predicted.lower[labelled], checked_weights(sample_weight, labelled)
+    return labels[labelled], predicted.lower[labelled], checked_weights(sample_weight, labelled)
 
 
 def checked_weights(sample_weight: Any, counted: NDArray[np.bool_]) -> Floats:
@@ -69,6 +66,13 @@ def mean(loss: NDArray[Any], weight: Floats) -> float:
     return float(np.average(loss, weights=weight))
 
 
+def encode_both(y_true: Any, y_pred: Any, classes: Any = None) -> tuple[Labels, Labels]:
+    """Labels of both sides in one order of classes: the one given, or that of both."""
+    y_true, y_pred = read(y_true), read(y_pred)
+    labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
+    return labels, encode(y_pred, labels.order)
+
+
 def common_order(y_true: Any, y_pred: Any) -> ClassOrder:
     """Order of the classes of both sides: the one that a container carries, else all labels that occur, sorted."""
     said = [read(y_true), read(y_pred)]
@@ -80,11 +84,3 @@ def common_order(y_true: Any, y_pred: Any) -> ClassOrder:
     if len(kinds) > 1:  # concatenated as they are, numbers would become strings
         values = [v.astype(object) for v in values]
     return infer_order(np.concatenate([v for v in values if v.size] or values))
-
-
-def _describe(labels: Labels, row: int) -> str:
-    if labels.is_missing[row]:
-        return "a missing label"
-    if labels.mask is not None and labels.mask[row].sum() <= labels.upper[row] - labels.lower[row]:
-        return f"the candidate set {show(labels.classes[labels.mask[row]])}"
-    return f"the interval {show(labels.classes[[labels.lower[row], labels.upper[row]]])}"

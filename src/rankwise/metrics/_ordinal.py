@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
-from rankwise.losses import interval_insensitive
+from rankwise.losses import Loss, interval_insensitive
 from rankwise.metrics._compare import Floats, compare, mean
 
 
@@ -33,51 +33,39 @@ def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample
     >>> mean_absolute_error([1, (2, 3), None], [3, 2, 1], classes=[1, 2, 3])
     1.0
     """
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
-    return mean(interval_insensitive(labels, codes, "mae"), weight)
+    return mean_loss("mae", y_true, y_pred, classes, sample_weight)
 
 
 def mean_squared_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Mean squared distance in ranks between each prediction and the nearest admissible class.
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`.
+    Arguments as in :func:`mean_absolute_error`.
 
     Examples
     --------
     >>> mean_squared_error([1, (2, 3)], [3, 2])
     2.0
     """
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
-    return mean(interval_insensitive(labels, codes, "squared"), weight)
+    return mean_loss("squared", y_true, y_pred, classes, sample_weight)
 
 
 def zero_one_loss(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Share of the rows whose prediction is not admissible.
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`.
+    Arguments as in :func:`mean_absolute_error`.
 
     Examples
     --------
     >>> zero_one_loss([1, (2, 3)], [3, 2])
     0.5
     """
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
-    return mean(interval_insensitive(labels, codes, "zero_one"), weight)
+    return mean_loss("zero_one", y_true, y_pred, classes, sample_weight)
 
 
 def interval_coverage(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Share of the rows whose prediction lies in the interval or candidate set: ``1 - zero_one_loss``.
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`.
+    Arguments as in :func:`mean_absolute_error`.
 
     Examples
     --------
@@ -133,10 +121,7 @@ def weighted_cost(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weigh
 def macro_mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Mean over the true classes of the MAE within each, so that rare classes count as much as common ones (AMAE).
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`; labels must be exact or missing. Classes that never occur are left out.
+    Arguments as in :func:`mean_absolute_error`; labels must be exact or missing. Classes that never occur are left out.
 
     Examples
     --------
@@ -149,10 +134,7 @@ def macro_mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, 
 def confusion_matrix(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> NDArray[Any]:
     """(K, K) counts in class order, row = true class, column = predicted class; sums of weights if there are any.
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`; labels must be exact or missing.
+    Arguments as in :func:`mean_absolute_error`; labels must be exact or missing.
 
     Examples
     --------
@@ -169,10 +151,7 @@ def quadratic_weighted_kappa(y_true: Any, y_pred: Any, *, classes: Any = None, s
 
     NaN when all rows are predicted as the one class that is true: chance then makes no error either.
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`; labels must be exact or missing.
+    Arguments as in :func:`mean_absolute_error`; labels must be exact or missing.
 
     Examples
     --------
@@ -188,10 +167,7 @@ def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight:
     Without weights it is ``scipy.stats.kendalltau``, computed from the confusion matrix. NaN when all rows are of one
     class or predicted as one.
 
-    Parameters
-    ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`; labels must be exact or missing.
+    Arguments as in :func:`mean_absolute_error`; labels must be exact or missing.
 
     Examples
     --------
@@ -204,6 +180,12 @@ def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight:
 #: For ``scoring=``. Classes are those of the fold and its predictions; where a fold may lack one, pin them with
 #: ``make_scorer(mean_absolute_error, greater_is_better=False, classes=[...])`` or use the estimator's own ``score``.
 neg_mean_absolute_error_scorer = make_scorer(mean_absolute_error, greater_is_better=False)
+
+
+def mean_loss(loss: Loss, y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> float:
+    """Mean loss of each prediction against the admissible class that it fits best."""
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
+    return mean(interval_insensitive(labels, codes, loss), weight)
 
 
 def macro_error_of(table: Floats) -> float:

@@ -10,6 +10,7 @@ from scipy.stats import kendalltau, weightedtau
 from sklearn.metrics import coverage_error as sklearn_coverage_error
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
 
+from rankwise._errors import RowError
 from rankwise.labels import ClassOrder, RankingLabels, encode_rankings
 from rankwise.labels._order import show
 from rankwise.metrics._compare import Floats, checked_weights, mean
@@ -45,10 +46,7 @@ def ranking_loss(relevant: Any, scores: ArrayLike, *, classes: Any = None, sampl
 def coverage_error(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:
     """How far down the ranking one must go to meet every relevant label, averaged over rows (best: their number).
 
-    Parameters
-    ----------
-    relevant, scores, classes, sample_weight
-        As in :func:`ranking_loss`. A row without a relevant label has coverage 0.
+    Arguments as in :func:`ranking_loss`. A row without a relevant label has coverage 0.
 
     Examples
     --------
@@ -62,10 +60,7 @@ def coverage_error(relevant: Any, scores: ArrayLike, *, classes: Any = None, sam
 def average_precision(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Share of relevant labels among those ranked at least as high, averaged over relevant labels and rows; 1 is best.
 
-    Parameters
-    ----------
-    relevant, scores, classes, sample_weight
-        As in :func:`ranking_loss`. A row where no or every label is relevant has precision 1.
+    Arguments as in :func:`ranking_loss`. A row where no or every label is relevant has precision 1.
 
     Examples
     --------
@@ -79,10 +74,7 @@ def average_precision(relevant: Any, scores: ArrayLike, *, classes: Any = None, 
 def one_error(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Share of the rows whose top-ranked label is not relevant; an irrelevant label that ties for the top is one.
 
-    Parameters
-    ----------
-    relevant, scores, classes, sample_weight
-        As in :func:`ranking_loss`. A row without a relevant label costs 0.
+    Arguments as in :func:`ranking_loss`. A row without a relevant label costs 0.
 
     Examples
     --------
@@ -150,16 +142,13 @@ def _read_labels(
 ) -> tuple[RankingLabels, Floats, Floats]:
     ranked = _checked_scores(scores, "scores")
     n, k = ranked.shape
-    if isinstance(relevant, RankingLabels):
-        labels = relevant
-    else:
-        if classes is None and not hasattr(relevant, "columns"):
-            classes = range(k)
-        order = None if classes is None else ClassOrder(classes)
-        if order is not None and len(order) != k:
-            names = f"{len(order)} labels: {show(order.values)}"
-            raise ValueError(f"classes must name the {k} columns of scores. Got {names}.")
-        labels = encode_rankings(relevant, order)
+    if classes is None and not (isinstance(relevant, RankingLabels) or hasattr(relevant, "columns")):
+        classes = range(k)
+    order = None if classes is None else ClassOrder(classes)
+    if order is not None and len(order) != k:
+        names = f"{len(order)} labels: {show(order.values)}"
+        raise ValueError(f"classes must name the {k} columns of scores. Got {names}.")
+    labels = encode_rankings(relevant, order)
     if (len(labels), len(labels.order)) != (n, k):
         found = (len(labels), len(labels.order))
         raise ValueError(f"relevant must say for {n} rows which of {k} labels are. Got shape {found}.")
@@ -172,7 +161,8 @@ def _checked_scores(scores: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} must have shape (n, k), n >= 1 rows of k >= 2 labels. Got shape {ranked.shape}.")
     if not np.isfinite(ranked).all():
         row, column = np.argwhere(~np.isfinite(ranked))[0].tolist()
-        raise ValueError(f"row {row}: {name} must be finite. Got {ranked[row, column]} for label {column}.")
+        reason = f"{name} must be finite. Got {ranked[row, column]} for label {column}."
+        raise RowError(reason, row, column, message=f"row {row}: {reason}")
     return ranked
 
 

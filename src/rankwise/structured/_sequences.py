@@ -6,7 +6,6 @@ at a root. In a chain it is the part before. Errors name the sequence and the po
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._errors import RowError
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
 from rankwise.structured.max_sum import chain_parents
 
@@ -110,7 +110,8 @@ def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, 
     """Labels of every position of every sequence: exact, interval (tuple), candidates (set or list) or missing.
 
     None, NaN and -1 mean missing, -1 unless it is one of the ``classes``; None in place of a sequence's labels makes
-    all of them missing. A sequence's labels may also be a boolean (T, K) mask or a (T, 2) table of intervals.
+    all of them missing. A sequence's labels may also be a boolean (T, K) mask or a (T, 2) table of intervals, or
+    :class:`rankwise.labels.Labels`, if those of every sequence are.
     """
     if not hasattr(Y, "__len__") or isinstance(Y, (str, dict)):
         raise TypeError(f"Y must be a list with the labels of each sequence. Got {type(Y).__name__} instead.")
@@ -121,18 +122,13 @@ def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, 
     labels = [_labels_of(Y[s], int(lengths[s]), s, keep_minus_one=minus_one) for s in range(len(Y))]
     try:
         return encode(_flat(labels), classes, ordered=ordered)
-    except ValueError as error:
-        text = re.sub(r"\brow (\d+)\b", lambda found: sequences.place(int(found[1])), str(error))
-        raise ValueError(text) from None
+    except RowError as error:
+        raise error.at(sequences.place(error.row)) from None
 
 
 def read_weights(sample_weight: Any, sequences: Sequences) -> Floats:
     """Weight of every sequence; empty if there are none."""
-    try:
-        return check_weights(sample_weight, len(sequences))
-    except ValueError as error:
-        text = str(error).replace(f"X has {len(sequences)} rows", f"X has {len(sequences)} sequences")
-        raise ValueError(re.sub(r"\brow (\d+)\b", r"sequence \1", text)) from None
+    return check_weights(sample_weight, len(sequences), unit="sequence")
 
 
 def read_order(classes: Any) -> ClassOrder | None:
@@ -226,8 +222,10 @@ def _labels_of(labels: Any, n: int, s: int, *, keep_minus_one: bool) -> Any:
     """An array (1-D values, 2-D mask or intervals), or a list of single labels; -1 turned into a missing value."""
     if labels is None:
         return [None] * n
-    if hasattr(labels, "dtype") or hasattr(labels, "to_numpy"):
-        found: Any = np.asarray(labels)
+    if isinstance(labels, Labels):
+        found: Any = labels
+    elif hasattr(labels, "dtype") or hasattr(labels, "to_numpy"):
+        found = np.asarray(labels)
         if found.ndim not in (1, 2):
             raise ValueError(f"sequence {s}: labels must have one entry for each position. Got shape {found.shape}.")
         if found.dtype.kind in "if" and not keep_minus_one and (found == -1).any():
@@ -257,6 +255,8 @@ def _label(label: Any, keep_minus_one: bool) -> Any:
 
 def _flat(labels: Sequence[Any]) -> Any:
     """All positions in one array, where the sequences' arrays are of one kind, or else in one list."""
+    if all(isinstance(part, Labels) for part in labels):
+        return Labels.concatenate(labels)
     arrays = [part for part in labels if isinstance(part, np.ndarray) and part.size]
     if len(arrays) == sum(len(part) > 0 for part in labels) and arrays:
         kinds = {(part.ndim, "n" if part.dtype.kind in "iuf" else part.dtype.kind) for part in arrays}
