@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise.bounds._checks import non_negative, positive
-from rankwise.bounds._online import data_radius
+from rankwise.bounds._mistakes import data_radius
 from rankwise.labels import check_weights, encode_rankings
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.datasets._sources import Source
+from rankwise.datasets._sources import TableSource
 
 VARIABLE = "RANKWISE_DATA"
 _BESIDE = "shared/data beside the checkout"
@@ -36,7 +36,7 @@ def key(column: str) -> str:
     return re.sub(r"\W+", "_", column).strip("_").lower()
 
 
-def read(name: str, source: Source, data_dir: str | os.PathLike[str] | None) -> tuple[Table, str]:
+def read(name: str, source: TableSource, data_dir: str | os.PathLike[str] | None) -> tuple[Table, str]:
     """Return the columns of a set, and where they come from."""
     paths, tried = locate(source.files, data_dir)
     if paths:

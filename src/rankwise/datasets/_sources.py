@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """One single-table data set.
 
     Column names are compared without regard to case and punctuation, because OpenML spells some differently.
@@ -36,7 +36,7 @@ _ADULT_TEXT = (
 )
 
 SOURCES = {
-    "abalone": Source(
+    "abalone": TableSource(
         files=("abalone/abalone.csv",),
         target="rings",
         shape=(4177, 9),
@@ -45,7 +45,7 @@ SOURCES = {
         text=("sex",),
         description="Abalone (UCI): rings (1..29) of abalone shells from sex and seven measurements.",
     ),
-    "adult_age": Source(
+    "adult_age": TableSource(
         files=("adult_age/adult.csv",),
         target="age",
         shape=(48842, 15),
@@ -54,7 +54,7 @@ SOURCES = {
         aside=("split",),
         description="Adult (UCI, training and test rows): age in years (17..90) from the other columns with income.",
     ),
-    "autompg": Source(
+    "autompg": TableSource(
         files=("autompg/autompg_392.csv",),
         target="class",
         shape=(392, 8),
@@ -62,21 +62,21 @@ SOURCES = {
         complete=True,
         description="Auto MPG (UCI), the 392 complete rows: miles per gallon from seven attributes of the car.",
     ),
-    "bank32nh": Source(
+    "bank32nh": TableSource(
         files=("bank32nh/bank32nh.csv",),
         target="rej",
         shape=(8192, 33),
         openml=("bank32nh", 1),
         description="Bank domains, 32 inputs (DELVE): rate of rejected customers of a simulated bank.",
     ),
-    "boston": Source(
+    "boston": TableSource(
         files=("boston/boston_housing.csv",),
         target="medv",
         shape=(506, 14),
         openml=("boston", 1),
         description="Boston housing (StatLib): median house value from thirteen attributes of the tract.",
     ),
-    "california": Source(
+    "california": TableSource(
         files=("california/california.csv",),
         target="medianHouseValue",
         shape=(20640, 9),
@@ -84,7 +84,7 @@ SOURCES = {
         openml_target="median_house_value",
         description="California housing (StatLib, 1990): median house value of a block from eight attributes.",
     ),
-    "car": Source(
+    "car": TableSource(
         files=("car/car.csv",),
         target="class",
         shape=(1728, 7),
@@ -93,21 +93,21 @@ SOURCES = {
         classes=("unacc", "acc", "good", "vgood"),
         description="Car evaluation (UCI): acceptability in four ordered classes from six ordered attributes.",
     ),
-    "cpu_act": Source(
+    "cpu_act": TableSource(
         files=("cpu_act/cpu_act.csv",),
         target="usr",
         shape=(8192, 22),
         openml=("cpu_activity", 1),
         description="Computer activity, 21 inputs (DELVE): portion of time a processor runs in user mode.",
     ),
-    "diabetes43": Source(
+    "diabetes43": TableSource(
         files=("diabetes43/diabetes43.csv",),
         target="c_peptide",
         shape=(43, 3),
         openml=("diabetes_numeric", 1),
         description="Childhood diabetes: C-peptide of 43 children from age and base deficit.",
     ),
-    "ERA": Source(
+    "ERA": TableSource(
         files=("ordinal_real/ERA.csv",),
         target="target",
         shape=(1000, 5),
@@ -115,7 +115,7 @@ SOURCES = {
         openml_target="out1",
         description="Employee rejection/acceptance (Ben-David): an ordered judgement from four attributes.",
     ),
-    "ESL": Source(
+    "ESL": TableSource(
         files=("ordinal_real/ESL.csv",),
         target="target",
         shape=(488, 5),
@@ -123,7 +123,7 @@ SOURCES = {
         openml_target="out1",
         description="Employee selection (Ben-David): an ordered judgement from four attributes.",
     ),
-    "eucalyptus": Source(
+    "eucalyptus": TableSource(
         files=("ordinal_real/eucalyptus.csv",),
         target="Utility",
         shape=(736, 20),
@@ -132,7 +132,7 @@ SOURCES = {
         classes=("none", "low", "average", "good", "best"),
         description="Eucalyptus (Weka): utility of seedlots in five ordered classes; X has missing numbers (NaN).",
     ),
-    "house_16H": Source(
+    "house_16H": TableSource(
         files=("house_16H/house_16H.csv",),
         target="target",
         shape=(22784, 17),
@@ -140,7 +140,7 @@ SOURCES = {
         openml_target="price",
         description="Census house 16H (DELVE): median house price of a region from sixteen census figures.",
     ),
-    "isolet": Source(
+    "isolet": TableSource(
         files=("isolet/isolet1234.csv", "isolet/isolet5.csv"),
         target="letter",
         shape=(7797, 618),
@@ -149,7 +149,7 @@ SOURCES = {
         aside=("part",),
         description="ISOLET (UCI, parts 1 to 5; part 5 is the usual test part): spoken letter (1..26 = A..Z).",
     ),
-    "letter": Source(
+    "letter": TableSource(
         files=("letter/letter-recognition.csv",),
         target="letter",
         shape=(20000, 17),
@@ -158,14 +158,14 @@ SOURCES = {
         text=("letter", "class"),
         description="Letter recognition (UCI): printed letter (A..Z) from sixteen statistics of its image.",
     ),
-    "machine_cpu": Source(
+    "machine_cpu": TableSource(
         files=("machine_cpu/machine_cpu.csv",),
         target="class",
         shape=(209, 7),
         openml=("machine_cpu", 1),
         description="Computer hardware (UCI): published relative performance from six attributes of the machine.",
     ),
-    "parkinsons": Source(
+    "parkinsons": TableSource(
         files=("parkinsons/parkinsons_updrs.csv",),
         target="total_UPDRS",
         shape=(5875, 21),
@@ -173,42 +173,42 @@ SOURCES = {
         aside=("subject#",),
         description="Parkinsons telemonitoring (UCI): total UPDRS of 42 patients; motor UPDRS is among the features.",
     ),
-    "pyrim": Source(
+    "pyrim": TableSource(
         files=("pyrim/pyrim.csv",),
         target="activity",
         shape=(74, 28),
         openml=("pyrim", 1),
         description="Pyrimidines (UCI QSAR): activity from 27 attributes of the molecule.",
     ),
-    "stock": Source(
+    "stock": TableSource(
         files=("stock/stock.csv",),
         target="company10",
         shape=(950, 10),
         openml=("stock", 1),
         description="Stocks (StatLib): daily price of one aerospace company from nine others.",
     ),
-    "triazines": Source(
+    "triazines": TableSource(
         files=("triazines/triazines.csv",),
         target="activity",
         shape=(186, 61),
         openml=("triazines", 1),
         description="Triazines (UCI QSAR): activity from 60 attributes of the molecule.",
     ),
-    "winequality_red": Source(
+    "winequality_red": TableSource(
         files=("winequality/winequality-red.csv",),
         target="quality",
         shape=(1599, 12),
         openml=("red_wine", 1),
         description="Wine quality, red (UCI): judged quality (3..8) from eleven measurements.",
     ),
-    "winequality_white": Source(
+    "winequality_white": TableSource(
         files=("winequality/winequality-white.csv",),
         target="quality",
         shape=(4898, 12),
         openml=("white_wine", 1),
         description="Wine quality, white (UCI): judged quality (3..9) from eleven measurements.",
     ),
-    "wisconsin": Source(
+    "wisconsin": TableSource(
         files=("wisconsin/wisconsin.csv",),
         target="time",
         shape=(194, 33),

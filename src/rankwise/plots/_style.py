@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._extras import require
+
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 INK, QUIET, FAINT, ALARM = "#222222", "#6b6b6b", "#d9d9d9", "#d55e00"
 FONT, SMALL = 10.0, 8.5
@@ -18,11 +20,7 @@ def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:
 
 def load_matplotlib() -> Any:
     """Return the module, or say how to get it."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError('pictures need matplotlib: pip install "rankwise[plot]"') from None
-    return matplotlib
+    return require("matplotlib", 'pictures need matplotlib: pip install "rankwise[plot]"')
 
 
 def axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankwise.decisions import ranks
 from rankwise.plots._density import density
-from rankwise.report._tally import Curve, Sample
+from rankwise.report._counts import Curve, Sample
 
 Floats = NDArray[np.float64]
 

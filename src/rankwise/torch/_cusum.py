@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rankwise.torch._rows import (
+from rankwise.torch._row_loss import (
     RowLoss,
     check_choice,
     check_codes,

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rankwise.torch._rows import RowLoss, check_codes, check_count, check_scores, reduce_rows
+from rankwise.torch._row_loss import RowLoss, check_codes, check_count, check_scores, reduce_rows
 
 
 def interval_mae_loss(
