@@ -38,8 +38,8 @@ def card(view: View, counts: RowCounts, data: str | None) -> list[tuple[str, str
 
 
 _UNKNOWN = (
-    "where the rows come from, whether the model was fitted to them, whom its predictions concern and how mistakes would "
-    "harm them: whoever passes the page on should add this"
+    "where the rows come from, whether the model was fitted to them, whom its predictions concern and how mistakes "
+    "would harm them: whoever passes the page on should add this"
 )
 _KINDS = {"exact": "exact", "interval": "interval", "candidates": "candidate-set", "missing": "missing"}
 

@@ -18,6 +18,8 @@ import numpy as np
 
 from rankwise._extras import require
 from rankwise._version import __version__
+from rankwise.plots._confusion_display import row_shares
+from rankwise.plots._weights_display import largest
 from rankwise.report._card import card
 from rankwise.report._counts import COUNTINGS, RowCounts
 from rankwise.report._pictures import class_colors, heat_map, loss_picture, n_stretches, score_picture
@@ -123,8 +125,7 @@ def _weights(view: View, top: int) -> dict[str, Any] | None:
     weights = view.weights
     if weights is None:
         return None
-    sizes = np.abs(weights) if weights.ndim == 1 else np.linalg.norm(weights, axis=0)
-    chosen = np.argsort(-sizes, kind="stable")[:top]
+    chosen, sizes = largest(weights, top)
     several = weights.ndim == 2
     parts = None
     if several and len(weights) <= _MOST_PARTS:
@@ -154,13 +155,11 @@ def _matrices(facts: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
     for counting in COUNTINGS if facts["partial"] else COUNTINGS[:1]:
         table = np.array(facts["confusion"][counting])
         small = len(names) <= _LARGEST_TABLE
-        total = table.sum(axis=1, keepdims=True)
-        shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
         found.append(
             {
                 "counting": counting,
                 "table": table.tolist() if small else None,
-                "shares": shares.tolist(),
+                "shares": row_shares(table).tolist(),
                 "picture": None if small else heat_map(table, names),
             }
         )

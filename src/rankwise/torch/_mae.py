@@ -123,6 +123,8 @@ class IntervalMAELoss(RowLoss):
     tensor(0.7500)
     """
 
+    _own = ("n_classes",)
+
     def __init__(self, n_classes: int, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
         check_count("n_classes", n_classes, 1)
@@ -140,13 +142,7 @@ class IntervalMAELoss(RowLoss):
         weight : tensor of shape (n,), optional
             Importance of every row, at least 0.
         """
-        return interval_mae_loss(
-            outputs, lower, upper, weight, n_classes=self.n_classes, reduction=self.reduction, check=self.check
-        )
-
-    def extra_repr(self) -> str:
-        """Parameters."""
-        return f"n_classes={self.n_classes}, {super().extra_repr()}"
+        return interval_mae_loss(outputs, lower, upper, weight, **self._options)
 
 
 class VILMAMAELoss(RowLoss):
@@ -167,9 +163,6 @@ class VILMAMAELoss(RowLoss):
     tensor(0.7500)
     """
 
-    def __init__(self, reduction: str = "mean", check: bool = True) -> None:
-        super().__init__(reduction, check)
-
     def forward(self, scores: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None) -> Tensor:
         """Loss of the scores.
 
@@ -177,9 +170,7 @@ class VILMAMAELoss(RowLoss):
         ----------
         scores : tensor of shape (n, K)
             Score of every class.
-        lower, upper : integer tensor of shape (n,)
-            Lowest and highest admissible code.
-        weight : tensor of shape (n,), optional
-            Importance of every row, at least 0.
+        lower, upper, weight
+            As in :meth:`IntervalMAELoss.forward`.
         """
-        return vilma_mae_loss(scores, lower, upper, weight, reduction=self.reduction, check=self.check)
+        return vilma_mae_loss(scores, lower, upper, weight, **self._options)

@@ -203,14 +203,12 @@ def explicit_loss(
 class _ThresholdLoss(RowLoss):
     """What the two losses of threshold models share: their arguments."""
 
+    _own = ("margin",)
+
     def __init__(self, margin: float = 1.0, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
         check_margin("margin", margin, zero=True)
         self.margin = margin
-
-    def extra_repr(self) -> str:
-        """Parameters."""
-        return f"margin={self.margin}, {super().extra_repr()}"
 
 
 class ImplicitLoss(_ThresholdLoss):
@@ -224,12 +222,8 @@ class ImplicitLoss(_ThresholdLoss):
     ----------
     margin : float, default 1.0
         How far beyond a threshold the score must lie to cost nothing.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        Weighted mean of the rows, their weighted sum, or one value a row. A missing label is a row that costs
-        nothing; give it weight 0 to leave it out of the mean.
-    check : bool, default True
-        Look whether codes and weights are in range. The host waits for a GPU then; labels made by
-        :func:`labels_to_tensors` need no check.
+    reduction, check
+        As in :class:`IntervalMAELoss`.
 
     Examples
     --------
@@ -254,16 +248,7 @@ class ImplicitLoss(_ThresholdLoss):
         weight : tensor of shape (n,), optional
             Importance of every row, at least 0.
         """
-        return implicit_loss(
-            scores,
-            thresholds,
-            lower,
-            upper,
-            weight,
-            margin=self.margin,
-            reduction=self.reduction,
-            check=self.check,
-        )
+        return implicit_loss(scores, thresholds, lower, upper, weight, **self._options)
 
 
 class ExplicitLoss(_ThresholdLoss):
@@ -288,16 +273,7 @@ class ExplicitLoss(_ThresholdLoss):
         self, scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None
     ) -> Tensor:
         """Loss of scores and thresholds; the arguments are those of :meth:`ImplicitLoss.forward`."""
-        return explicit_loss(
-            scores,
-            thresholds,
-            lower,
-            upper,
-            weight,
-            margin=self.margin,
-            reduction=self.reduction,
-            check=self.check,
-        )
+        return explicit_loss(scores, thresholds, lower, upper, weight, **self._options)
 
 
 def _check(
