@@ -6,11 +6,11 @@ import html
 import os
 from collections.abc import Iterable, Iterator
 from inspect import signature
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from rankwise._files import write_whole
+from rankwise.bounds._checks import integer
 from rankwise.labels import ClassOrder, check_weights, encode
 from rankwise.report._counts import JudgedRows, RowCounts
 from rankwise.report._page import facts_of, load_jinja, render
@@ -135,8 +135,8 @@ def write(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")
-    _check_whole(1, n_resamples=n_resamples, sample_size=sample_size, top=top)
-    _check_whole(0, random_state=random_state)
+    integer(1, n_resamples=n_resamples, sample_size=sample_size, top=top)
+    integer(0, random_state=random_state)
     load_jinja()
     if path is not None:
         _check_path(Path(path))
@@ -194,12 +194,6 @@ def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) 
     labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
     weight = check_weights(sample_weight, len(labels))
     return JudgedRows(labels, encode(classes, order).lower, weight if weight.size else None, scores)
-
-
-def _check_whole(least: int, **numbers: Any) -> None:
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-            raise ValueError(f"{name} must be an integer >= {least}. Got {value!r} instead.")
 
 
 def _check_path(path: Path) -> None:
