@@ -61,7 +61,7 @@ def test_every_package_that_is_imported_is_declared():
     # Extras for those who work on rankwise do not count: who installs the package does not have them.
     tools = {"bench", "test", "test-all", "docs", "browser", "lint"}
     missing = needed - set().union(*(names for extra, names in declared().items() if extra not in tools))
-    assert not missing - {"mord", "skordinal"}, f"imported, but in no dependency and no extra: {missing}"
+    assert not missing, f"imported, but in no dependency and no extra: {missing}"
 
 
 def test_every_dependency_is_imported_and_has_its_reason():
