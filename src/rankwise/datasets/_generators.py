@@ -132,12 +132,8 @@ def make_sparse_ordinal(
     ----------
     n_samples, n_features, n_nonzero, n_classes : int
         Size of the problem; ``n_nonzero`` is the number of entries in every row.
-    noise : float, default=0.5
-        Standard deviation of the normal noise on the score.
-    dtype : float64 or float32, default=float64
-        Type of X.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed or source of the random numbers.
+    noise, dtype, random_state
+        As in :func:`make_ordinal`.
 
     Returns
     -------

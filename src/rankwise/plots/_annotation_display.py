@@ -136,7 +136,7 @@ class AnnotationDisplay:
         x, ax
             As in :meth:`from_estimator`.
         """
-        return cls(results=results, loss_name=loss_name).plot(x=x, ax=ax)
+        return cls(results=list(results), loss_name=loss_name).plot(x=x, ax=ax)
 
     def plot(self, *, x: Axis | None = None, ax: Any = None, cmap: str = "viridis") -> Self:
         """Draw.

@@ -77,12 +77,13 @@ class WeightsDisplay:
         >>> len(display.bars_)
         3
         """
-        weights = fitted(cls, estimator, "linear estimator", "coef_").coef_
+        model = fitted(cls, estimator, "linear estimator", "coef_")
         if feature_names is None:
-            feature_names = getattr(estimator, "feature_names_in_", None)
-        classes = getattr(estimator, "classes_", ())
-        parts = [str(c) for c in classes] if np.ndim(weights) == 2 and len(weights) == len(classes) else None
-        return cls.from_weights(weights, feature_names=feature_names, parts=parts, **options)
+            feature_names = getattr(model, "feature_names_in_", None)
+        classes = getattr(model, "classes_", ())
+        by_class = np.ndim(model.coef_) == 2 and len(model.coef_) == len(classes)
+        parts = [str(c) for c in classes] if by_class else None
+        return cls.from_weights(model.coef_, feature_names=feature_names, parts=parts, **options)
 
     @classmethod
     def from_weights(cls, weights: Any, *, feature_names: Any = None, parts: Any = None, **options: Any) -> Self:

@@ -84,14 +84,7 @@ def score_picture(sample: Sample, thresholds: Floats, names: list[str]) -> Pictu
     for place, row in enumerate(bars):
         _draw_bar(drawing, sample, int(row), codes[row], ends, (low, high), names, floor + 30.0 + 27.5 * place)
     bands = [(float(a), float(b), name) for a, b, name in zip(ends[:-1], ends[1:], names, strict=True)]
-    return Picture(
-        svg=ElementTree.tostring(drawing, encoding="unicode"),
-        low=low,
-        high=high,
-        x_ticks=_ticks(low, high),
-        bands=bands,
-        hover={"kind": "bands", "name": "score"},
-    )
+    return _picture(drawing, low, high, bands=bands, hover={"kind": "bands", "name": "score"})
 
 
 def n_stretches(curve: Curve) -> int:
@@ -104,7 +97,6 @@ def loss_picture(curve: Curve, name: str) -> Picture:
     ends, means, _ = curve.points(n_stretches(curve))
     fine_ends, _, running = curve.points(400)
     n = float(curve.n_rows)
-    low = 0.0
     # The running mean of the first few rows is noise that would flatten the rest.
     calm = running[fine_ends >= min(20, n / 2)]
     top = 1.08 * max(float(means.max()), float(calm.max())) or 1.0
@@ -113,31 +105,15 @@ def loss_picture(curve: Curve, name: str) -> Picture:
     for place, _ in ticks:
         _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
     starts = [0, *ends[:-1].tolist()]
-    steps = "".join(
-        f"{'M' if i == 0 else 'L'}{_x(a, low, n)} {_y(m, top)}H{_x(b, low, n)}"
-        for i, (a, b, m) in enumerate(zip(starts, ends, means, strict=True))
-    )
-    _path(drawing, steps, "stretch")
-    line = "".join(
-        f"{'M' if i == 0 else 'L'}{_x(x, low, n)} {_y(min(m, top), top)}"
-        for i, (x, m) in enumerate(zip(fine_ends, running, strict=True))
-    )
-    _path(drawing, line, "running")
-    return Picture(
-        svg=ElementTree.tostring(drawing, encoding="unicode"),
-        low=low,
-        high=n,
-        x_ticks=_ticks(low, n),
-        y_ticks=ticks,
-        hover={
-            "kind": "series",
-            "name": "row",
-            "series": [
-                {"name": "mean so far", "x": fine_ends.tolist(), "y": _rounded(running)},
-                {"name": "mean of the stretch", "x": ends.tolist(), "y": _rounded(means)},
-            ],
-        },
-    )
+    steps = [f"{_x(a, 0.0, n)} {_y(m, top)}H{_x(b, 0.0, n)}" for a, b, m in zip(starts, ends, means, strict=True)]
+    line = [f"{_x(x, 0.0, n)} {_y(min(m, top), top)}" for x, m in zip(fine_ends, running, strict=True)]
+    _path(drawing, f"M{'L'.join(steps)}", "stretch")
+    _path(drawing, f"M{'L'.join(line)}", "running")
+    series = [
+        {"name": "mean so far", "x": fine_ends.tolist(), "y": _rounded(running)},
+        {"name": "mean of the stretch", "x": ends.tolist(), "y": _rounded(means)},
+    ]
+    return _picture(drawing, 0.0, n, y_ticks=ticks, hover={"kind": "series", "name": "row", "series": series})
 
 
 def heat_map(table: Floats, names: list[str]) -> str:
@@ -193,6 +169,11 @@ def _draw_bar(
     path = f"M{_x(ends[first], *limits)} {y:.1f}H{_x(ends[last + 1], *limits)}"
     _path(drawing, path, f"bar {kind}", tip)
     _path(drawing, f"M{_x(min(max(score, limits[0]), limits[1]), *limits)} {y:.1f}h0.01", f"dot {kind}", tip)
+
+
+def _picture(drawing: Any, low: float, high: float, **more: Any) -> Picture:
+    svg = ElementTree.tostring(drawing, encoding="unicode")
+    return Picture(svg=svg, low=low, high=high, x_ticks=_ticks(low, high), **more)
 
 
 def _drawing(what: str) -> Any:

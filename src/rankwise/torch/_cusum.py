@@ -153,12 +153,7 @@ def cusum_margin_loss(
 ) -> Tensor:
     """What the best admissible rank lacks to win by the margin: see :class:`CuSumMarginLoss`.
 
-    Parameters
-    ----------
-    scores, lower, upper, mask, weight
-        As in :meth:`CuSumMarginLoss.forward`.
-    margin, delta, reduction, check
-        As in :class:`CuSumMarginLoss`.
+    The arguments are those of :meth:`CuSumMarginLoss.forward`, then its parameters by name.
 
     Examples
     --------

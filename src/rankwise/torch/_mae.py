@@ -37,12 +37,7 @@ def interval_mae_loss(
 ) -> Tensor:
     """Distance of one output a row from its interval, in ranks: see :class:`IntervalMAELoss`.
 
-    Parameters
-    ----------
-    outputs, lower, upper, weight
-        As in :meth:`IntervalMAELoss.forward`.
-    n_classes, reduction, check
-        As in :class:`IntervalMAELoss`.
+    The arguments are those of :meth:`IntervalMAELoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -70,12 +65,7 @@ def vilma_mae_loss(
 ) -> Tensor:
     """Convex bound on the interval-insensitive mean absolute error of K scores: see :class:`VILMAMAELoss`.
 
-    Parameters
-    ----------
-    scores, lower, upper, weight
-        As in :meth:`VILMAMAELoss.forward`.
-    reduction, check
-        As in :class:`IntervalMAELoss`.
+    The arguments are those of :meth:`VILMAMAELoss.forward`, then its parameters by name.
 
     Examples
     --------

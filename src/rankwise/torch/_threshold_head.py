@@ -136,12 +136,7 @@ def implicit_loss(
 ) -> Tensor:
     """What the score lacks to the margin, summed over all thresholds outside the interval: see :class:`ImplicitLoss`.
 
-    Parameters
-    ----------
-    scores, thresholds, lower, upper, weight
-        As in :meth:`ImplicitLoss.forward`.
-    margin, reduction, check
-        As in :class:`ImplicitLoss`.
+    The arguments are those of :meth:`ImplicitLoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -172,12 +167,7 @@ def explicit_loss(
 ) -> Tensor:
     """What the score lacks to the margin at the two ends of the interval: see :class:`ExplicitLoss`.
 
-    Parameters
-    ----------
-    scores, thresholds, lower, upper, weight
-        As in :meth:`ImplicitLoss.forward`; the thresholds must not descend.
-    margin, reduction, check
-        As in :class:`ImplicitLoss`; ``check`` looks at the order of the thresholds too.
+    The arguments are those of :meth:`ExplicitLoss.forward`, then its parameters by name.
 
     Examples
     --------
