@@ -1,6 +1,7 @@
 """What we import from others: declared as a dependency, private parts in one place each, with what we need of them."""
 
 import ast
+import inspect
 import re
 import sys
 import tomllib
@@ -10,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from typer.core import TyperGroup
 
 from rankwise._sklearn import Interval, Options, StrOptions, take_rows
 
@@ -109,3 +112,12 @@ def test_scikit_learn_takes_rows_of_every_container(form):
     rows = take_rows(form([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), slice(1, 3))
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
     np.testing.assert_array_equal(rows, [[3.0, 4.0], [5.0, 6.0]])
+
+
+def test_typer_reports_wrong_usage_as_the_command_catches_it():
+    # If this fails, typer has changed what rankwise.cli._app overrides and catches.
+    parameters = list(inspect.signature(TyperGroup.main).parameters)[1:6]
+    assert parameters == ["args", "prog_name", "complete_var", "standalone_mode", "windows_expand_args"]
+    usage_error = typer.BadParameter.__mro__[1]
+    assert usage_error.__name__ == "UsageError"
+    assert usage_error("what is wrong").format_message() == "what is wrong"

@@ -47,10 +47,7 @@ def facts_of(
         "widths": counts.widths.tolist(),
         "quality": [asdict(measure) for measure in measures(counts, bootstrap, ordered=view.ordered)],
         "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=view.ordered)],
-        "classes": [
-            {**line, "recall": asdict(line["recall"]), "precision": asdict(line["precision"])}
-            for line in by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered)
-        ],
+        "classes": by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered),
         # Thirds of rows add up to slightly different sums in another order: rounded, batches do not show.
         "confusion": {counting: counts.confusion[counting].round(9).tolist() for counting in COUNTINGS},
         "thresholds": None if view.thresholds is None else view.thresholds.tolist(),

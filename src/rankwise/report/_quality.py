@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -214,8 +214,8 @@ def by_class(counts: RowCounts, classes: NDArray[Any], confidence: float, *, ord
                 "exact": int(rows[code].sum()),
                 "admits": int(counts.admits[code]),
                 "predicted": int(counts.predicted.rows[code]),
-                "recall": recall,
-                "precision": precision,
+                "recall": asdict(recall),
+                "precision": asdict(precision),
                 "mae": float(distance),
             }
         )
