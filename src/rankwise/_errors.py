@@ -34,6 +34,8 @@ class RowError(ValueError):
     1
     """
 
+    __module__ = "rankwise"  # the name by which users know it, also in tracebacks
+
     def __init__(self, reason: str, row: int, column: Any = None, *, message: str | None = None) -> None:
         where = f"row {row}" if column is None else f"row {row}, column {column!r}"
         super().__init__(f"{where}: {reason}" if message is None else message)

@@ -84,18 +84,10 @@ class AnnotationDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        predictions: Mapping[tuple[int, float], Any],
-        *,
-        costs: Mapping[tuple[int, float], float] | None = None,
-        loss: Loss = "mae",
-        classes: Any = None,
-        confidence: float = 0.95,
-        random_state: Any = 0,
-        x: Axis | None = None,
-        ax: Any = None,
-    ) -> Self:
+        cls, y_true: Any, predictions: Mapping[tuple[int, float], Any], *,
+        costs: Mapping[tuple[int, float], float] | None = None, loss: Loss = "mae", classes: Any = None,
+        confidence: float = 0.95, random_state: Any = 0, x: Axis | None = None, ax: Any = None,
+    ) -> Self:  # fmt: skip
         """Draw predictions of models that learnt from annotations of several kinds.
 
         Parameters

@@ -65,15 +65,9 @@ class ConfusionDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        counting: Counting = "nearest",
-        sample_weight: Any = None,
+        cls, estimator: Any, X: Any, y: Any, *, counting: Counting = "nearest", sample_weight: Any = None,
         **options: Any,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Draw the predictions of a fitted classifier.
 
         Parameters
@@ -106,15 +100,9 @@ class ConfusionDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        y_pred: Any,
-        *,
-        counting: Counting = "nearest",
-        classes: Any = None,
-        sample_weight: Any = None,
-        **options: Any,
-    ) -> Self:
+        cls, y_true: Any, y_pred: Any, *, counting: Counting = "nearest", classes: Any = None,
+        sample_weight: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
         """Draw given predictions.
 
         Parameters

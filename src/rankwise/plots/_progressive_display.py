@@ -54,17 +54,9 @@ class ProgressiveDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        truth: Any = None,
-        loss: Any = "mae",
-        classes: Any = None,
-        sample_weight: Any = None,
-        **options: Any,
-    ) -> Self:
+        cls, estimator: Any, X: Any, y: Any, *, truth: Any = None, loss: Any = "mae", classes: Any = None,
+        sample_weight: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
         """Run clones of one online estimator, or of a mapping of names to estimators, over a stream and draw them.
 
         Parameters
@@ -138,15 +130,9 @@ class ProgressiveDisplay:
         return cls(curves=curves, rounds=np.arange(1, lengths.pop() + 1), loss_name=loss_name).plot(**options)
 
     def plot(
-        self,
-        *,
-        ax: Any = None,
-        log_x: bool = True,
-        first_round: int = 10,
-        ordered: bool = False,
-        cmap: str = "viridis",
-        colors: Mapping[str, Any] | None = None,
-    ) -> Self:
+        self, *, ax: Any = None, log_x: bool = True, first_round: int = 10, ordered: bool = False,
+        cmap: str = "viridis", colors: Mapping[str, Any] | None = None,
+    ) -> Self:  # fmt: skip
         """Draw.
 
         Parameters

@@ -63,21 +63,10 @@ class Report:
 
 
 def write(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    sample_weight: Any = None,
-    title: str | None = None,
-    data: str | None = None,
-    command: str | None = None,
-    confidence: float = 0.95,
-    n_resamples: int = 1000,
-    sample_size: int = 4000,
-    top: int = 20,
-    random_state: int = 0,
-) -> Report:
+    model: Any, X: Any, y: Any = None, path: str | os.PathLike[str] | None = None, *, sample_weight: Any = None,
+    title: str | None = None, data: str | None = None, command: str | None = None, confidence: float = 0.95,
+    n_resamples: int = 1000, sample_size: int = 4000, top: int = 20, random_state: int = 0,
+) -> Report:  # fmt: skip
     """Judge a fitted classifier on some rows, and write one page about both that needs no network.
 
     The page says what labels there are, how good the predictions are and with which confidence, what labels that admit

@@ -149,15 +149,9 @@ def _draw_densities(drawing: Any, sample: Sample, grid: Floats, floor: float, n_
 
 
 def _draw_bar(
-    drawing: Any,
-    sample: Sample,
-    row: int,
-    code: int,
-    ends: Floats,
-    limits: tuple[float, float],
-    names: list[str],
+    drawing: Any, sample: Sample, row: int, code: int, ends: Floats, limits: tuple[float, float], names: list[str],
     y: float,
-) -> None:
+) -> None:  # fmt: skip
     admitted = np.flatnonzero(sample["admissible"][row])
     first, last = int(admitted[0]), int(admitted[-1])
     fits = bool(sample["admissible"][row, code])

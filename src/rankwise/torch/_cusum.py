@@ -140,17 +140,9 @@ class CuSumHead(nn.Module):
 
 
 def cusum_margin_loss(
-    scores: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    mask: Tensor | None = None,
-    weight: Tensor | None = None,
-    *,
-    margin: str = "loss",
-    delta: float = 1.0,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    scores: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None = None, weight: Tensor | None = None, *,
+    margin: str = "loss", delta: float = 1.0, reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """What the best admissible rank lacks to win by the margin: see :class:`CuSumMarginLoss`.
 
     The arguments are those of :meth:`CuSumMarginLoss.forward`, then its parameters by name.

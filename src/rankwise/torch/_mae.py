@@ -26,15 +26,9 @@ from rankwise.torch._row_loss import RowLoss, check_codes, check_count, check_sc
 
 
 def interval_mae_loss(
-    outputs: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    n_classes: int,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    outputs: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *, n_classes: int,
+    reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """Distance of one output a row from its interval, in ranks: see :class:`IntervalMAELoss`.
 
     The arguments are those of :meth:`IntervalMAELoss.forward`, then its parameters by name.
@@ -55,14 +49,9 @@ def interval_mae_loss(
 
 
 def vilma_mae_loss(
-    scores: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    reduction: str = "mean",
+    scores: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
     check: bool = True,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Convex bound on the interval-insensitive mean absolute error of K scores: see :class:`VILMAMAELoss`.
 
     The arguments are those of :meth:`VILMAMAELoss.forward`, then its parameters by name.

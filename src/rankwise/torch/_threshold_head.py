@@ -124,16 +124,9 @@ class ThresholdHead(nn.Module):
 
 
 def implicit_loss(
-    scores: Tensor,
-    thresholds: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    margin: float = 1.0,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *,
+    margin: float = 1.0, reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """What the score lacks to the margin, summed over all thresholds outside the interval: see :class:`ImplicitLoss`.
 
     The arguments are those of :meth:`ImplicitLoss.forward`, then its parameters by name.
@@ -155,16 +148,9 @@ def implicit_loss(
 
 
 def explicit_loss(
-    scores: Tensor,
-    thresholds: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    margin: float = 1.0,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *,
+    margin: float = 1.0, reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """What the score lacks to the margin at the two ends of the interval: see :class:`ExplicitLoss`.
 
     The arguments are those of :meth:`ExplicitLoss.forward`, then its parameters by name.
