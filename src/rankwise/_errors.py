@@ -34,8 +34,6 @@ class RowError(ValueError):
     1
     """
 
-    __module__ = "rankwise"  # the name by which users know it, also in tracebacks
-
     def __init__(self, reason: str, row: int, column: Any = None, *, message: str | None = None) -> None:
         where = f"row {row}" if column is None else f"row {row}, column {column!r}"
         super().__init__(f"{where}: {reason}" if message is None else message)
@@ -54,3 +52,6 @@ def _restored(kind: type[RowError], args: tuple[Any, ...], attributes: dict[str,
     error.args = args
     error.__dict__.update(attributes)
     return error
+
+
+RowError.__module__ = "rankwise"  # where users import it from: tracebacks say so
