@@ -1,11 +1,11 @@
-"""What pytest leaves alone where a package is missing: what needs PyTorch, Dask, river, or a browser.
+"""What pytest skips where a package is missing: what needs PyTorch, Dask, river, or a browser.
 
 `make test-torch`, `make test-dask` and `make test-browser` have them, `make test` has river, `make test-lowest` none.
 """
 
 from importlib.util import find_spec
 
-ROOMS = {
+NEEDED_BY = {
     "torch": ["src/rankwise/torch"],
     "dask": ["src/rankwise/dask"],
     "river": ["src/rankwise/river", "docs/streams.md"],
@@ -13,4 +13,4 @@ ROOMS = {
 }
 
 collect_ignore = ["docs/hooks"]  # they need what builds the pages: `make docs`
-collect_ignore += [path for name, paths in ROOMS.items() if not find_spec(name) for path in paths]
+collect_ignore += [path for name, paths in NEEDED_BY.items() if not find_spec(name) for path in paths]

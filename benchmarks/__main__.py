@@ -8,8 +8,8 @@ from rankwise.evaluation import format_table
 
 
 def main() -> int:
-    rooms = (online, label_ranking, large_margin, missing, structured, files, command_line)
-    known = {function.__name__: function for room in rooms for function in room.ALL}
+    modules = (online, label_ranking, large_margin, missing, structured, files, command_line)
+    known = {function.__name__: function for module in modules for function in module.ALL}
     wanted = sys.argv[1:] or list(known)
     unknown = set(wanted) - set(known)
     if unknown:

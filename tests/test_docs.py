@@ -35,8 +35,8 @@ def test_pages_show_pictures_that_exist_and_all_that_are_drawn(figures):
 
 def test_the_table_of_estimators_names_all_of_them():
     page = (DOCS / "choose.md").read_text(encoding="utf-8")
-    rooms = {"rankwise.online", "rankwise.batch", "rankwise.label_ranking", "rankwise.structured"}
-    estimators = {name for name, room in rankwise._HOME.items() if room in rooms}
+    packages = {"rankwise.online", "rankwise.batch", "rankwise.label_ranking", "rankwise.structured"}
+    estimators = {name for name, package in rankwise._HOME.items() if package in packages}
     assert len(estimators) > 15
     assert estimators <= set(re.findall(r"`(\w+)`", page))
 

@@ -1,4 +1,4 @@
-"""ONNX and river are optional: only their rooms ask for them, and say what to install where they are missing."""
+"""ONNX and river are optional: only their packages import them, and say what to install where they are missing."""
 
 import importlib
 import subprocess

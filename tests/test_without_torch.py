@@ -22,21 +22,21 @@ import rankwise
 names = [name for name in rankwise.__all__ if getattr(rankwise, name) is not None]
 home = Path(rankwise.__file__).parent
 files = [file.relative_to(home) for file in home.rglob("*.py")]
-rooms = [file for file in files if file.parts[0] not in ("torch", "__main__.py")]
-for room in rooms:
+modules = [file for file in files if file.parts[0] not in ("torch", "__main__.py")]
+for module in modules:
     with suppress(ImportError):  # another extra may be missing
-        importlib.import_module(".".join(["rankwise", *room.with_suffix("").parts]).removesuffix(".__init__"))
+        importlib.import_module(".".join(["rankwise", *module.with_suffix("").parts]).removesuffix(".__init__"))
 assert "torch" not in Watch.asked, "something asks for torch, be it there or not"
-print(len(names), len(rooms))
+print(len(names), len(modules))
 """
 
 
 def test_no_other_part_of_rankwise_imports_torch():
     done = subprocess.run([sys.executable, "-c", ASK_FOR_EVERYTHING], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    n_names, n_rooms = map(int, done.stdout.split())
+    n_names, n_modules = map(int, done.stdout.split())
     assert n_names > 15
-    assert n_rooms > 30
+    assert n_modules > 30
 
 
 @pytest.fixture

@@ -18,6 +18,6 @@ def _reference(found: re.Match[str]) -> str:
     shown = name.rpartition(".")[2] if short else name
     package, _, rest = name.partition(".")
     first, dot, member = rest.partition(".")
-    if package == "rankwise" and first in rankwise._HOME:  # the flat name of what is documented in its room
+    if package == "rankwise" and first in rankwise._HOME:  # the flat name of what is documented in its package
         name = f"{rankwise._HOME[first]}.{first}{dot}{member}"
     return f'<autoref identifier="{name}" optional><code>{shown}</code></autoref>'

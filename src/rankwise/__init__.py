@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         losses,
         metrics,
         plots,
+        report,
         structured,
     )
     from rankwise._errors import RowError
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         WidrowHoff,
     )
     from rankwise.persistence import load, save
-    from rankwise.report import report
     from rankwise.structured import ChainClassifier, StructuredPerceptron
     from rankwise.table_model import TableModel
 
@@ -69,7 +69,7 @@ _HOME = {
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",
 }
-_ROOMS = (
+_PACKAGES = (
     "annotation",
     "bounds",
     "datasets",
@@ -84,13 +84,13 @@ _ROOMS = (
     "structured",
 )
 
-__all__ = ["__version__", *sorted(_HOME), *_ROOMS]
+__all__ = ["__version__", *sorted(_HOME), *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-    elif name in _ROOMS:
+    elif name in _PACKAGES:
         value = import_module(f"rankwise.{name}")
     else:
         raise AttributeError(f"module 'rankwise' has no attribute {name!r}")

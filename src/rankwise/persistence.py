@@ -161,8 +161,8 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
 
 def _known_estimators() -> dict[str, type[Any]]:
     """Estimators that say what they have learnt as arrays and plain values, by name."""
-    rooms = (online, label_ranking, batch, structured, multilabel, features)
-    named = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    packages = (online, label_ranking, batch, structured, multilabel, features)
+    named = {name: getattr(package, name) for package in packages for name in package.__all__}
     named["TableModel"] = table_model.TableModel
     return {name: found for name, found in named.items() if hasattr(found, "from_plain")}
 

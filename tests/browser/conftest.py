@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     said[400:420] = [None] * 20
     model = rw.PRIL(classes=NAMES, random_state=0).fit(frame[:300], NAMES[y - 1][:300])
     path = tmp_path_factory.mktemp("report") / "page.html"
-    return rw.report(model, frame, said, path, title=f"Ratings {EVIL}"), path, model
+    return rw.report.write(model, frame, said, path, title=f"Ratings {EVIL}"), path, model
 
 
 @pytest.fixture

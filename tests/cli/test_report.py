@@ -41,7 +41,7 @@ def test_the_page_is_what_python_would_make(folder, tmp_path, labels):
     assert set(names) <= set(model.encoder_.get_feature_names_out())
     if labels == ["--label", "grade"]:
         alone = facts("report", folder / "model", folder / "test.csv", *labels, "-o", page)
-        same = rw.report(model, frame.drop(columns=OTHERS), frame["grade"]).facts
+        same = rw.report.write(model, frame.drop(columns=OTHERS), frame["grade"]).facts
         assert alone["quality"] == same["quality"]
         assert alone["confusion"] == same["confusion"]
 

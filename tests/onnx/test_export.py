@@ -30,7 +30,7 @@ from rankwise import (
     WidrowHoff,
 )
 from rankwise.onnx import to_onnx
-from rankwise.onnx._models import RULES
+from rankwise.onnx._rules import RULES
 
 ESTIMATORS = [
     PRIL(random_state=0),

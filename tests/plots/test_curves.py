@@ -13,8 +13,8 @@ from rankwise import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.annotation import type2_intervals
 from rankwise.evaluation import progressive
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay, ordered_colors
-from rankwise.plots._density import density
-from rankwise.plots._progressive import _spread_out
+from rankwise.plots._progressive_display import _spread_out
+from rankwise.plots._score_axis import density
 from rankwise.plots._style import ALARM, QUIET
 
 

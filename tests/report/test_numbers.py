@@ -11,7 +11,7 @@ from rankwise import metrics
 from rankwise.annotation import precision, summary
 from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.evaluation import error_range, interval_confusion
-from rankwise.report._tally import Curve, Sample
+from rankwise.report._counts import Curve, Sample
 from tests.report.conftest import NAMES
 
 
@@ -30,7 +30,7 @@ def weight(request, data):
 
 def test_exact_labels_have_the_values_of_the_metrics(data, model, weight):
     X, y, _ = data
-    facts = rw.report(model, X[300:], y[300:], sample_weight=weight).facts
+    facts = rw.report.write(model, X[300:], y[300:], sample_weight=weight).facts
     options = {"classes": NAMES, "sample_weight": weight}
     predicted = model.predict(X[300:])
     expected = {
@@ -56,7 +56,7 @@ def test_exact_labels_have_the_values_of_the_metrics(data, model, weight):
 
 def test_partial_labels_have_the_range_that_they_allow(data, model, weight):
     X, _, said = data
-    facts = rw.report(model, X[300:], said[300:], sample_weight=weight).facts
+    facts = rw.report.write(model, X[300:], said[300:], sample_weight=weight).facts
     predicted = model.predict(X[300:])
     options = {"classes": NAMES, "sample_weight": weight}
     assert [claim["loss"] for claim in facts["claims"]] == ["mean absolute error", "share of mistakes"]
@@ -77,7 +77,7 @@ def test_partial_labels_have_the_range_that_they_allow(data, model, weight):
 
 def test_labels_are_counted_by_kind_and_width(data, model):
     X, _, said = data
-    facts = rw.report(model, X, said).facts
+    facts = rw.report.write(model, X, said).facts
     expected = summary(said, classes=NAMES)
     assert list(facts["labels"].values()) == [
         expected.n_exact,
@@ -94,7 +94,7 @@ def test_labels_are_counted_by_kind_and_width(data, model):
 
 def test_bounds_are_those_of_the_theorems(data, model):
     X, _, said = data
-    facts = rw.report(model, X, said).facts
+    facts = rw.report.write(model, X, said).facts
     found = precision(said, classes=NAMES)
     (alpha_beta, by_width), (ambiguity,) = ([bound[2] for bound in claim["bounds"]] for claim in facts["claims"])
     risk, mistakes = (claim["range"]["lower"] for claim in facts["claims"])
@@ -106,7 +106,7 @@ def test_bounds_are_those_of_the_theorems(data, model):
 
 def test_limits_are_those_of_the_bootstrap_of_rows(data, model):
     X, _, said = data
-    facts = rw.report(model, X, said, n_resamples=4000).facts
+    facts = rw.report.write(model, X, said, n_resamples=4000).facts
     expected = error_range(said, model.predict(X), classes=NAMES, limits="bootstrap", n_resamples=4000, random_state=1)
     error = by_name(facts)["mean absolute error"]
     width = expected.upper_limit - expected.lower_limit
@@ -117,7 +117,7 @@ def test_limits_are_those_of_the_bootstrap_of_rows(data, model):
 def test_limits_of_weighted_rows_are_those_of_the_bootstrap_of_rows(data, model):
     X, y, _ = data
     weight = np.random.default_rng(2).exponential(size=900)
-    facts = rw.report(model, X, y, sample_weight=weight, n_resamples=4000).facts
+    facts = rw.report.write(model, X, y, sample_weight=weight, n_resamples=4000).facts
     expected = error_range(
         y, model.predict(X), classes=NAMES, sample_weight=weight, limits="bootstrap", n_resamples=4000, random_state=1
     )
@@ -130,7 +130,7 @@ def test_limits_of_weighted_rows_are_those_of_the_bootstrap_of_rows(data, model)
 def test_classes_one_by_one(data, model):
     X, y, said = data
     predicted = model.predict(X)
-    lines = rw.report(model, X, y).facts["classes"]
+    lines = rw.report.write(model, X, y).facts["classes"]
     assert [line["class"] for line in lines] == NAMES.tolist()
     for code, (name, line) in enumerate(zip(NAMES, lines, strict=True)):
         of_class, called = y == name, predicted == name
@@ -141,7 +141,7 @@ def test_classes_one_by_one(data, model):
         assert line["precision"]["value"] == pytest.approx(hits / called.sum())
         ranks = np.array([NAMES.tolist().index(p) for p in predicted[of_class]])
         assert line["mae"] == pytest.approx(np.abs(ranks - code).mean())
-    partial = rw.report(model, X, said).facts["classes"]
+    partial = rw.report.write(model, X, said).facts["classes"]
     labels = rw.labels.encode(said, NAMES)
     labels = labels.take(~labels.is_missing)
     assert [line["admits"] for line in partial] == labels.admissible().sum(axis=0).tolist()
@@ -150,7 +150,7 @@ def test_classes_one_by_one(data, model):
 def test_a_class_without_rows_has_no_numbers(data, model):
     X, y, _ = data
     chosen = y != "fair"
-    facts = rw.report(model, X[chosen], y[chosen]).facts
+    facts = rw.report.write(model, X[chosen], y[chosen]).facts
     assert facts["classes"][2]["recall"] == {"value": None, "low": None, "high": None}
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
 
@@ -158,19 +158,19 @@ def test_a_class_without_rows_has_no_numbers(data, model):
 @pytest.mark.parametrize("cuts", [[1], [100, 101, 777], range(50, 900, 50)])
 def test_batches_give_the_same_page(data, model, cuts):
     X, _, said = data
-    whole = rw.report(model, X, said, sample_size=200)
+    whole = rw.report.write(model, X, said, sample_size=200)
     edges = [0, *cuts, 900]
     batches = ((X[a:b], said[a:b]) for a, b in pairwise(edges))
-    again = rw.report(model, batches, sample_size=200, command=whole.facts["command"])
+    again = rw.report.write(model, batches, sample_size=200, command=whole.facts["command"])
     assert again.page == whole.page
 
 
 def test_batches_may_have_weights_and_may_be_empty(data, model):
     X, y, _ = data
     weight = np.random.default_rng(1).integers(0, 3, size=900).astype(float)
-    whole = rw.report(model, X, y, sample_weight=weight).facts
+    whole = rw.report.write(model, X, y, sample_weight=weight).facts
     batches = [(X[:500], y[:500], weight[:500]), (X[:0], y[:0], weight[:0]), (X[500:], y[500:], weight[500:])]
-    assert rw.report(model, batches, command=whole["command"]).facts == whole
+    assert rw.report.write(model, batches, command=whole["command"]).facts == whole
 
 
 def test_memory_does_not_grow_with_the_rows(rng):

@@ -10,19 +10,20 @@ row are the places ``start .. stop - 1`` of ``data``; ``indices`` holds their co
 """
 
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rankwise._kernels.llvm import (
-    INT64,
     LANES,
     VECTOR,
     ZEROS,
     array_argument,
     index_reader,
     int64,
+    last_extent,
+    loop,
     scalar_reader,
     splat,
+    variable,
 )
 
 
@@ -34,7 +35,7 @@ def _for_entries(context, builder, signature, args, body):
         column = lambda p: builder.sub(p, start)  # noqa: E731
     else:
         column = index_reader(builder, array_argument(context, builder, signature, args, 1))
-    with cgutils.for_range_slice(builder, start, stop, int64(1), INT64) as (p, _):
+    with loop(builder, start, stop) as (p, _):
         body(splat(builder, value(p), VECTOR), column(p))
 
 
@@ -43,7 +44,7 @@ class _Block:
 
     def __init__(self, builder, array, first):
         self.builder, self.array, self.first = builder, array, first
-        self.width = cgutils.unpack_tuple(builder, array.shape)[-1]
+        self.width = last_extent(builder, array)
 
     def _pointer(self, row):
         place = self.builder.add(self.builder.mul(row, self.width), self.first)
@@ -71,9 +72,7 @@ def columns_dot(typing, data, indices, start, stop, W, lag, rate, first, n_block
 
         weights, late, sums = blocks_of(4), blocks_of(5) if lagged else [], blocks_of(9)
         rates = splat(builder, args[6], VECTOR)
-        totals = [cgutils.alloca_once(builder, VECTOR) for _ in blocks]
-        for k in blocks:
-            builder.store(ZEROS, totals[k])
+        totals = [variable(builder, ZEROS) for _ in blocks]
 
         def add(x, row):
             for k in blocks:

@@ -16,7 +16,6 @@ switched off. :mod:`rankwise._kernels.rows` holds their plain Python meaning and
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rankwise._kernels.llvm import (
@@ -25,11 +24,15 @@ from rankwise._kernels.llvm import (
     INT64,
     LANES,
     VECTOR,
+    ZEROS,
     array_argument,
+    external,
     index_reader,
     int64,
+    loop,
     scalar_reader,
     splat,
+    variable,
 )
 
 
@@ -61,8 +64,8 @@ class _Vectors:
         """Elements outside the mask are not touched in memory and count as zero."""
         pointer = self._pointer(position)
         suffix = "f64" if self.element == DOUBLE else "f32"
-        function = cgutils.get_or_insert_function(
-            self.builder.module,
+        function = external(
+            self.builder,
             ir.FunctionType(self.vector, [pointer.type, INT32, mask.type, self.vector]),
             f"llvm.masked.load.v{LANES}{suffix}.p0",
         )
@@ -74,8 +77,8 @@ class _Vectors:
 
     def store_masked(self, value, position, mask):
         pointer = self._pointer(position)
-        function = cgutils.get_or_insert_function(
-            self.builder.module,
+        function = external(
+            self.builder,
             ir.FunctionType(ir.VoidType(), [self.vector, pointer.type, INT32, mask.type]),
             f"llvm.masked.store.v{LANES}f64.p0",
         )
@@ -85,7 +88,7 @@ class _Vectors:
 def _in_steps(builder, length, step):
     """Call ``step("full", place)`` for every four neighbours, then ``step("masked", place, mask)`` for what is left."""
     whole = builder.and_(length, int64(-LANES))
-    with cgutils.for_range_slice(builder, int64(0), whole, int64(LANES), INT64) as (position, _):
+    with loop(builder, int64(0), whole, LANES) as (position, _):
         step("full", position)
     rest = builder.sub(length, whole)
     with builder.if_then(builder.icmp_signed(">", rest, int64(0))):
@@ -96,7 +99,7 @@ def _in_steps(builder, length, step):
 
 def _dense_sum(builder, length, left, right):
     """Sum left * right over ``length`` neighbours; both map the name of a reader's method and a place to a vector."""
-    total = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, [0.0] * LANES))
+    total = variable(builder, ZEROS)
 
     def add_product(*how):
         builder.store(builder.fadd(builder.load(total), builder.fmul(left(*how), right(*how))), total)
@@ -109,8 +112,8 @@ def _dense_sum(builder, length, left, right):
 def _sparse_sum(builder, start, stop, index_at, left, right):
     """Sum ``left(p) * right(p, j)`` over the stored entries p in [start, stop), where j is the column of entry p."""
     lanes_type = ir.ArrayType(DOUBLE, LANES)
-    lanes = cgutils.alloca_once_value(builder, ir.Constant(lanes_type, [0.0] * LANES))
-    with cgutils.for_range_slice(builder, start, stop, int64(1), INT64) as (p, _):
+    lanes = variable(builder, ir.Constant(lanes_type, [0.0] * LANES))
+    with loop(builder, start, stop) as (p, _):
         column = index_at(p)
         lane = builder.gep(lanes, [int64(0), builder.and_(column, int64(LANES - 1))])
         builder.store(builder.fadd(builder.load(lane), builder.fmul(left(p), right(p, column))), lane)

@@ -1,10 +1,12 @@
 """Pieces of LLVM code that the vector operations of ``lanes`` and ``columns`` are built from.
 
 numba has no vector type and runs LLVM's straight-line vectoriser switched off, so those operations build their vector
-instructions themselves. A vector is four doubles, one 256-bit register.
+instructions themselves. A vector is four doubles, one 256-bit register. This is the one place that uses numba's code
+generator (``numba.core.cgutils``); ``tests/kernels/test_llvm`` says what broke when a new numba changes it.
 """
 
 from llvmlite import ir
+from numba.core import cgutils
 
 LANES = 4
 
@@ -16,6 +18,26 @@ ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
 def int64(value):
     """Constant integer."""
     return ir.Constant(INT64, value)
+
+
+def loop(builder, start, stop, step=1):
+    """Context of a loop over ``start, start + step, ...`` below ``stop``; gives the position and the index."""
+    return cgutils.for_range_slice(builder, start, stop, int64(step), INT64)
+
+
+def variable(builder, value):
+    """Place on the stack that holds a value at first."""
+    return cgutils.alloca_once_value(builder, value)
+
+
+def external(builder, function_type, name):
+    """Function that LLVM provides."""
+    return cgutils.get_or_insert_function(builder.module, function_type, name)
+
+
+def last_extent(builder, array):
+    """Length of the last axis of an array."""
+    return cgutils.unpack_tuple(builder, array.shape)[-1]
 
 
 def array_argument(context, builder, signature, args, position):

@@ -1,7 +1,7 @@
 """Guarantees of the papers as functions: mistakes and regret of online learners, risk behind partial labels."""
 
 from rankwise.bounds._label_ranking import label_ranking_curvature, label_ranking_mistakes, label_ranking_objective
-from rankwise.bounds._online import (
+from rankwise.bounds._mistakes import (
     cusum_loss,
     cusum_passive_aggressive_loss,
     data_radius,

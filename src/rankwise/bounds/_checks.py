@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 
-def integer(least: int, **parameter: Any) -> None:
+def integer(least: int, **parameters: Any) -> None:
     """Refuse parameters that are no integers, or below the least."""
-    for name, value in parameter.items():
+    for name, value in parameters.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
             raise ValueError(f"{name} must be an integer >= {least}. Got {value!r} instead.")
 
 
-def non_negative(**parameter: Any) -> None:
+def non_negative(**parameters: Any) -> None:
     """Refuse parameters that are no finite numbers >= 0."""
-    for name, value in parameter.items():
-        if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
-            raise ValueError(f"{name} must be a finite number >= 0. Got {value!r} instead.")
+    _number("be a finite number >= 0", lambda value: 0 <= value < math.inf, parameters)
 
 
-def positive(**parameter: Any) -> None:
+def positive(**parameters: Any) -> None:
     """Refuse parameters that are no finite numbers > 0."""
-    for name, value in parameter.items():
-        if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-            raise ValueError(f"{name} must be a finite number > 0. Got {value!r} instead.")
+    _number("be a finite number > 0", lambda value: 0 < value < math.inf, parameters)
 
 
-def share(**parameter: Any) -> None:
+def share(**parameters: Any) -> None:
     """Refuse parameters that are no numbers in [0, 1]."""
-    for name, value in parameter.items():
-        if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-            raise ValueError(f"{name} must lie in [0, 1]. Got {value!r} instead.")
+    _number("lie in [0, 1]", lambda value: 0 <= value <= 1, parameters)
+
+
+def _number(rule: str, holds: Callable[[float], bool], parameters: Mapping[str, Any]) -> None:
+    for name, value in parameters.items():
+        if not isinstance(value, Real) or not holds(float(value)):
+            raise ValueError(f"{name} must {rule}. Got {value!r} instead.")

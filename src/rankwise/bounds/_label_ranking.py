@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from rankwise.bounds._checks import non_negative, positive
-from rankwise.bounds._online import data_radius
+from rankwise.bounds._mistakes import data_radius
 from rankwise.labels import check_weights, encode_rankings
 
 Floats = NDArray[np.float64]
@@ -46,16 +46,9 @@ def label_ranking_mistakes(objective: float, C: float, margin: float, curvature:
 
 
 def label_ranking_objective(
-    X: Any,
-    y: Any,
-    coef: ArrayLike,
-    *,
-    C: float,
-    margin: float,
-    complexity: Literal["euclidean", "entropic"] = "euclidean",
-    classes: Any = None,
-    sample_weight: Any = None,
-) -> float:
+    X: Any, y: Any, coef: ArrayLike, *, C: float, margin: float,
+    complexity: Literal["euclidean", "entropic"] = "euclidean", classes: Any = None, sample_weight: Any = None,
+) -> float:  # fmt: skip
     """P of a reference: ``sum_y F(w_y) + C sum_t c_t max(0, margin - (rho_r - rho_s))``, the worst pair of each row.
 
     Parameters
@@ -83,8 +76,7 @@ def label_ranking_objective(
     X = X if issparse(X) else np.asarray(X, dtype=np.float64)
     if w.ndim != 2 or X.ndim != 2 or X.shape[1] != w.shape[1]:
         raise ValueError(f"X must have shape (n, d) and coef (k, d). Got shapes {X.shape} and {w.shape}.")
-    if complexity not in ("euclidean", "entropic"):
-        raise ValueError(f"complexity must be 'euclidean' or 'entropic'. Got {complexity!r} instead.")
+    _check_complexity(complexity)
     if complexity == "entropic" and not (np.all(w >= 0) and np.allclose(w.sum(axis=1), 1.0)):
         raise ValueError("coef must be >= 0 and sum to one for every label when the complexity is entropic.")
     labels = encode_rankings(y, range(w.shape[0]) if classes is None else classes, n_rows=X.shape[0])
@@ -114,12 +106,16 @@ def label_ranking_curvature(X: Any, complexity: Literal["euclidean", "entropic"]
     >>> label_ranking_curvature(X), label_ranking_curvature(X, "entropic")
     (25.0, 4.0)
     """
+    _check_complexity(complexity)
     if complexity == "euclidean":
         return data_radius(X) ** 2
-    if complexity != "entropic":
-        raise ValueError(f"complexity must be 'euclidean' or 'entropic'. Got {complexity!r} instead.")
     if issparse(X):
         span = (X.max(axis=1) - X.min(axis=1)).toarray()
     else:
         span = np.ptp(np.asarray(X, dtype=np.float64), axis=1)
     return float(np.max(span, initial=0.0)) ** 2 / 4
+
+
+def _check_complexity(complexity: str) -> None:
+    if complexity not in ("euclidean", "entropic"):
+        raise ValueError(f"complexity must be 'euclidean' or 'entropic'. Got {complexity!r} instead.")

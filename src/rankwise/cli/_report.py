@@ -103,11 +103,11 @@ def report(
 
 def _make(model: TableModel, source: Source, order: ClassOrder, output: Path, **options: Any) -> Any:
     from rankwise.cli._rows import located
-    from rankwise.report import report as make_report
+    from rankwise.report import write
 
     place: list[Callable[[int], str]] = []  # of the rows of the batch that is being judged
     try:
-        return make_report(model, _batches(model, source, order, place), None, output, **options)
+        return write(model, _batches(model, source, order, place), None, output, **options)
     except ValueError as error:
         if not place or error.__cause__ is None:  # the reader has named the row already, or there is none to name
             raise

@@ -14,15 +14,12 @@ ImportanceWeightedPerceptron, LabelRanker                from a shared model (``
 Tasks run on the current ``dask.distributed.Client``; without one, in threads of this machine. ``to_local`` gives the
 fitted plain estimator, which needs no Dask to predict; :func:`rankwise.save` stores that.
 
-This is the only room that imports Dask. Without it: ``pip install 'rankwise[dask]'``.
+No other package of rankwise imports Dask. Without it: ``pip install 'rankwise[dask]'``.
 """
 
-try:
-    import dask as _dask  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "dask":  # Dask is there, but something that it needs is not: its own message says what
-        raise
-    raise ImportError("rankwise.dask needs Dask: pip install 'rankwise[dask]'") from None
+from rankwise._extras import require
+
+require("dask", "rankwise.dask needs Dask: pip install 'rankwise[dask]'")
 
 from rankwise.dask.estimators import (
     MORD,

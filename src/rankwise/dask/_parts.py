@@ -20,7 +20,8 @@ import dask
 import dask.array
 import numpy as np
 from dask.delayed import Delayed
-from sklearn.utils import _safe_indexing
+
+from rankwise._sklearn import take_rows
 
 _watchers: list[Callable[[], None]] = []
 
@@ -81,7 +82,7 @@ def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
                 f"{n}."
             )
         ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-        return [_safe_indexing(data, slice(first, last)) for first, last in pairwise(ends)]
+        return [take_rows(data, slice(first, last)) for first, last in pairwise(ends)]
     if isinstance(data, dask.array.Array) and known and not np.isnan(data.shape[0]) and data.shape[0] == sum(lengths):
         data = data.rechunk({0: lengths})
     blocks = _blocks(data)

@@ -6,15 +6,15 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.datasets._sources import Source
+from rankwise.datasets._sources import TableSource
 
 VARIABLE = "RANKWISE_DATA"
 _BESIDE = "shared/data beside the checkout"
@@ -36,7 +36,7 @@ def key(column: str) -> str:
     return re.sub(r"\W+", "_", column).strip("_").lower()
 
 
-def read(name: str, source: Source, data_dir: str | os.PathLike[str] | None) -> tuple[Table, str]:
+def read(name: str, source: TableSource, data_dir: str | os.PathLike[str] | None) -> tuple[Table, str]:
     """Return the columns of a set, and where they come from."""
     paths, tried = locate(source.files, data_dir)
     if paths:
@@ -59,10 +59,24 @@ def read(name: str, source: Source, data_dir: str | os.PathLike[str] | None) -> 
 
 def read_offline(name: str, file: str, text: Iterable[str], data_dir: str | os.PathLike[str] | None) -> Table:
     """Return the columns of a file that OpenML does not have."""
+    return read_csv(locate_offline(name, file, data_dir), text)
+
+
+def locate_offline(name: str, file: str, data_dir: str | os.PathLike[str] | None) -> Path:
+    """Return the path of a file that OpenML does not have."""
     paths, tried = locate((file,), data_dir)
     if not paths:
         raise DatasetNotFoundError(f"{_advice(name, (file,))}; OpenML does not have it. Tried: {'; '.join(tried)}")
-    return read_csv(paths[0], text)
+    return paths[0]
+
+
+def read_rows(path: Path, rows: Callable[[TextIO], list[list[str]]], encoding: str) -> list[list[str]]:
+    """Read a plain or gzipped text file with a function that splits it into rows."""
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding=encoding, newline="") as stream:
+            return rows(cast(TextIO, stream))
+    except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DatasetDamagedError(f"{path} is damaged: {error}") from error
 
 
 def locate(files: Sequence[str], data_dir: str | os.PathLike[str] | None) -> tuple[list[Path], list[str]]:
@@ -86,12 +100,7 @@ def locate(files: Sequence[str], data_dir: str | os.PathLike[str] | None) -> tup
 
 def read_csv(path: Path, text: Iterable[str]) -> Table:
     """Read a CSV file with one header row; ``text`` names the columns that hold strings, all others hold numbers."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream, strict=True) if row]
-    except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DatasetDamagedError(f"{path} is damaged: {error}") from error
+    rows = read_rows(path, lambda stream: [row for row in csv.reader(stream, strict=True) if row], "utf-8-sig")
     if not rows:
         raise DatasetDamagedError(f"{path} is damaged: it is empty.")
     header = rows.pop(0)

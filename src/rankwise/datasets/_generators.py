@@ -98,9 +98,7 @@ def make_ordinal(
     ((1000, 20), [250, 250, 250, 250])
     """
     owner = "make_ordinal"
-    n_classes = at_least(owner, "n_classes", n_classes, 2)
-    n_samples = at_least(owner, "n_samples", n_samples, n_classes)
-    n_features = at_least(owner, "n_features", n_features, 1)
+    n_samples, n_features, n_classes = _sizes(owner, n_samples, n_features, n_classes)
     used = n_features if informative is None else at_least(owner, "informative", informative, 1, n_features)
     noise = not_negative(owner, "noise", noise)
     kind = float_dtype(owner, dtype)
@@ -134,12 +132,8 @@ def make_sparse_ordinal(
     ----------
     n_samples, n_features, n_nonzero, n_classes : int
         Size of the problem; ``n_nonzero`` is the number of entries in every row.
-    noise : float, default=0.5
-        Standard deviation of the normal noise on the score.
-    dtype : float64 or float32, default=float64
-        Type of X.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed or source of the random numbers.
+    noise, dtype, random_state
+        As in :func:`make_ordinal`.
 
     Returns
     -------
@@ -156,9 +150,7 @@ def make_sparse_ordinal(
     ((100, 1000), 500, True)
     """
     owner = "make_sparse_ordinal"
-    n_classes = at_least(owner, "n_classes", n_classes, 2)
-    n_samples = at_least(owner, "n_samples", n_samples, n_classes)
-    n_features = at_least(owner, "n_features", n_features, 1)
+    n_samples, n_features, n_classes = _sizes(owner, n_samples, n_features, n_classes)
     n_nonzero = at_least(owner, "n_nonzero", n_nonzero, 1, n_features)
     noise = not_negative(owner, "noise", noise)
     kind = float_dtype(owner, dtype)
@@ -174,6 +166,11 @@ def make_sparse_ordinal(
     w = rng.standard_normal(n_features) / np.sqrt(n_nonzero)
     score = X @ w.astype(kind) + noise * rng.standard_normal(n_samples)
     return X, cut_equal_frequency(score, n_classes)
+
+
+def _sizes(owner: str, n_samples: int, n_features: int, n_classes: int) -> tuple[int, int, int]:
+    n_classes = at_least(owner, "n_classes", n_classes, 2)
+    return at_least(owner, "n_samples", n_samples, n_classes), at_least(owner, "n_features", n_features, 1), n_classes
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

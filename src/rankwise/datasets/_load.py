@@ -97,13 +97,9 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
 
 
 def load_parkinsons(
-    n_classes: int = 10,
-    target: Literal["total_UPDRS", "motor_UPDRS"] = "total_UPDRS",
-    *,
-    standardize: bool = True,
-    include_other_score: bool = True,
-    data_dir: str | os.PathLike[str] | None = None,
-) -> Dataset:
+    n_classes: int = 10, target: Literal["total_UPDRS", "motor_UPDRS"] = "total_UPDRS", *, standardize: bool = True,
+    include_other_score: bool = True, data_dir: str | os.PathLike[str] | None = None,
+) -> Dataset:  # fmt: skip
     """Load the Parkinsons telemonitoring set with its UPDRS score cut into ordered grades, as the PRIL paper has it.
 
     The range of the score is divided into parts of equal width; the defaults are the paper's: ten parts of total UPDRS,
@@ -143,12 +139,9 @@ def load_parkinsons(
 
 
 def load_abalone(
-    cuts: Literal["pril"] | Sequence[float] | None = "pril",
-    *,
-    encode_sex: Literal["number", "one-hot"] = "number",
-    standardize: bool = False,
-    data_dir: str | os.PathLike[str] | None = None,
-) -> Dataset:
+    cuts: Literal["pril"] | Sequence[float] | None = "pril", *, encode_sex: Literal["number", "one-hot"] = "number",
+    standardize: bool = False, data_dir: str | os.PathLike[str] | None = None,
+) -> Dataset:  # fmt: skip
     """Load the Abalone set with its rings cut into ordered classes.
 
     Parameters

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """One single-table data set.
 
     Column names are compared without regard to case and punctuation, because OpenML spells some differently.
@@ -35,184 +35,90 @@ _ADULT_TEXT = (
     *("native_country", "income", "class"),
 )
 
-SOURCES = {
-    "abalone": Source(
-        files=("abalone/abalone.csv",),
-        target="rings",
-        shape=(4177, 9),
-        openml=("abalone", 1),
-        openml_target="Class_number_of_rings",
-        text=("sex",),
-        description="Abalone (UCI): rings (1..29) of abalone shells from sex and seven measurements.",
-    ),
-    "adult_age": Source(
-        files=("adult_age/adult.csv",),
-        target="age",
-        shape=(48842, 15),
-        openml=("adult", 2),
-        text=_ADULT_TEXT,
-        aside=("split",),
-        description="Adult (UCI, training and test rows): age in years (17..90) from the other columns with income.",
-    ),
-    "autompg": Source(
-        files=("autompg/autompg_392.csv",),
-        target="class",
-        shape=(392, 8),
-        openml=("autoMpg", 1),
-        complete=True,
-        description="Auto MPG (UCI), the 392 complete rows: miles per gallon from seven attributes of the car.",
-    ),
-    "bank32nh": Source(
-        files=("bank32nh/bank32nh.csv",),
-        target="rej",
-        shape=(8192, 33),
-        openml=("bank32nh", 1),
-        description="Bank domains, 32 inputs (DELVE): rate of rejected customers of a simulated bank.",
-    ),
-    "boston": Source(
-        files=("boston/boston_housing.csv",),
-        target="medv",
-        shape=(506, 14),
-        openml=("boston", 1),
-        description="Boston housing (StatLib): median house value from thirteen attributes of the tract.",
-    ),
-    "california": Source(
-        files=("california/california.csv",),
-        target="medianHouseValue",
-        shape=(20640, 9),
-        openml=("houses", 1),
-        openml_target="median_house_value",
-        description="California housing (StatLib, 1990): median house value of a block from eight attributes.",
-    ),
-    "car": Source(
-        files=("car/car.csv",),
-        target="class",
-        shape=(1728, 7),
-        openml=("car", 3),
+# fmt: off
+SOURCES = {  # files, target, shape, OpenML name and version, description, and what differs from the usual
+    "abalone": TableSource(
+        ("abalone/abalone.csv",), "rings", (4177, 9), ("abalone", 1),
+        "Abalone (UCI): rings (1..29) of abalone shells from sex and seven measurements.",
+        openml_target="Class_number_of_rings", text=("sex",)),
+    "adult_age": TableSource(
+        ("adult_age/adult.csv",), "age", (48842, 15), ("adult", 2),
+        "Adult (UCI, training and test rows): age in years (17..90) from the other columns with income.",
+        text=_ADULT_TEXT, aside=("split",)),
+    "autompg": TableSource(
+        ("autompg/autompg_392.csv",), "class", (392, 8), ("autoMpg", 1),
+        "Auto MPG (UCI), the 392 complete rows: miles per gallon from seven attributes of the car.",
+        complete=True),
+    "bank32nh": TableSource(
+        ("bank32nh/bank32nh.csv",), "rej", (8192, 33), ("bank32nh", 1),
+        "Bank domains, 32 inputs (DELVE): rate of rejected customers of a simulated bank."),
+    "boston": TableSource(
+        ("boston/boston_housing.csv",), "medv", (506, 14), ("boston", 1),
+        "Boston housing (StatLib): median house value from thirteen attributes of the tract."),
+    "california": TableSource(
+        ("california/california.csv",), "medianHouseValue", (20640, 9), ("houses", 1),
+        "California housing (StatLib, 1990): median house value of a block from eight attributes.",
+        openml_target="median_house_value"),
+    "car": TableSource(
+        ("car/car.csv",), "class", (1728, 7), ("car", 3),
+        "Car evaluation (UCI): acceptability in four ordered classes from six ordered attributes.",
         text=("buying", "maint", "doors", "persons", "lug_boot", "safety", "class"),
-        classes=("unacc", "acc", "good", "vgood"),
-        description="Car evaluation (UCI): acceptability in four ordered classes from six ordered attributes.",
-    ),
-    "cpu_act": Source(
-        files=("cpu_act/cpu_act.csv",),
-        target="usr",
-        shape=(8192, 22),
-        openml=("cpu_activity", 1),
-        description="Computer activity, 21 inputs (DELVE): portion of time a processor runs in user mode.",
-    ),
-    "diabetes43": Source(
-        files=("diabetes43/diabetes43.csv",),
-        target="c_peptide",
-        shape=(43, 3),
-        openml=("diabetes_numeric", 1),
-        description="Childhood diabetes: C-peptide of 43 children from age and base deficit.",
-    ),
-    "ERA": Source(
-        files=("ordinal_real/ERA.csv",),
-        target="target",
-        shape=(1000, 5),
-        openml=("ERA", 1),
-        openml_target="out1",
-        description="Employee rejection/acceptance (Ben-David): an ordered judgement from four attributes.",
-    ),
-    "ESL": Source(
-        files=("ordinal_real/ESL.csv",),
-        target="target",
-        shape=(488, 5),
-        openml=("ESL", 1),
-        openml_target="out1",
-        description="Employee selection (Ben-David): an ordered judgement from four attributes.",
-    ),
-    "eucalyptus": Source(
-        files=("ordinal_real/eucalyptus.csv",),
-        target="Utility",
-        shape=(736, 20),
-        openml=("eucalyptus", 1),
+        classes=("unacc", "acc", "good", "vgood")),
+    "cpu_act": TableSource(
+        ("cpu_act/cpu_act.csv",), "usr", (8192, 22), ("cpu_activity", 1),
+        "Computer activity, 21 inputs (DELVE): portion of time a processor runs in user mode."),
+    "diabetes43": TableSource(
+        ("diabetes43/diabetes43.csv",), "c_peptide", (43, 3), ("diabetes_numeric", 1),
+        "Childhood diabetes: C-peptide of 43 children from age and base deficit."),
+    "ERA": TableSource(
+        ("ordinal_real/ERA.csv",), "target", (1000, 5), ("ERA", 1),
+        "Employee rejection/acceptance (Ben-David): an ordered judgement from four attributes.",
+        openml_target="out1"),
+    "ESL": TableSource(
+        ("ordinal_real/ESL.csv",), "target", (488, 5), ("ESL", 1),
+        "Employee selection (Ben-David): an ordered judgement from four attributes.",
+        openml_target="out1"),
+    "eucalyptus": TableSource(
+        ("ordinal_real/eucalyptus.csv",), "Utility", (736, 20), ("eucalyptus", 1),
+        "Eucalyptus (Weka): utility of seedlots in five ordered classes; X has missing numbers (NaN).",
         text=("Abbrev", "Locality", "Map_Ref", "Latitude", "Sp", "Utility"),
-        classes=("none", "low", "average", "good", "best"),
-        description="Eucalyptus (Weka): utility of seedlots in five ordered classes; X has missing numbers (NaN).",
-    ),
-    "house_16H": Source(
-        files=("house_16H/house_16H.csv",),
-        target="target",
-        shape=(22784, 17),
-        openml=("house_16H", 1),
-        openml_target="price",
-        description="Census house 16H (DELVE): median house price of a region from sixteen census figures.",
-    ),
-    "isolet": Source(
-        files=("isolet/isolet1234.csv", "isolet/isolet5.csv"),
-        target="letter",
-        shape=(7797, 618),
-        openml=("isolet", 1),
-        openml_target="class",
-        aside=("part",),
-        description="ISOLET (UCI, parts 1 to 5; part 5 is the usual test part): spoken letter (1..26 = A..Z).",
-    ),
-    "letter": Source(
-        files=("letter/letter-recognition.csv",),
-        target="letter",
-        shape=(20000, 17),
-        openml=("letter", 1),
-        openml_target="class",
-        text=("letter", "class"),
-        description="Letter recognition (UCI): printed letter (A..Z) from sixteen statistics of its image.",
-    ),
-    "machine_cpu": Source(
-        files=("machine_cpu/machine_cpu.csv",),
-        target="class",
-        shape=(209, 7),
-        openml=("machine_cpu", 1),
-        description="Computer hardware (UCI): published relative performance from six attributes of the machine.",
-    ),
-    "parkinsons": Source(
-        files=("parkinsons/parkinsons_updrs.csv",),
-        target="total_UPDRS",
-        shape=(5875, 21),
-        openml=("parkinsons-telemonitoring", 1),
-        aside=("subject#",),
-        description="Parkinsons telemonitoring (UCI): total UPDRS of 42 patients; motor UPDRS is among the features.",
-    ),
-    "pyrim": Source(
-        files=("pyrim/pyrim.csv",),
-        target="activity",
-        shape=(74, 28),
-        openml=("pyrim", 1),
-        description="Pyrimidines (UCI QSAR): activity from 27 attributes of the molecule.",
-    ),
-    "stock": Source(
-        files=("stock/stock.csv",),
-        target="company10",
-        shape=(950, 10),
-        openml=("stock", 1),
-        description="Stocks (StatLib): daily price of one aerospace company from nine others.",
-    ),
-    "triazines": Source(
-        files=("triazines/triazines.csv",),
-        target="activity",
-        shape=(186, 61),
-        openml=("triazines", 1),
-        description="Triazines (UCI QSAR): activity from 60 attributes of the molecule.",
-    ),
-    "winequality_red": Source(
-        files=("winequality/winequality-red.csv",),
-        target="quality",
-        shape=(1599, 12),
-        openml=("red_wine", 1),
-        description="Wine quality, red (UCI): judged quality (3..8) from eleven measurements.",
-    ),
-    "winequality_white": Source(
-        files=("winequality/winequality-white.csv",),
-        target="quality",
-        shape=(4898, 12),
-        openml=("white_wine", 1),
-        description="Wine quality, white (UCI): judged quality (3..9) from eleven measurements.",
-    ),
-    "wisconsin": Source(
-        files=("wisconsin/wisconsin.csv",),
-        target="time",
-        shape=(194, 33),
-        openml=("wisconsin", 1),
-        description="Breast cancer Wisconsin, prognostic (UCI): months to recurrence or last check-up.",
-    ),
+        classes=("none", "low", "average", "good", "best")),
+    "house_16H": TableSource(
+        ("house_16H/house_16H.csv",), "target", (22784, 17), ("house_16H", 1),
+        "Census house 16H (DELVE): median house price of a region from sixteen census figures.",
+        openml_target="price"),
+    "isolet": TableSource(
+        ("isolet/isolet1234.csv", "isolet/isolet5.csv"), "letter", (7797, 618), ("isolet", 1),
+        "ISOLET (UCI, parts 1 to 5; part 5 is the usual test part): spoken letter (1..26 = A..Z).",
+        openml_target="class", aside=("part",)),
+    "letter": TableSource(
+        ("letter/letter-recognition.csv",), "letter", (20000, 17), ("letter", 1),
+        "Letter recognition (UCI): printed letter (A..Z) from sixteen statistics of its image.",
+        openml_target="class", text=("letter", "class")),
+    "machine_cpu": TableSource(
+        ("machine_cpu/machine_cpu.csv",), "class", (209, 7), ("machine_cpu", 1),
+        "Computer hardware (UCI): published relative performance from six attributes of the machine."),
+    "parkinsons": TableSource(
+        ("parkinsons/parkinsons_updrs.csv",), "total_UPDRS", (5875, 21), ("parkinsons-telemonitoring", 1),
+        "Parkinsons telemonitoring (UCI): total UPDRS of 42 patients; motor UPDRS is among the features.",
+        aside=("subject#",)),
+    "pyrim": TableSource(
+        ("pyrim/pyrim.csv",), "activity", (74, 28), ("pyrim", 1),
+        "Pyrimidines (UCI QSAR): activity from 27 attributes of the molecule."),
+    "stock": TableSource(
+        ("stock/stock.csv",), "company10", (950, 10), ("stock", 1),
+        "Stocks (StatLib): daily price of one aerospace company from nine others."),
+    "triazines": TableSource(
+        ("triazines/triazines.csv",), "activity", (186, 61), ("triazines", 1),
+        "Triazines (UCI QSAR): activity from 60 attributes of the molecule."),
+    "winequality_red": TableSource(
+        ("winequality/winequality-red.csv",), "quality", (1599, 12), ("red_wine", 1),
+        "Wine quality, red (UCI): judged quality (3..8) from eleven measurements."),
+    "winequality_white": TableSource(
+        ("winequality/winequality-white.csv",), "quality", (4898, 12), ("white_wine", 1),
+        "Wine quality, white (UCI): judged quality (3..9) from eleven measurements."),
+    "wisconsin": TableSource(
+        ("wisconsin/wisconsin.csv",), "time", (194, 33), ("wisconsin", 1),
+        "Breast cancer Wisconsin, prognostic (UCI): months to recurrence or last check-up."),
 }
+# fmt: on

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.datasets._find import DatasetDamagedError, DatasetNotFoundError, locate
+from rankwise.datasets._find import DatasetDamagedError, locate_offline, read_rows
 
 FILE = "ocr/letter.data"
 N_PIXELS = 128
@@ -55,24 +53,17 @@ def load_ocr(data_dir: str | os.PathLike[str] | None = None) -> Words:
     -------
     Words
     """
-    paths, tried = locate((FILE,), data_dir)
-    if not paths:
-        raise DatasetNotFoundError(
-            f"The data set 'ocr' was not found. Give a directory that holds {FILE} (plain or .gz) as data_dir or in "
-            f"the environment variable RANKWISE_DATA; OpenML does not have it. Tried: {'; '.join(tried)}"
-        )
-    path = paths[0]
+    path = locate_offline("ocr", FILE, data_dir)
+    # id, letter, id of the next letter of the word or -1, word, position, fold, pixels
+    rows = read_rows(path, lambda stream: [line.split() for line in stream], "ascii")
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="ascii") as stream:
-            # id, letter, id of the next letter of the word or -1, word, position, fold, pixels
-            rows = [line.split() for line in stream]
         if any(len(row) != 6 + N_PIXELS for row in rows):
             raise ValueError(f"a row does not have {6 + N_PIXELS} columns")
         pixels = np.array([row[6:] for row in rows], dtype=np.float64)
         letters = np.array([row[1] for row in rows])
         ends = np.flatnonzero(np.array([row[2] for row in rows]) == "-1") + 1
         fold = np.array([int(rows[end - 1][5]) for end in ends], dtype=np.int64)
-    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except ValueError as error:
         raise DatasetDamagedError(f"{path} is damaged: {error}.") from error
     if (len(rows), ends.size) != _SHAPE or ends[-1] != len(rows):
         raise DatasetDamagedError(

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._files import write_whole
 from rankwise._version import __version__
 from rankwise.onnx._graph import IR_VERSION, OPSET, Graph
-from rankwise.onnx._models import RULES
+from rankwise.onnx._rules import RULES
 from rankwise.onnx._scalers import SCALERS
 
 _INPUT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}

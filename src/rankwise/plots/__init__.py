@@ -4,13 +4,13 @@ Colours of ordered things come from an ordered map that is safe for colour-blind
 palette of Okabe and Ito. Nothing here touches matplotlib's global settings or shows a window.
 """
 
-from rankwise.plots._annotation import AnnotationDisplay
-from rankwise.plots._confusion import ConfusionDisplay
-from rankwise.plots._progressive import ProgressiveDisplay
-from rankwise.plots._rankings import RankingDisplay
+from rankwise.plots._annotation_display import AnnotationDisplay
+from rankwise.plots._confusion_display import ConfusionDisplay
+from rankwise.plots._progressive_display import ProgressiveDisplay
+from rankwise.plots._ranking_display import RankingDisplay
 from rankwise.plots._style import ordered_colors
-from rankwise.plots._thresholds import ThresholdDisplay
-from rankwise.plots._weights import WeightsDisplay
+from rankwise.plots._threshold_display import ThresholdDisplay
+from rankwise.plots._weights_display import WeightsDisplay
 
 __all__ = [
     "AnnotationDisplay",

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
+"""What all displays share: estimators, colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,27 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._extras import require
+
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 INK, QUIET, FAINT, ALARM = "#222222", "#6b6b6b", "#d9d9d9", "#d55e00"
 FONT, SMALL = 10.0, 8.5
+
+_LOSS_NAMES = {
+    "mae": "average absolute error, ranks",
+    "zero_one": "share of mistakes",
+    "squared": "average squared error",
+}
+
+
+def fitted(display: type, estimator: Any, kind: str, *attributes: str) -> Any:
+    """The estimator to draw, or an error that names what it lacks: every display takes estimators through this."""
+    missing = [name for name in attributes if not hasattr(estimator, name)]
+    if missing:
+        raise TypeError(
+            f"{display.__name__} needs a fitted {kind}. {type(estimator).__name__} has no {' and no '.join(missing)}."
+        )
+    return estimator
 
 
 def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:
@@ -18,15 +36,11 @@ def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:
 
 def load_matplotlib() -> Any:
     """Return the module, or say how to get it."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError('pictures need matplotlib: pip install "rankwise[plot]"') from None
-    return matplotlib
+    return require("matplotlib", 'pictures need matplotlib: pip install "rankwise[plot]"')
 
 
 def axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
-    """Figure and axes to draw on; names beside the axes need a layout that makes room for them."""
+    """Figure and axes to draw on; names beside the axes need a layout that leaves space for them."""
     load_matplotlib()
     if ax is None:
         from matplotlib import pyplot
@@ -35,12 +49,22 @@ def axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     return ax.figure, ax
 
 
-def quiet_frame(ax: Any, *, keep: tuple[str, ...]) -> None:
-    """Small grey tick labels, and only the named sides of the frame, faint."""
+def quiet_frame(ax: Any, *, keep: tuple[str, ...] = (), x: str | None = None, y: str | None = None) -> None:
+    """Small grey tick labels, only the named sides of the frame, faint, and the names of the axes."""
     ax.tick_params(labelsize=SMALL, colors=QUIET, which="both")
     for side, spine in ax.spines.items():
         spine.set_visible(side in keep)
         spine.set_color(FAINT)
+    for set_label, name in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
+        if name is not None:
+            set_label(name, fontsize=FONT, color=INK)
+
+
+def curve_frame(ax: Any, *, x: str, y: str) -> None:
+    """The frame of curves: faint lines behind them to read their heights by."""
+    ax.grid(axis="y", color=FAINT, lw=0.6)
+    ax.set_axisbelow(True)
+    quiet_frame(ax, keep=("left", "bottom"), x=x, y=y)
 
 
 def plain(name: Any) -> str:
@@ -50,9 +74,4 @@ def plain(name: Any) -> str:
 
 def loss_name(loss: Any) -> str:
     """What the axis of a loss is called."""
-    names = {
-        "mae": "average absolute error, ranks",
-        "zero_one": "share of mistakes",
-        "squared": "average squared error",
-    }
-    return names.get(loss, "average loss") if isinstance(loss, str) else "average loss"
+    return _LOSS_NAMES.get(loss, "average loss") if isinstance(loss, str) else "average loss"

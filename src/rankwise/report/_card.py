@@ -7,40 +7,40 @@ from typing import Any
 import numpy as np
 
 from rankwise._version import __version__
-from rankwise.report._tally import Tally
+from rankwise.report._counts import RowCounts
 from rankwise.report._view import View
 from rankwise.table_model import TableModel
 
 _MOST = 24  # names of classes or features that are spelled out
 
 
-def card(view: View, tally: Tally, data: str | None) -> list[tuple[str, str]]:
+def card(view: View, counts: RowCounts, data: str | None) -> list[tuple[str, str]]:
     """Terms and descriptions, in the order to show them."""
-    final = view.final
-    lines = [("estimator", _path(view)), ("what it is", _first_sentence(final))]
-    lines.append(("what it predicts", f"one of {len(view.classes)} {'ordered ' if view.ordered else ''}classes"))
-    lines.append(("classes" + (", lowest first" if view.ordered else ""), _some(view.classes.tolist())))
-    if view.names:
-        lines.append(("features", f"{len(view.names):,}: {_some(view.names)}"))
+    final, ordered = view.final, view.ordered
     parameters = ", ".join(f"{name}={_short(value)}" for name, value in final.get_params(deep=False).items())
-    lines.append(("parameters", parameters or "none"))
-    kinds = getattr(final, "label_kinds", None)
-    if kinds:
-        lines.append(("learns from", ", ".join(name for kind, name in _KINDS.items() if kind in kinds) + " labels"))
-    lines += _learnt(final)
-    lines.append(("judged on", f"{tally.n_judged:,} labelled rows of {tally.n_rows:,}" + (f": {data}" if data else "")))
-    lines.append(("weights of rows", "given" if tally.weighted else "none: every row counts the same"))
-    lines.append(("software", f"rankwise {__version__}"))
-    lines.append(
-        (
-            "not known to this page",
-            "where the rows come from, whether the model was fitted to them, whom its predictions concern and how "
-            "mistakes would harm them: whoever passes the page on should add this",
-        )
-    )
-    return lines
+    kinds = getattr(final, "label_kinds", ())
+    rows = f"{counts.n_judged:,} labelled rows of {counts.n_rows:,}"
+    lines = [
+        ("estimator", _path(view)),
+        ("what it is", _first_sentence(final)),
+        ("what it predicts", f"one of {len(view.classes)} {'ordered ' if ordered else ''}classes"),
+        ("classes" + (", lowest first" if ordered else ""), _some(view.classes.tolist())),
+        ("features", f"{len(view.names):,}: {_some(view.names)}" if view.names else ""),
+        ("parameters", parameters or "none"),
+        ("learns from", ", ".join(name for kind, name in _KINDS.items() if kind in kinds) + " labels" if kinds else ""),
+        *_learnt(final),
+        ("judged on", f"{rows}: {data}" if data else rows),
+        ("weights of rows", "given" if counts.weighted else "none: every row counts the same"),
+        ("software", f"rankwise {__version__}"),
+        ("not known to this page", _UNKNOWN),
+    ]
+    return [(term, description) for term, description in lines if description]
 
 
+_UNKNOWN = (
+    "where the rows come from, whether the model was fitted to them, whom its predictions concern and how mistakes "
+    "would harm them: whoever passes the page on should add this"
+)
 _KINDS = {"exact": "exact", "interval": "interval", "candidates": "candidate-set", "missing": "missing"}
 
 

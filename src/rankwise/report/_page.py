@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from rankwise._extras import require
 from rankwise._version import __version__
+from rankwise.plots._confusion_display import row_shares
+from rankwise.plots._weights_display import largest
 from rankwise.report._card import card
+from rankwise.report._counts import COUNTINGS, RowCounts
 from rankwise.report._pictures import class_colors, heat_map, loss_picture, n_stretches, score_picture
-from rankwise.report._quality import Options, by_class, claims, measures
-from rankwise.report._tally import COUNTINGS, Tally
+from rankwise.report._quality import Bootstrap, by_class, claims, measures
 from rankwise.report._view import View
 
 _LARGEST_TABLE = 20  # classes of a confusion matrix with numbers
@@ -29,7 +32,7 @@ _MOST_WIDTHS = 16  # bars of the histogram of widths
 
 
 def facts_of(
-    view: View, tally: Tally, options: Options, *, title: str | None, data: str | None, command: str, top: int
+    view: View, counts: RowCounts, bootstrap: Bootstrap, *, title: str | None, data: str | None, command: str, top: int
 ) -> dict[str, Any]:
     """Everything on the page that is not a picture, as plain values; None where a number does not exist."""
     facts = {
@@ -37,45 +40,42 @@ def facts_of(
         "estimator": type(view.final).__name__,
         "version": __version__,
         "ordered": view.ordered,
-        "rows": {"all": tally.n_rows, "judged": tally.n_judged, "weightless": tally.n_weightless},
-        "weighted": tally.weighted,
-        "partial": tally.has_partial,
-        "labels": dict(tally.kinds),
-        "widths": tally.widths.tolist(),
-        "quality": [asdict(measure) for measure in measures(tally, options, ordered=view.ordered)],
-        "claims": [asdict(claim) for claim in claims(tally, options, ordered=view.ordered)],
-        "classes": [
-            {**line, "recall": asdict(line["recall"]), "precision": asdict(line["precision"])}
-            for line in by_class(tally, view.classes, options.confidence, ordered=view.ordered)
-        ],
+        "rows": {"all": counts.n_rows, "judged": counts.n_judged, "weightless": counts.n_weightless},
+        "weighted": counts.weighted,
+        "partial": counts.has_partial,
+        "labels": dict(counts.kinds),
+        "widths": counts.widths.tolist(),
+        "quality": [asdict(measure) for measure in measures(counts, bootstrap, ordered=view.ordered)],
+        "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=view.ordered)],
+        "classes": by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered),
         # Thirds of rows add up to slightly different sums in another order: rounded, batches do not show.
-        "confusion": {counting: tally.confusion[counting].round(9).tolist() for counting in COUNTINGS},
+        "confusion": {counting: counts.confusion[counting].round(9).tolist() for counting in COUNTINGS},
         "thresholds": None if view.thresholds is None else view.thresholds.tolist(),
         "weights": _weights(view, top),
-        "card": card(view, tally, data),
+        "card": card(view, counts, data),
         "command": command,
-        "confidence": options.confidence,
-        "n_resamples": options.n_resamples,
-        "random_state": options.random_state,
+        "confidence": bootstrap.confidence,
+        "n_resamples": bootstrap.n_resamples,
+        "random_state": bootstrap.random_state,
     }
     return {name: _without_nan(value) for name, value in facts.items()}
 
 
-def render(view: View, tally: Tally, facts: dict[str, Any]) -> str:
+def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
     """The page."""
     names = [line["class"] for line in facts["classes"]]
     script, style = _asset("page.js"), _asset("page.css")
     scores = None
     if view.thresholds is not None and len(names) > 1 and np.isfinite(view.thresholds).all():
-        scores = score_picture(tally.sample, view.thresholds, names)
+        scores = score_picture(counts.sample, view.thresholds, names)
     context = {
         **facts,
         "names": names,
         "colors": class_colors(len(names)) if scores else [],
-        "shown": len(tally.sample),
+        "shown": len(counts.sample),
         "scores": scores,
-        "losses": loss_picture(tally.curve, facts["quality"][0]["name"]) if tally.curve.n_rows > 1 else None,
-        "stretch": tally.curve.rows_in_stretch(n_stretches(tally.curve)),
+        "losses": loss_picture(counts.curve, facts["quality"][0]["name"]) if counts.curve.n_rows > 1 else None,
+        "stretch": counts.curve.rows_in_stretch(n_stretches(counts.curve)),
         "level": f"{100 * facts['confidence']:.4g}%",
         "matrices": _matrices(facts, names),
         "width_bars": _width_bars(facts["widths"]),
@@ -88,11 +88,7 @@ def render(view: View, tally: Tally, facts: dict[str, Any]) -> str:
 
 def load_jinja() -> Any:
     """Return the module, or say how to get it."""
-    try:
-        import jinja2
-    except ImportError:
-        raise ImportError('a report needs jinja2: pip install "rankwise[report]"') from None
-    return jinja2
+    return require("jinja2", 'a report needs jinja2: pip install "rankwise[report]"')
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -126,8 +122,7 @@ def _weights(view: View, top: int) -> dict[str, Any] | None:
     weights = view.weights
     if weights is None:
         return None
-    sizes = np.abs(weights) if weights.ndim == 1 else np.linalg.norm(weights, axis=0)
-    chosen = np.argsort(-sizes, kind="stable")[:top]
+    chosen, sizes = largest(weights, top)
     several = weights.ndim == 2
     parts = None
     if several and len(weights) <= _MOST_PARTS:
@@ -157,13 +152,11 @@ def _matrices(facts: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
     for counting in COUNTINGS if facts["partial"] else COUNTINGS[:1]:
         table = np.array(facts["confusion"][counting])
         small = len(names) <= _LARGEST_TABLE
-        total = table.sum(axis=1, keepdims=True)
-        shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
         found.append(
             {
                 "counting": counting,
                 "table": table.tolist() if small else None,
-                "shares": shares.tolist(),
+                "shares": row_shares(table).tolist(),
                 "picture": None if small else heat_map(table, names),
             }
         )

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.decisions import ranks
-from rankwise.plots._density import density
-from rankwise.report._tally import Curve, Sample
+from rankwise.plots._confusion_display import row_shares
+from rankwise.plots._score_axis import densities, evenly_spread, score_limits
+from rankwise.report._counts import Curve, Sample
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +69,9 @@ def class_colors(n: int) -> list[tuple[str, str]]:
 def score_picture(sample: Sample, thresholds: Floats, names: list[str]) -> Picture:
     """Densities of the classes on the score axis, the thresholds, and some partial labels as bars with their scores."""
     scores = sample["scores"]
-    low, high = _limits(scores, thresholds)
-    bars = _rows_with_bars(sample)
+    low, high = score_limits(scores, thresholds, margin=0.04)
+    partial = np.flatnonzero((sample["admissible"].sum(axis=1) > 1) & ~sample["missing"])
+    bars = evenly_spread(partial, scores, _BARS)
     floor = 640.0 if bars.size else 980.0
     drawing = _drawing("Density of the scores of each class, with thresholds between the classes.")
     ends = np.concatenate([[low], np.clip(thresholds, low, high), [high]])
@@ -82,14 +84,7 @@ def score_picture(sample: Sample, thresholds: Floats, names: list[str]) -> Pictu
     for place, row in enumerate(bars):
         _draw_bar(drawing, sample, int(row), codes[row], ends, (low, high), names, floor + 30.0 + 27.5 * place)
     bands = [(float(a), float(b), name) for a, b, name in zip(ends[:-1], ends[1:], names, strict=True)]
-    return Picture(
-        svg=ElementTree.tostring(drawing, encoding="unicode"),
-        low=low,
-        high=high,
-        x_ticks=_ticks(low, high),
-        bands=bands,
-        hover={"kind": "bands", "name": "score"},
-    )
+    return _picture(drawing, low, high, bands=bands, hover={"kind": "bands", "name": "score"})
 
 
 def n_stretches(curve: Curve) -> int:
@@ -102,7 +97,6 @@ def loss_picture(curve: Curve, name: str) -> Picture:
     ends, means, _ = curve.points(n_stretches(curve))
     fine_ends, _, running = curve.points(400)
     n = float(curve.n_rows)
-    low = 0.0
     # The running mean of the first few rows is noise that would flatten the rest.
     calm = running[fine_ends >= min(20, n / 2)]
     top = 1.08 * max(float(means.max()), float(calm.max())) or 1.0
@@ -111,31 +105,15 @@ def loss_picture(curve: Curve, name: str) -> Picture:
     for place, _ in ticks:
         _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
     starts = [0, *ends[:-1].tolist()]
-    steps = "".join(
-        f"{'M' if i == 0 else 'L'}{_x(a, low, n)} {_y(m, top)}H{_x(b, low, n)}"
-        for i, (a, b, m) in enumerate(zip(starts, ends, means, strict=True))
-    )
-    _path(drawing, steps, "stretch")
-    line = "".join(
-        f"{'M' if i == 0 else 'L'}{_x(x, low, n)} {_y(min(m, top), top)}"
-        for i, (x, m) in enumerate(zip(fine_ends, running, strict=True))
-    )
-    _path(drawing, line, "running")
-    return Picture(
-        svg=ElementTree.tostring(drawing, encoding="unicode"),
-        low=low,
-        high=n,
-        x_ticks=_ticks(low, n),
-        y_ticks=ticks,
-        hover={
-            "kind": "series",
-            "name": "row",
-            "series": [
-                {"name": "mean so far", "x": fine_ends.tolist(), "y": _rounded(running)},
-                {"name": "mean of the stretch", "x": ends.tolist(), "y": _rounded(means)},
-            ],
-        },
-    )
+    steps = [f"{_x(a, 0.0, n)} {_y(m, top)}H{_x(b, 0.0, n)}" for a, b, m in zip(starts, ends, means, strict=True)]
+    line = [f"{_x(x, 0.0, n)} {_y(min(m, top), top)}" for x, m in zip(fine_ends, running, strict=True)]
+    _path(drawing, f"M{'L'.join(steps)}", "stretch")
+    _path(drawing, f"M{'L'.join(line)}", "running")
+    series = [
+        {"name": "mean so far", "x": fine_ends.tolist(), "y": _rounded(running)},
+        {"name": "mean of the stretch", "x": ends.tolist(), "y": _rounded(means)},
+    ]
+    return _picture(drawing, 0.0, n, y_ticks=ticks, hover={"kind": "series", "name": "row", "series": series})
 
 
 def heat_map(table: Floats, names: list[str]) -> str:
@@ -144,34 +122,25 @@ def heat_map(table: Floats, names: list[str]) -> str:
     starts = list(range(0, len(names), group))
     cells = np.add.reduceat(np.add.reduceat(table, starts, axis=0), starts, axis=1)
     labels = [names[a] if group == 1 else f"{names[a]}–{names[min(a + group, len(names)) - 1]}" for a in starts]
-    total = cells.sum(axis=1, keepdims=True)
-    shares = np.divide(cells, total, out=np.zeros_like(cells), where=total > 0)
+    shares = row_shares(cells)
     darkest = float(shares.max()) or 1.0
     size = SIDE / len(starts)
     drawing = _drawing("Confusion matrix: labels from bottom to top, predictions from left to right.")
     for row, column in np.argwhere(cells > 0):
-        cell = ElementTree.SubElement(drawing, "rect")
-        cell.set("x", f"{column * size:.2f}")
-        cell.set("y", f"{SIDE - (row + 1) * size:.2f}")
-        cell.set("width", f"{size:.2f}")
-        cell.set("height", f"{size:.2f}")
-        cell.set("class", "heat")
-        cell.set("fill-opacity", f"{0.08 + 0.92 * shares[row, column] / darkest:.3f}")
-        share = f"{shares[row, column]:.1%}"
-        cell.set("data-tip", f"label {labels[row]}, predicted {labels[column]}: {cells[row, column]:,.6g} ({share})")
+        count, share = cells[row, column], shares[row, column]
+        place = {"x": column * size, "y": SIDE - (row + 1) * size, "width": size, "height": size}
+        cell = {name: f"{value:.2f}" for name, value in place.items()} | {"class": "heat"}
+        cell["fill-opacity"] = f"{0.08 + 0.92 * share / darkest:.3f}"
+        cell["data-tip"] = f"label {labels[row]}, predicted {labels[column]}: {count:,.6g} ({share:.1%})"
+        ElementTree.SubElement(drawing, "rect", cell)
     return ElementTree.tostring(drawing, encoding="unicode")
 
 
 def _draw_densities(drawing: Any, sample: Sample, grid: Floats, floor: float, n_classes: int) -> None:
-    admissible = sample["admissible"]
-    parts = admissible / admissible.sum(axis=1, keepdims=True)
-    parts[sample["missing"]] = 0.0
-    if n_classes > _LARGEST_KEY:
-        parts = parts.sum(axis=1, keepdims=True)
-    heights = np.array([density(sample["scores"], part, grid) for part in parts.T])
-    heights /= heights.max() or 1.0
+    joint = n_classes > _LARGEST_KEY
+    heights = densities(sample["scores"], sample["admissible"], sample["missing"], grid, joint=joint)
     for code, height in enumerate(heights):
-        color = f"k{code}" if n_classes <= _LARGEST_KEY else "all"
+        color = "all" if joint else f"k{code}"
         points = [
             f"{_x(a, grid[0], grid[-1])} {floor - (floor - 20) * h:.1f}" for a, h in zip(grid, height, strict=True)
         ]
@@ -179,25 +148,10 @@ def _draw_densities(drawing: Any, sample: Sample, grid: Floats, floor: float, n_
         _path(drawing, f"M{'L'.join(points)}", f"line {color}")
 
 
-def _rows_with_bars(sample: Sample) -> NDArray[np.intp]:
-    """Rows with a partial label, evenly spread over the ranks of their scores, lowest first."""
-    partial = np.flatnonzero((sample["admissible"].sum(axis=1) > 1) & ~sample["missing"])
-    partial = partial[np.argsort(sample["scores"][partial], kind="stable")]
-    if partial.size <= _BARS:
-        return partial
-    return np.asarray(partial[np.linspace(0, partial.size - 1, _BARS + 2).round().astype(int)[1:-1]])
-
-
 def _draw_bar(
-    drawing: Any,
-    sample: Sample,
-    row: int,
-    code: int,
-    ends: Floats,
-    limits: tuple[float, float],
-    names: list[str],
+    drawing: Any, sample: Sample, row: int, code: int, ends: Floats, limits: tuple[float, float], names: list[str],
     y: float,
-) -> None:
+) -> None:  # fmt: skip
     admitted = np.flatnonzero(sample["admissible"][row])
     first, last = int(admitted[0]), int(admitted[-1])
     fits = bool(sample["admissible"][row, code])
@@ -211,17 +165,19 @@ def _draw_bar(
     _path(drawing, f"M{_x(min(max(score, limits[0]), limits[1]), *limits)} {y:.1f}h0.01", f"dot {kind}", tip)
 
 
+def _picture(drawing: Any, low: float, high: float, **more: Any) -> Picture:
+    svg = ElementTree.tostring(drawing, encoding="unicode")
+    return Picture(svg=svg, low=low, high=high, x_ticks=_ticks(low, high), **more)
+
+
 def _drawing(what: str) -> Any:
-    drawing = ElementTree.Element("svg", {"viewBox": f"0 0 {SIDE:g} {SIDE:g}", "preserveAspectRatio": "none"})
-    drawing.set("role", "img")
-    drawing.set("aria-label", what)
-    return drawing
+    box = f"0 0 {SIDE:g} {SIDE:g}"
+    attributes = {"viewBox": box, "preserveAspectRatio": "none", "role": "img", "aria-label": what}
+    return ElementTree.Element("svg", attributes)
 
 
 def _path(drawing: Any, path: str, kind: str, tip: str | None = None) -> None:
-    element = ElementTree.SubElement(drawing, "path", {"d": path, "class": kind})
-    if tip is not None:
-        element.set("data-tip", tip)
+    ElementTree.SubElement(drawing, "path", {"d": path, "class": kind} | ({} if tip is None else {"data-tip": tip}))
 
 
 def _x(value: float, low: float, high: float) -> str:
@@ -230,15 +186,6 @@ def _x(value: float, low: float, high: float) -> str:
 
 def _y(value: float, top: float) -> str:
     return f"{SIDE * (1 - value / top):.1f}"
-
-
-def _limits(scores: Floats, thresholds: Floats) -> tuple[float, float]:
-    """Stretch of the axis with all thresholds and nearly all scores: a few far rows shall not squeeze the rest."""
-    low, high = (float(end) for end in np.quantile(scores, [0.005, 0.995]))
-    if thresholds.size:
-        low, high = min(low, float(thresholds[0])), max(high, float(thresholds[-1]))
-    room = 0.04 * (high - low) or 1.0
-    return low - room, high + room
 
 
 def _ticks(low: float, high: float, about: int = 6) -> list[tuple[float, str]]:

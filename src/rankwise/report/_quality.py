@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.evaluation import ErrorRange
 from rankwise.evaluation._claims import hoeffding
 from rankwise.metrics._ordinal import kappa_of, macro_error_of, tau_of
-from rankwise.report._tally import Cells, Tally
+from rankwise.report._counts import Cells, RowCounts
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Options:
+class Bootstrap:
     """How limits are found."""
 
     confidence: float
@@ -60,23 +60,23 @@ class Options:
     random_state: int
 
 
-def measures(tally: Tally, options: Options, *, ordered: bool) -> list[Measure]:
+def measures(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Measure]:
     """Lines of the table of quality: those that the labels allow."""
-    k = tally.n_classes
-    used = np.flatnonzero(tally.losses.rows)
+    k = counts.n_classes
+    used = np.flatnonzero(counts.losses.rows)
     kinds = list(_by_distance(k) if ordered else _UNORDERED)
     # One column for each measure against the nearest class, then one for each against the farthest.
     columns = [of_distance(distance) for distance in np.divmod(used, k) for *_, of_distance in kinds]
     values = np.column_stack(columns)
-    means = np.vstack([sums @ values / sums.sum(axis=1, keepdims=True) for sums in _resample(tally.losses, options)])
-    points = tally.losses.weight[used] @ values / tally.losses.weight[used].sum()
-    limits = [_limits(float(point), column, options) for point, column in zip(points, means.T, strict=True)]
+    means = np.vstack([sums @ values / sums.sum(axis=1, keepdims=True) for sums in _resample(counts.losses, bootstrap)])
+    points = counts.losses.weight[used] @ values / counts.losses.weight[used].sum()
+    limits = [_limits(float(point), column, bootstrap) for point, column in zip(points, means.T, strict=True)]
     found = [
-        Measure(name, note, better, best, worst if tally.has_partial else None)
+        Measure(name, note, better, best, worst if counts.has_partial else None)
         for (name, note, better, _), best, worst in zip(kinds, limits[: len(kinds)], limits[len(kinds) :], strict=True)
     ]
-    if ordered and not tally.has_partial and k > 1:
-        found += _of_tables(tally.exact, k, options)
+    if ordered and not counts.has_partial and k > 1:
+        found += _of_tables(counts.exact, k, bootstrap)
     return found
 
 
@@ -94,7 +94,7 @@ _UNORDERED = (
 )
 
 
-def _of_tables(cells: Cells, k: int, options: Options) -> list[Measure]:
+def _of_tables(cells: Cells, k: int, bootstrap: Bootstrap) -> list[Measure]:
     """Measures of the whole confusion matrix, which exists for exact labels only."""
     lines = (
         ("macro mean absolute error", "mean over the classes: rare ones count as much as common ones", "lower"),
@@ -109,32 +109,32 @@ def _of_tables(cells: Cells, k: int, options: Options) -> list[Measure]:
         table[used] = weights
         return [of(table.reshape(k, k)) for of in (macro_error_of, kappa_of, tau_of)]
 
-    resampled = np.array([values(weights) for block in _resample(cells, options) for weights in block])
+    resampled = np.array([values(weights) for block in _resample(cells, bootstrap) for weights in block])
     return [
-        Measure(*line, _limits(value, column, options), None)
+        Measure(*line, _limits(value, column, bootstrap), None)
         for line, value, column in zip(lines, values(cells.weight[used]), resampled.T, strict=True)
     ]
 
 
-def _resample(cells: Cells, options: Options) -> Iterator[Floats]:
+def _resample(cells: Cells, bootstrap: Bootstrap) -> Iterator[Floats]:
     """Weights of the cells with rows in resamples of the rows, a block at a time: (resamples, cells)."""
-    generator = np.random.default_rng(options.random_state)
+    generator = np.random.default_rng(bootstrap.random_state)
     used = np.flatnonzero(cells.rows)
     rows = cells.rows[used]
     mean = cells.weight[used] / rows
     spread = np.sqrt(np.maximum(cells.squares[used] / rows - mean * mean, 0.0))
     spread[spread < 1e-7 * mean] = 0.0  # rounding, for equal weights
     step = max(1, _BLOCK // used.size)
-    for start in range(0, options.n_resamples, step):
-        drawn = generator.multinomial(rows.sum(), rows / rows.sum(), size=min(step, options.n_resamples - start))
+    for start in range(0, bootstrap.n_resamples, step):
+        drawn = generator.multinomial(rows.sum(), rows / rows.sum(), size=min(step, bootstrap.n_resamples - start))
         sums = drawn * mean
         if spread.any():
             sums += np.sqrt(drawn) * spread * generator.standard_normal(drawn.shape)
         yield np.maximum(sums, 0.0)
 
 
-def _limits(value: float, resampled: Floats, options: Options) -> Measured:
-    tail = (1 - options.confidence) / 2
+def _limits(value: float, resampled: Floats, bootstrap: Bootstrap) -> Measured:
+    tail = (1 - bootstrap.confidence) / 2
     known = resampled[np.isfinite(resampled)]
     if not known.size:
         return Measured(value, math.nan, math.nan)
@@ -155,38 +155,38 @@ class Claim:
     bounds: list[tuple[str, str, float]]
 
 
-def claims(tally: Tally, options: Options, *, ordered: bool) -> list[Claim]:
+def claims(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Claim]:
     """Ranges of the errors as in :func:`rankwise.evaluation.error_range`, and the risk bounds."""
-    k = tally.n_classes
+    k = counts.n_classes
     least, most = np.divmod(np.arange(k * k), k)
-    weight = float(tally.losses.weight.sum())
-    alpha = float(tally.width_weight[0]) / weight
-    beta = int(np.flatnonzero(tally.widths).max())
-    mean_width = float(tally.width_weight @ np.arange(k)) / weight
+    weight = float(counts.losses.weight.sum())
+    alpha = float(counts.width_weight[0]) / weight
+    beta = int(np.flatnonzero(counts.widths).max())
+    mean_width = float(counts.width_weight @ np.arange(k)) / weight
     found = []
     for loss in ("mae", "zero_one") if ordered else ("zero_one",):
         ends = [d.astype(float) if loss == "mae" else (d > 0).astype(float) for d in (least, most)]
-        lower, upper = (float(tally.losses.weight @ values) / weight for values in ends)
+        lower, upper = (float(counts.losses.weight @ values) / weight for values in ends)
         largest = float(k - 1) if loss == "mae" else 1.0
-        limit = hoeffding((lower, upper), weight, float(tally.losses.squares.sum()), largest)
-        tail = (1 - options.confidence) / 2
+        limit = hoeffding((lower, upper), weight, float(counts.losses.squares.sum()), largest)
+        tail = (1 - bootstrap.confidence) / 2
         span = ErrorRange(
             lower=lower,
             upper=upper,
             lower_limit=max(0.0, limit(0, tail)),
             upper_limit=min(largest, limit(1, 1 - tail)),
-            confidence=options.confidence,
-            n_rows=tally.n_judged,
+            confidence=bootstrap.confidence,
+            n_rows=counts.n_judged,
         )
         bounds = []
-        if tally.has_partial and loss == "mae":
+        if counts.has_partial and loss == "mae":
             bounds = [
                 ("Theorem 3", f"exact labels α = {alpha:.3g}, widths up to β = {beta}: error at best + (1 − α) β",
                  interval_mae_risk(lower, alpha, beta)),
                 ("Theorem 3, mean width", f"labels {mean_width:.3g} ranks wide on average: error at best + mean width",
                  interval_mae_risk(lower, 0.0, mean_width)),
             ]  # fmt: skip
-        elif tally.has_partial and alpha > 0:
+        elif counts.has_partial and alpha > 0:
             assumption = f"if every row had a chance of {alpha:.3g} or more of an exact label: error at best / α"
             bounds = [("Theorem 2", assumption, interval_zero_one_risk(min(1.0, lower), 1 - alpha))]
         names = {"mae": ("mean absolute error", "ranks"), "zero_one": ("share of mistakes", "")}
@@ -194,28 +194,29 @@ def claims(tally: Tally, options: Options, *, ordered: bool) -> list[Claim]:
     return found
 
 
-def by_class(tally: Tally, classes: NDArray[Any], confidence: float, *, ordered: bool) -> list[dict[str, Any]]:
+def by_class(counts: RowCounts, classes: NDArray[Any], confidence: float, *, ordered: bool) -> list[dict[str, Any]]:
     """One line a class: rows, and what became of them."""
-    k = tally.n_classes
-    rows, weight, squares = (part.reshape(k, k) for part in (tally.exact.rows, tally.exact.weight, tally.exact.squares))
+    k = counts.n_classes
+    rows, weight, squares = (
+        part.reshape(k, k) for part in (counts.exact.rows, counts.exact.weight, counts.exact.squares)
+    )
     lines = []
     for code, name in enumerate(classes.tolist()):
-        recall = _share(weight[code, code], weight[code].sum(), squares[code].sum(), confidence)
+        of_class = weight[code].sum()
+        recall = _share(weight[code, code], of_class, squares[code].sum(), confidence)
         precision = _share(
-            tally.admissible.weight[code], tally.predicted.weight[code], tally.predicted.squares[code], confidence
+            counts.admissible.weight[code], counts.predicted.weight[code], counts.predicted.squares[code], confidence
         )
-        distance = np.abs(np.arange(k) - code)
+        distance = weight[code] @ np.abs(np.arange(k) - code) / of_class if ordered and of_class else math.nan
         lines.append(
             {
                 "class": str(name),
                 "exact": int(rows[code].sum()),
-                "admits": int(tally.admits[code]),
-                "predicted": int(tally.predicted.rows[code]),
-                "recall": recall,
-                "precision": precision,
-                "mae": float(weight[code] @ distance / weight[code].sum())
-                if ordered and weight[code].any()
-                else math.nan,
+                "admits": int(counts.admits[code]),
+                "predicted": int(counts.predicted.rows[code]),
+                "recall": asdict(recall),
+                "precision": asdict(precision),
+                "mae": float(distance),
             }
         )
     return lines

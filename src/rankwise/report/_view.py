@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ class View:
         What was handed in.
     final : estimator
         The classifier inside.
-    transform : callable or None
+    before : transformer or None
         From rows of the model to rows of the classifier; None: they are the same.
     classes : ndarray of shape (K,)
         The classes, lowest first if they have an order.
@@ -37,7 +36,7 @@ class View:
 
     model: Any
     final: Any
-    transform: Callable[[Any], Any] | None
+    before: Any
     classes: NDArray[Any]
     ordered: bool
     names: list[str]
@@ -60,7 +59,7 @@ class View:
 
     def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None]:
         """Predicted classes, and the scores on the axis of the thresholds if there is one."""
-        rows = X if self.transform is None else self.transform(X)
+        rows = X if self.before is None else self.before.transform(X)
         scores = None if self.thresholds is None else np.asarray(self.final.project(rows), dtype=np.float64)
         return np.asarray(self.final.predict(rows)), scores
 
@@ -76,8 +75,7 @@ def look_at(model: Any) -> View:
     if not hasattr(model, "predict"):
         raise TypeError(f"a report needs a fitted classifier with predict and classes_. {name} has no predict.")
     check_is_fitted(model)
-    inner = getattr(model, "best_estimator_", model)
-    final, transform = _last(inner)
+    before, final = _split(getattr(model, "best_estimator_", model))
     if not hasattr(final, "classes_") or np.ndim(final.classes_) != 1:
         raise TypeError(
             f"a report needs a fitted classifier with predict and classes_. {name} has no list of classes_."
@@ -86,28 +84,26 @@ def look_at(model: Any) -> View:
     ours = type(final).__module__.startswith("rankwise.")
     # Others sort their classes, which is an order for numbers and none for names.
     ordered = bool(getattr(final, "ordered", ours or classes.dtype.kind in "iuf"))
-    return View(model, final, transform, classes, ordered, _names(inner, final))
+    return View(model, final, before, classes, ordered, _names(before, final))
 
 
-def _last(model: Any) -> tuple[Any, Callable[[Any], Any] | None]:
-    """The classifier of a pipeline or a table model and what comes before it; of any other model the model itself."""
+def _split(model: Any) -> tuple[Any, Any]:
+    """What comes before the classifier of a pipeline or a table model, or None, and the classifier."""
     if isinstance(model, TableModel):
-        return model.estimator_, None if model.encoder_ is None else model.encoder_.transform
+        return model.encoder_, model.estimator_
     if not hasattr(model, "steps"):
-        return model, None
-    before = model[:-1]
-    return model[-1], before.transform if len(before) else None
+        return None, model
+    return model[:-1] if len(model) > 1 else None, model[-1]
 
 
-def _names(model: Any, final: Any) -> list[str]:
-    if isinstance(model, TableModel) and model.encoder_ is not None:
-        return [str(name) for name in model.encoder_.get_feature_names_out()]
-    if hasattr(model, "steps") and len(model) > 1:
+def _names(before: Any, final: Any) -> list[str]:
+    """Names of the classifier's features; numbered where a step cannot name what it makes."""
+    names = getattr(final, "feature_names_in_", None)
+    if before is not None:
         try:
-            return [str(name) for name in model[:-1].get_feature_names_out()]
-        except (AttributeError, ValueError):  # a step that cannot name what it makes
-            return [f"x{j}" for j in range(getattr(final, "n_features_in_", 0))]
-    found = getattr(final, "feature_names_in_", None)
-    if found is None:
-        return [f"x{j}" for j in range(getattr(final, "n_features_in_", 0))]
-    return [str(name) for name in found]
+            names = before.get_feature_names_out()
+        except (AttributeError, ValueError):
+            names = None
+    if names is None:
+        names = [f"x{j}" for j in range(getattr(final, "n_features_in_", 0))]
+    return [str(name) for name in names]

@@ -4,17 +4,14 @@ The estimators speak river's language by themselves: ``learn_one(x, y, w)`` and 
 :class:`OrdinalClassifier` adds is river's type, so that pipelines, progressive validation, voting ensembles and
 whatever else asks for a classifier accept it.
 
-This is the only room that imports river. Without it: ``pip install 'rankwise[river]'``.
+No other package of rankwise imports river. Without it: ``pip install 'rankwise[river]'``.
 """
 
-try:
-    import river as _river  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "river":  # river is there, but something that it needs is not: its own message says what
-        raise
-    raise ImportError("rankwise.river needs the package river: pip install 'rankwise[river]'") from None
+from rankwise._extras import require
 
-from rankwise.river._classifier import OrdinalClassifier
+require("river", "rankwise.river needs the package river: pip install 'rankwise[river]'")
+
+from rankwise.river._adapter import OrdinalClassifier
 from rankwise.river._metric import OrdinalMAE
 
 __all__ = ["OrdinalClassifier", "OrdinalMAE"]

@@ -14,20 +14,17 @@ ThresholdHead       ExplicitLoss                     whether the interval is mis
 one output          IntervalMAELoss                  half the distance of the rounded output to the interval
 ==================  ===============================  ==========================================================
 
-This is the only room that imports torch. Without it: ``pip install 'rankwise[torch]'``.
+No other package of rankwise imports torch. Without it: ``pip install 'rankwise[torch]'``.
 """
 
-try:
-    import torch as _torch  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "torch":  # torch is there, but something that it needs is not: its own message says what
-        raise
-    raise ImportError("rankwise.torch needs PyTorch: pip install 'rankwise[torch]'") from None
+from rankwise._extras import require
+
+require("torch", "rankwise.torch needs PyTorch: pip install 'rankwise[torch]'")
 
 from rankwise.torch._cusum import CuSumHead, CuSumMarginLoss, cusum_margin_loss
-from rankwise.torch._labels import LabelTensors, labels_to_tensors
+from rankwise.torch._label_tensors import LabelTensors, labels_to_tensors
 from rankwise.torch._mae import IntervalMAELoss, VILMAMAELoss, interval_mae_loss, vilma_mae_loss
-from rankwise.torch._thresholds import (
+from rankwise.torch._threshold_head import (
     ExplicitLoss,
     ImplicitLoss,
     OrderedThresholds,

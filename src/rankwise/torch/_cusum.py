@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rankwise.torch._rows import (
+from rankwise.torch._row_loss import (
     RowLoss,
     check_choice,
     check_codes,
@@ -82,10 +82,9 @@ class CuSumHead(nn.Module):
         check_count("n_classes", n_classes, 2)
         self.in_features = in_features
         self.n_classes = n_classes
-        self.weight = nn.Parameter(torch.empty(n_classes - 1, in_features, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", nn.Parameter(torch.empty(n_classes - 1, device=device, dtype=dtype)) if bias else None
-        )
+        where = {"device": device, "dtype": dtype}
+        self.weight = nn.Parameter(torch.empty(n_classes - 1, in_features, **where))
+        self.register_parameter("bias", nn.Parameter(torch.empty(n_classes - 1, **where)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -141,25 +140,12 @@ class CuSumHead(nn.Module):
 
 
 def cusum_margin_loss(
-    scores: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    mask: Tensor | None = None,
-    weight: Tensor | None = None,
-    *,
-    margin: str = "loss",
-    delta: float = 1.0,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    scores: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None = None, weight: Tensor | None = None, *,
+    margin: str = "loss", delta: float = 1.0, reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """What the best admissible rank lacks to win by the margin: see :class:`CuSumMarginLoss`.
 
-    Parameters
-    ----------
-    scores, lower, upper, mask, weight
-        As in :meth:`CuSumMarginLoss.forward`.
-    margin, delta, reduction, check
-        As in :class:`CuSumMarginLoss`.
+    The arguments are those of :meth:`CuSumMarginLoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -196,12 +182,8 @@ class CuSumMarginLoss(RowLoss):
         By how much the label must win: by ``delta`` for every rank of distance, by ``delta``, or not at all.
     delta : float, default 1.0
         Size of the margin.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        Weighted mean of the rows, their weighted sum, or one value a row. A missing label is a row that costs
-        nothing; give it weight 0 to leave it out of the mean.
-    check : bool, default True
-        Look whether codes, candidate sets and weights are in range. The host waits for a GPU then; labels made by
-        :func:`labels_to_tensors` need no check.
+    reduction, check
+        As in :class:`IntervalMAELoss`; ``check`` looks at candidate sets too.
 
     Examples
     --------
@@ -210,6 +192,8 @@ class CuSumMarginLoss(RowLoss):
     >>> loss(torch.tensor([[0.0, 1.0, 0.75]]), torch.tensor([1]), torch.tensor([1]))
     tensor(0.2500)
     """
+
+    _own = ("margin", "delta")
 
     def __init__(self, margin: str = "loss", delta: float = 1.0, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
@@ -234,21 +218,7 @@ class CuSumMarginLoss(RowLoss):
         weight : tensor of shape (n,), optional
             Importance of every row, at least 0.
         """
-        return cusum_margin_loss(
-            scores,
-            lower,
-            upper,
-            mask,
-            weight,
-            margin=self.margin,
-            delta=self.delta,
-            reduction=self.reduction,
-            check=self.check,
-        )
-
-    def extra_repr(self) -> str:
-        """Parameters."""
-        return f"margin={self.margin!r}, delta={self.delta}, {super().extra_repr()}"
+        return cusum_margin_loss(scores, lower, upper, mask, weight, **self._options)
 
 
 def _check_mask(mask: Tensor | None, lower: Tensor, upper: Tensor, scores: Tensor, check: bool) -> Tensor | None:

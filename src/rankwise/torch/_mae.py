@@ -22,27 +22,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rankwise.torch._rows import RowLoss, check_codes, check_count, check_scores, reduce_rows
+from rankwise.torch._row_loss import RowLoss, check_codes, check_count, check_scores, reduce_rows
 
 
 def interval_mae_loss(
-    outputs: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    n_classes: int,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    outputs: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *, n_classes: int,
+    reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """Distance of one output a row from its interval, in ranks: see :class:`IntervalMAELoss`.
 
-    Parameters
-    ----------
-    outputs, lower, upper, weight
-        As in :meth:`IntervalMAELoss.forward`.
-    n_classes, reduction, check
-        As in :class:`IntervalMAELoss`.
+    The arguments are those of :meth:`IntervalMAELoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -60,22 +49,12 @@ def interval_mae_loss(
 
 
 def vilma_mae_loss(
-    scores: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    reduction: str = "mean",
+    scores: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
     check: bool = True,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Convex bound on the interval-insensitive mean absolute error of K scores: see :class:`VILMAMAELoss`.
 
-    Parameters
-    ----------
-    scores, lower, upper, weight
-        As in :meth:`VILMAMAELoss.forward`.
-    reduction, check
-        As in :class:`IntervalMAELoss`.
+    The arguments are those of :meth:`VILMAMAELoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -123,6 +102,8 @@ class IntervalMAELoss(RowLoss):
     tensor(0.7500)
     """
 
+    _own = ("n_classes",)
+
     def __init__(self, n_classes: int, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
         check_count("n_classes", n_classes, 1)
@@ -140,13 +121,7 @@ class IntervalMAELoss(RowLoss):
         weight : tensor of shape (n,), optional
             Importance of every row, at least 0.
         """
-        return interval_mae_loss(
-            outputs, lower, upper, weight, n_classes=self.n_classes, reduction=self.reduction, check=self.check
-        )
-
-    def extra_repr(self) -> str:
-        """Parameters."""
-        return f"n_classes={self.n_classes}, {super().extra_repr()}"
+        return interval_mae_loss(outputs, lower, upper, weight, **self._options)
 
 
 class VILMAMAELoss(RowLoss):
@@ -167,9 +142,6 @@ class VILMAMAELoss(RowLoss):
     tensor(0.7500)
     """
 
-    def __init__(self, reduction: str = "mean", check: bool = True) -> None:
-        super().__init__(reduction, check)
-
     def forward(self, scores: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None) -> Tensor:
         """Loss of the scores.
 
@@ -177,9 +149,7 @@ class VILMAMAELoss(RowLoss):
         ----------
         scores : tensor of shape (n, K)
             Score of every class.
-        lower, upper : integer tensor of shape (n,)
-            Lowest and highest admissible code.
-        weight : tensor of shape (n,), optional
-            Importance of every row, at least 0.
+        lower, upper, weight
+            As in :meth:`IntervalMAELoss.forward`.
         """
-        return vilma_mae_loss(scores, lower, upper, weight, reduction=self.reduction, check=self.check)
+        return vilma_mae_loss(scores, lower, upper, weight, **self._options)

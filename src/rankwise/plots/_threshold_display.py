@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
-from rankwise.plots._density import density
-from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
+from rankwise.plots._score_axis import densities, evenly_spread, score_limits
+from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, fitted, ordered_colors, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +20,7 @@ _GRID = 512
 _FIRST_BAR, _BAR_STEP = 0.1, 0.055  # below the densities, whose peak is at 1
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdDisplay:
     """Scores of the classes, the thresholds that part them, and some interval labels as bars.
 
@@ -51,16 +53,13 @@ class ThresholdDisplay:
         The interval labels.
     """
 
-    def __init__(self, *, scores: Floats, thresholds: Floats, labels: Labels, truth: Labels | None = None) -> None:
-        self.scores = scores
-        self.thresholds = thresholds
-        self.labels = labels
-        self.truth = truth
+    scores: Floats
+    thresholds: Floats
+    labels: Labels
+    truth: Labels | None = None
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, truth: Any = None, ax: Any = None, **options: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, truth: Any = None, **options: Any) -> Self:
         """Draw a fitted threshold estimator on some rows.
 
         Parameters
@@ -71,10 +70,8 @@ class ThresholdDisplay:
             Rows and their labels, of any form.
         truth : array-like, optional
             Exact labels of the rows, for the densities, where ``y`` has intervals.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
         **options
-            For :meth:`plot`.
+            For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
@@ -86,27 +83,14 @@ class ThresholdDisplay:
         >>> len(display.lines_)
         3
         """
-        missing = [name for name in ("project", "thresholds_", "classes_") if not hasattr(estimator, name)]
-        if missing:
-            raise TypeError(
-                f"ThresholdDisplay needs a fitted threshold estimator such as PRIL. {type(estimator).__name__} has no "
-                f"{' and no '.join(missing)}."
-            )
+        model = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
         return cls.from_predictions(
-            estimator.project(X), y, estimator.thresholds_, classes=estimator.classes_, truth=truth, ax=ax, **options
+            model.project(X), y, model.thresholds_, classes=model.classes_, truth=truth, **options
         )
 
     @classmethod
     def from_predictions(
-        cls,
-        scores: Any,
-        y: Any,
-        thresholds: Any,
-        *,
-        classes: Any = None,
-        truth: Any = None,
-        ax: Any = None,
-        **options: Any,
+        cls, scores: Any, y: Any, thresholds: Any, *, classes: Any = None, truth: Any = None, **options: Any
     ) -> Self:
         """Draw scores and thresholds that a model gave.
 
@@ -120,7 +104,7 @@ class ThresholdDisplay:
             Ascending thresholds.
         classes : sequence, optional
             All K classes, lowest first.
-        truth, ax, **options
+        truth, **options
             As in :meth:`from_estimator`.
         """
         scores = np.asarray(scores, dtype=np.float64)
@@ -132,7 +116,7 @@ class ThresholdDisplay:
                 f"give them all as classes, lowest first."
             )
         exact = None if truth is None else encode(truth, labels.order, n_rows=scores.size)
-        return cls(scores=scores, thresholds=thresholds, labels=labels, truth=exact).plot(ax=ax, **options)
+        return cls(scores=scores, thresholds=thresholds, labels=labels, truth=exact).plot(**options)
 
     def plot(self, *, ax: Any = None, n_bars: int = 12, cmap: str = "viridis", xlabel: str = "score") -> Self:
         """Draw.
@@ -149,8 +133,9 @@ class ThresholdDisplay:
             Name of the axis.
         """
         self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
-        rows = self._rows_with_bars(n_bars)
-        left, right = self._limits()
+        partial = np.flatnonzero(~self.labels.is_exact & ~self.labels.is_missing)
+        rows = evenly_spread(partial, self.scores, n_bars)
+        left, right = score_limits(self.scores, self.thresholds, margin=0.06)
         self.ax_.set_xlim(left, right)
         colors = ordered_colors(len(self.labels.order), cmap)
         self._draw_densities(np.linspace(left, right, _GRID), colors)
@@ -164,37 +149,17 @@ class ThresholdDisplay:
         self.ax_.set_ylim(floor, 1.16)
         self._name_strips(floor)
         self.ax_.axhline(0.0, color=QUIET, lw=0.8)
-        self.ax_.set_xlabel(xlabel, fontsize=FONT, color=INK)
         self.ax_.set_yticks([])
-        quiet_frame(self.ax_, keep=("bottom",))
+        quiet_frame(self.ax_, keep=("bottom",), x=xlabel)
         return self
-
-    def _limits(self) -> tuple[float, float]:
-        """Stretch of the axis with all thresholds and nearly all scores: a few far rows shall not squeeze the rest."""
-        low, high = np.quantile(self.scores, [0.005, 0.995])
-        if self.thresholds.size:
-            low, high = min(low, self.thresholds[0]), max(high, self.thresholds[-1])
-        room = 0.06 * (high - low) or 1.0
-        return float(low - room), float(high + room)
 
     def _draw_densities(self, grid: Floats, colors: Sequence[Any]) -> None:
         shown = self.labels if self.truth is None else self.truth
-        parts = shown.admissible() / shown.admissible().sum(axis=1, keepdims=True)
-        parts[shown.is_missing] = 0.0
-        heights = np.array([density(self.scores, part, grid) for part in parts.T])
-        heights /= heights.max() or 1.0
+        heights = densities(self.scores, shown.admissible(), shown.is_missing, grid, joint=False)
         self.densities_ = []
         for height, color in zip(heights, colors, strict=True):
             self.densities_.append(self.ax_.fill_between(grid, height, color=color, alpha=0.3, lw=0, zorder=1))
             self.ax_.plot(grid, height, color=color, lw=1.4, zorder=2)
-
-    def _rows_with_bars(self, n_bars: int) -> NDArray[np.intp]:
-        """Rows with an interval, in the order of their scores, evenly spread over the ranks of the scores."""
-        partial = np.flatnonzero(~self.labels.is_exact & ~self.labels.is_missing)
-        partial = partial[np.argsort(self.scores[partial], kind="stable")]
-        if partial.size <= n_bars:
-            return partial
-        return np.asarray(partial[np.linspace(0, partial.size - 1, n_bars + 2).round().astype(int)[1:-1]])
 
     def _draw_bars(self, rows: NDArray[np.intp], left: float, right: float) -> None:
         ends = np.concatenate([[left], np.clip(self.thresholds, left, right), [right]])
@@ -222,8 +187,8 @@ class ThresholdDisplay:
         names = [plain(c) for c in self.labels.classes.tolist()]
         ends = np.concatenate([[left], np.clip(self.thresholds, left, right), [right]])
         points = self.ax_.get_window_extent().width / self.figure_.dpi * 72
-        room = np.diff(ends) / (right - left) * points
-        if np.all(room >= [0.62 * FONT * len(name) + 4 for name in names]):
+        widths = np.diff(ends) / (right - left) * points
+        if np.all(widths >= [0.62 * FONT * len(name) + 4 for name in names]):
             for name, middle, color in zip(names, (ends[:-1] + ends[1:]) / 2, colors, strict=True):
                 self.ax_.text(middle, 1.07, name, ha="center", va="bottom", fontsize=FONT, color=color, weight="bold")
         else:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rankwise.torch._rows import (
+from rankwise.torch._row_loss import (
     RowLoss,
     check_codes,
     check_count,
@@ -124,24 +124,12 @@ class ThresholdHead(nn.Module):
 
 
 def implicit_loss(
-    scores: Tensor,
-    thresholds: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    margin: float = 1.0,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *,
+    margin: float = 1.0, reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """What the score lacks to the margin, summed over all thresholds outside the interval: see :class:`ImplicitLoss`.
 
-    Parameters
-    ----------
-    scores, thresholds, lower, upper, weight
-        As in :meth:`ImplicitLoss.forward`.
-    margin, reduction, check
-        As in :class:`ImplicitLoss`.
+    The arguments are those of :meth:`ImplicitLoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -160,24 +148,12 @@ def implicit_loss(
 
 
 def explicit_loss(
-    scores: Tensor,
-    thresholds: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    weight: Tensor | None = None,
-    *,
-    margin: float = 1.0,
-    reduction: str = "mean",
-    check: bool = True,
-) -> Tensor:
+    scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *,
+    margin: float = 1.0, reduction: str = "mean", check: bool = True,
+) -> Tensor:  # fmt: skip
     """What the score lacks to the margin at the two ends of the interval: see :class:`ExplicitLoss`.
 
-    Parameters
-    ----------
-    scores, thresholds, lower, upper, weight
-        As in :meth:`ImplicitLoss.forward`; the thresholds must not descend.
-    margin, reduction, check
-        As in :class:`ImplicitLoss`; ``check`` looks at the order of the thresholds too.
+    The arguments are those of :meth:`ExplicitLoss.forward`, then its parameters by name.
 
     Examples
     --------
@@ -203,14 +179,12 @@ def explicit_loss(
 class _ThresholdLoss(RowLoss):
     """What the two losses of threshold models share: their arguments."""
 
+    _own = ("margin",)
+
     def __init__(self, margin: float = 1.0, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
         check_margin("margin", margin, zero=True)
         self.margin = margin
-
-    def extra_repr(self) -> str:
-        """Parameters."""
-        return f"margin={self.margin}, {super().extra_repr()}"
 
 
 class ImplicitLoss(_ThresholdLoss):
@@ -224,12 +198,8 @@ class ImplicitLoss(_ThresholdLoss):
     ----------
     margin : float, default 1.0
         How far beyond a threshold the score must lie to cost nothing.
-    reduction : {"mean", "sum", "none"}, default "mean"
-        Weighted mean of the rows, their weighted sum, or one value a row. A missing label is a row that costs
-        nothing; give it weight 0 to leave it out of the mean.
-    check : bool, default True
-        Look whether codes and weights are in range. The host waits for a GPU then; labels made by
-        :func:`labels_to_tensors` need no check.
+    reduction, check
+        As in :class:`IntervalMAELoss`.
 
     Examples
     --------
@@ -254,16 +224,7 @@ class ImplicitLoss(_ThresholdLoss):
         weight : tensor of shape (n,), optional
             Importance of every row, at least 0.
         """
-        return implicit_loss(
-            scores,
-            thresholds,
-            lower,
-            upper,
-            weight,
-            margin=self.margin,
-            reduction=self.reduction,
-            check=self.check,
-        )
+        return implicit_loss(scores, thresholds, lower, upper, weight, **self._options)
 
 
 class ExplicitLoss(_ThresholdLoss):
@@ -288,16 +249,7 @@ class ExplicitLoss(_ThresholdLoss):
         self, scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None
     ) -> Tensor:
         """Loss of scores and thresholds; the arguments are those of :meth:`ImplicitLoss.forward`."""
-        return explicit_loss(
-            scores,
-            thresholds,
-            lower,
-            upper,
-            weight,
-            margin=self.margin,
-            reduction=self.reduction,
-            check=self.check,
-        )
+        return explicit_loss(scores, thresholds, lower, upper, weight, **self._options)
 
 
 def _check(

@@ -1,21 +1,20 @@
-"""The function that makes a report, and what it returns."""
+"""The function that writes a report, and what it returns."""
 
 from __future__ import annotations
 
 import html
 import os
 from collections.abc import Iterable, Iterator
-from numbers import Integral
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankwise._files import write_whole
+from rankwise.bounds._checks import integer
 from rankwise.labels import ClassOrder, check_weights, encode
+from rankwise.report._counts import JudgedRows, RowCounts
 from rankwise.report._page import facts_of, load_jinja, render
-from rankwise.report._quality import Options
-from rankwise.report._tally import Batch, Tally
+from rankwise.report._quality import Bootstrap
 from rankwise.report._view import View, look_at
 
 
@@ -36,10 +35,10 @@ class Report:
     >>> from rankwise import PRIL, report
     >>> from rankwise.datasets import make_ordinal
     >>> X, y = make_ordinal(300, 3, 4, noise=0.2, random_state=0)
-    >>> found = report(PRIL(random_state=0).fit(X[:200], y[:200]), X[200:], y[200:])
-    >>> found.facts["labels"]
+    >>> made = report.write(PRIL(random_state=0).fit(X[:200], y[:200]), X[200:], y[200:])
+    >>> made.facts["labels"]
     {'exact': 100, 'interval': 0, 'candidates': 0, 'missing': 0}
-    >>> found
+    >>> made
     Report('PRIL': 100 labelled rows, mean absolute error 0.13)
     """
 
@@ -63,22 +62,11 @@ class Report:
         return f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
 
 
-def report(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    sample_weight: Any = None,
-    title: str | None = None,
-    data: str | None = None,
-    command: str | None = None,
-    confidence: float = 0.95,
-    n_resamples: int = 1000,
-    sample_size: int = 4000,
-    top: int = 20,
-    random_state: int = 0,
-) -> Report:
+def write(
+    model: Any, X: Any, y: Any = None, path: str | os.PathLike[str] | None = None, *, sample_weight: Any = None,
+    title: str | None = None, data: str | None = None, command: str | None = None, confidence: float = 0.95,
+    n_resamples: int = 1000, sample_size: int = 4000, top: int = 20, random_state: int = 0,
+) -> Report:  # fmt: skip
     """Judge a fitted classifier on some rows, and write one page about both that needs no network.
 
     The page says what labels there are, how good the predictions are and with which confidence, what labels that admit
@@ -88,13 +76,14 @@ def report(
     Parameters
     ----------
     model : fitted classifier
-        Any ordinal or multi-class estimator, alone, in a pipeline or found by a search.
+        Any ordinal or multi-class estimator, alone, in a pipeline or the best of a search.
     X, y : array-like
         Rows and their labels, of any form that :func:`rankwise.labels.encode` reads. Or X is an iterable of batches
         ``(X, y)`` or ``(X, y, sample_weight)``, and y is None: each is looked at once, and memory does not grow with
         their number. Tables count all rows; pictures show a random sample of them.
     path : path, optional
-        File to write, replaced only when the new one is complete. Without it see :meth:`Report.save`.
+        File to write, replaced only when the new one is complete. Without it the page is only returned; see
+        :meth:`Report.save`.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows.
     title : str, optional
@@ -127,38 +116,43 @@ def report(
     >>> model = rw.PRIL(random_state=0).fit(X[:300], y[:300])
     >>> intervals = type1_intervals(y, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = rw.report(model, X[300:], intervals[300:], os.path.join(folder, "page.html"))
+    ...     made = rw.report.write(model, X[300:], intervals[300:], os.path.join(folder, "page.html"))
     ...     os.listdir(folder)
     ['page.html']
-    >>> found.facts["labels"]["interval"]
+    >>> made.facts["labels"]["interval"]
     300
     """
-    _check_options(confidence, n_resamples=n_resamples, sample_size=sample_size, top=top)
-    _check_seed(random_state)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")
+    integer(1, n_resamples=n_resamples, sample_size=sample_size, top=top)
+    integer(0, random_state=random_state)
     load_jinja()
     if path is not None:
         _check_path(Path(path))
     view = look_at(model)
-    tally = Tally(len(view.classes), sample_size, random_state)
+    counts = RowCounts(len(view.classes), sample_size, random_state)
     for batch in _batches(view, X, y, sample_weight):
-        tally.add(batch, ordered=view.ordered)
-    if not tally.n_judged:
+        counts.add(batch, ordered=view.ordered)
+    if not counts.n_judged:
         raise ValueError(
-            f"a report needs at least one row with a label and a weight. Got {tally.n_rows} rows, "
-            f"{tally.kinds['missing']} of them without a label, {tally.n_weightless} of weight zero."
+            f"a report needs at least one row with a label and a weight. Got {counts.n_rows} rows, "
+            f"{counts.kinds['missing']} of them without a label, {counts.n_weightless} of weight zero."
         )
     if command is None:
         rows = "batches" if y is None else "X, y"
-        command = _call(rows, path, title, data, confidence, n_resamples, sample_size, top, random_state)
-    options = Options(confidence, n_resamples, random_state)
-    facts = facts_of(view, tally, options, title=title, data=data, command=command, top=top)
-    made = Report(render(view, tally, facts), facts)
+        command = _call(
+            rows, path=path if path is None else os.fspath(path), title=title, data=data, confidence=confidence,
+            n_resamples=n_resamples, sample_size=sample_size, top=top, random_state=random_state,
+        )  # fmt: skip
+    bootstrap = Bootstrap(confidence, n_resamples, random_state)
+    facts = facts_of(view, counts, bootstrap, title=title, data=data, command=command, top=top)
+    made = Report(render(view, counts, facts), facts)
     if path is not None:
         made.save(path)
     return made
 
 
-def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[Batch]:
+def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedRows]:
     order = ClassOrder(view.classes)
     if y is not None:
         yield _encoded(view, order, X, y, sample_weight)
@@ -184,24 +178,11 @@ def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[Batch]:
         yield encoded
 
 
-def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> Batch:
+def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
     classes, scores = view.predict(X)
     labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
     weight = check_weights(sample_weight, len(labels))
-    return Batch(labels, encode(classes, order).lower, weight if weight.size else None, scores)
-
-
-def _check_options(confidence: float, **counts: Any) -> None:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-            raise ValueError(f"{name} must be an integer >= 1. Got {value!r} instead.")
-
-
-def _check_seed(random_state: Any) -> None:
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise ValueError(f"random_state must be an integer >= 0. Got {random_state!r} instead.")
+    return JudgedRows(labels, encode(classes, order).lower, weight if weight.size else None, scores)
 
 
 def _check_path(path: Path) -> None:
@@ -214,10 +195,8 @@ def _check_path(path: Path) -> None:
         raise PermissionError(f"cannot write {path}: the directory {path.parent} is read-only.")
 
 
-def _call(rows: str, path: Any, *values: Any) -> str:
-    """The call of this function, with the options that are not as by default."""
-    names = ("title", "data", "confidence", "n_resamples", "sample_size", "top", "random_state")
-    defaults = (None, None, 0.95, 1000, 4000, 20, 0)
-    given = [f"{name}={value!r}" for name, value, usual in zip(names, values, defaults, strict=True) if value != usual]
-    where = [] if path is None else [f"path={os.fspath(path)!r}"]
-    return f"rankwise.report({', '.join(['model', rows, *where, *given])})"
+def _call(rows: str, **options: Any) -> str:
+    """The call of :func:`write`, with the options that differ from their defaults."""
+    usual = signature(write).parameters
+    given = [f"{name}={value!r}" for name, value in options.items() if value != usual[name].default]
+    return f"rankwise.report.write({', '.join(['model', rows, *given])})"

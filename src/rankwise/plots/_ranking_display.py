@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.labels import encode_rankings
-from rankwise.plots._style import FAINT, FONT, INK, OKABE_ITO, QUIET, SMALL, axes, plain
+from rankwise.plots._style import FAINT, OKABE_ITO, QUIET, SMALL, axes, fitted, plain, quiet_frame
 
 Flags = NDArray[np.bool_]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankingDisplay:
     """The first labels of some rankings, best first; relevant ones filled and bold, the others pale.
 
@@ -42,18 +44,13 @@ class RankingDisplay:
         Their names.
     """
 
-    def __init__(
-        self, *, rankings: NDArray[np.integer[Any]], relevant: Flags, classes: NDArray[Any], row_names: Sequence[str]
-    ) -> None:
-        self.rankings = rankings
-        self.relevant = relevant
-        self.classes = classes
-        self.row_names = row_names
+    rankings: NDArray[np.integer[Any]]
+    relevant: Flags
+    classes: NDArray[Any]
+    row_names: Sequence[str]
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, row_names: Any = None, ax: Any = None, **options: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, row_names: Any = None, **options: Any) -> Self:
         """Draw the rankings that a fitted label ranker gives some rows.
 
         Parameters
@@ -64,10 +61,8 @@ class RankingDisplay:
             Rows and their relevant labels: an indicator matrix or lists of labels.
         row_names : sequence of str, optional
             Names of the rows; their numbers by default.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
         **options
-            For :meth:`plot`.
+            For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
@@ -81,26 +76,14 @@ class RankingDisplay:
         >>> display.texts_[0][0].get_text()
         'sport'
         """
-        missing = [name for name in ("decision_function", "classes_") if not hasattr(estimator, name)]
-        if missing:
-            raise TypeError(
-                f"RankingDisplay needs a fitted label ranker such as LabelRanker. {type(estimator).__name__} has no "
-                f"{' and no '.join(missing)}."
-            )
+        model = fitted(cls, estimator, "label ranker such as LabelRanker", "decision_function", "classes_")
         return cls.from_predictions(
-            y, estimator.decision_function(X), classes=estimator.classes_, row_names=row_names, ax=ax, **options
+            y, model.decision_function(X), classes=model.classes_, row_names=row_names, **options
         )
 
     @classmethod
     def from_predictions(
-        cls,
-        relevant: Any,
-        scores: Any,
-        *,
-        classes: Any = None,
-        row_names: Any = None,
-        ax: Any = None,
-        **options: Any,
+        cls, relevant: Any, scores: Any, *, classes: Any = None, row_names: Any = None, **options: Any
     ) -> Self:
         """Draw given scores of the labels.
 
@@ -112,7 +95,7 @@ class RankingDisplay:
             Score of every label, higher is better; of equal ones the first column comes first.
         classes : sequence of k labels, optional
             The label of each column; by default 0..k-1.
-        row_names, ax, **options
+        row_names, **options
             As in :meth:`from_estimator`.
         """
         scores = np.asarray(scores, dtype=np.float64)
@@ -127,9 +110,7 @@ class RankingDisplay:
             raise ValueError(f"row_names must name every row. Got {len(names)} names for {n} rows.")
         rankings = np.argsort(-scores, axis=1, kind="stable")
         flags = labels.indicator().toarray().astype(bool)
-        return cls(rankings=rankings, relevant=flags, classes=labels.order.values, row_names=names).plot(
-            ax=ax, **options
-        )
+        return cls(rankings=rankings, relevant=flags, classes=labels.order.values, row_names=names).plot(**options)
 
     def plot(self, *, ax: Any = None, top: int = 5, n_rows: int = 12) -> Self:
         """Draw.
@@ -182,10 +163,8 @@ class RankingDisplay:
         self.ax_.set_xticks([*(np.arange(top) + 0.5), top + 0.08], [*map(str, range(1, top + 1)), "relevant"])
         self.ax_.get_xticklabels()[-1].set_ha("left")
         self.ax_.xaxis.tick_top()
-        self.ax_.set_xlabel("place in the ranking; relevant labels are filled", fontsize=FONT, color=INK)
-        self.ax_.tick_params(labelsize=SMALL, colors=QUIET, length=0)
-        for spine in self.ax_.spines.values():
-            spine.set_visible(False)
+        quiet_frame(self.ax_, x="place in the ranking; relevant labels are filled")
+        self.ax_.tick_params(length=0)
 
 
 def _shortened(name: str, most: int = 14) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from rankwise.evaluation import Annotated, annotation_tradeoff, error_range
 from rankwise.losses import Loss
-from rankwise.plots._style import FAINT, FONT, INK, SMALL, axes, loss_name, ordered_colors, quiet_frame
+from rankwise.plots._style import INK, SMALL, axes, curve_frame, loss_name, ordered_colors
 
 Axis = Literal["portion", "width", "cost"]
 
@@ -19,6 +20,7 @@ _NAMES = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AnnotationDisplay:
     """Error against the portion of interval labels, their width, or the cost of all labels.
 
@@ -42,23 +44,14 @@ class AnnotationDisplay:
         The line of each width, or of each portion.
     """
 
-    def __init__(self, *, results: Sequence[Annotated], loss_name: str = "average loss") -> None:
-        self.results = list(results)
-        self.loss_name = loss_name
+    results: Sequence[Annotated]
+    loss_name: str = "average loss"
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        X_test: Any,
-        y_test: Any,
-        *,
-        x: Axis | None = None,
-        ax: Any = None,
+        cls, estimator: Any, X: Any, y: Any, X_test: Any, y_test: Any, *, x: Axis | None = None, ax: Any = None,
         **options: Any,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Annotate rows ever less precisely, learn from them, and draw the errors on test rows.
 
         Parameters
@@ -91,18 +84,10 @@ class AnnotationDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        predictions: Mapping[tuple[int, float], Any],
-        *,
-        costs: Mapping[tuple[int, float], float] | None = None,
-        loss: Loss = "mae",
-        classes: Any = None,
-        confidence: float = 0.95,
-        random_state: Any = 0,
-        x: Axis | None = None,
-        ax: Any = None,
-    ) -> Self:
+        cls, y_true: Any, predictions: Mapping[tuple[int, float], Any], *,
+        costs: Mapping[tuple[int, float], float] | None = None, loss: Loss = "mae", classes: Any = None,
+        confidence: float = 0.95, random_state: Any = 0, x: Axis | None = None, ax: Any = None,
+    ) -> Self:  # fmt: skip
         """Draw predictions of models that learnt from annotations of several kinds.
 
         Parameters
@@ -143,7 +128,7 @@ class AnnotationDisplay:
         x, ax
             As in :meth:`from_estimator`.
         """
-        return cls(results=results, loss_name=loss_name).plot(x=x, ax=ax)
+        return cls(results=list(results), loss_name=loss_name).plot(x=x, ax=ax)
 
     def plot(self, *, x: Axis | None = None, ax: Any = None, cmap: str = "viridis") -> Self:
         """Draw.
@@ -184,10 +169,6 @@ class AnnotationDisplay:
             self.ax_.xaxis.set_major_formatter("{x:.0%}")
         elif axis == "width":
             self.ax_.set_xticks(sorted({r.width for r in self.results}))
-        self.ax_.set_xlabel(_NAMES[axis], fontsize=FONT, color=INK)
-        self.ax_.set_ylabel(self.loss_name, fontsize=FONT, color=INK)
-        self.ax_.grid(axis="y", color=FAINT, lw=0.6)
-        self.ax_.set_axisbelow(True)
         self.ax_.legend(frameon=False, fontsize=SMALL, labelcolor=INK)
-        quiet_frame(self.ax_, keep=("left", "bottom"))
+        curve_frame(self.ax_, x=_NAMES[axis], y=self.loss_name)
         return self

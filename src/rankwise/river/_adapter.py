@@ -65,17 +65,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
         self.model = clone(estimator)
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Learn from one example.
-
-        Parameters
-        ----------
-        x : dict
-            Feature name -> number. Names that are absent count as zero.
-        y : label, tuple, list or set
-            An exact label, an interval ``(lower, upper)``, candidates, or None.
-        w : float, default 1.0
-            Importance of the example, >= 0.
-        """
+        """Learn from one example: features, a label of any kind or None, its weight; see ``estimator.learn_one``."""
         self.model.learn_one(x, y, w)
 
     def predict_one(self, x: Mapping[Hashable, Any], **_: Any) -> Any:

@@ -19,15 +19,24 @@ REDUCTIONS = ("mean", "sum", "none")
 class RowLoss(nn.Module):
     """A loss with one value a row: how these are put together, and whether codes and weights are looked at."""
 
-    def __init__(self, reduction: str, check: bool) -> None:
+    #: Names of the parameters that a loss has besides ``reduction`` and ``check``.
+    _own: tuple[str, ...] = ()
+
+    def __init__(self, reduction: str = "mean", check: bool = True) -> None:
         super().__init__()
         check_choice("reduction", reduction, REDUCTIONS)
         self.reduction = reduction
         self.check = check
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The parameters, by the names that the loss as a function has for them."""
+        return {name: getattr(self, name) for name in (*self._own, "reduction", "check")}
+
     def extra_repr(self) -> str:
-        """Parameters that are not the usual ones."""
-        return f"reduction={self.reduction!r}" + ("" if self.check else ", check=False")
+        """Parameters, ``check`` only where it is off."""
+        shown = {name: value for name, value in self._options.items() if name != "check" or not value}
+        return ", ".join(f"{name}={value!r}" for name, value in shown.items())
 
 
 def reduce_rows(losses: Tensor, weight: Tensor | None, reduction: str, check: bool) -> Tensor:

@@ -112,7 +112,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Batch:
+class JudgedRows:
     """Encoded rows: labels, predicted codes, weights (None: ones), scores (None: the model has no score axis)."""
 
     labels: Labels
@@ -121,7 +121,7 @@ class Batch:
     scores: Floats | None
 
 
-class Tally:
+class RowCounts:
     """Counts over all rows.
 
     Rows of weight zero are in ``n_rows`` and nowhere else. Labels of all kinds are in ``kinds``; everything else leaves
@@ -145,7 +145,7 @@ class Tally:
         self.curve = Curve()
         self.sample = Sample(sample_size, random_state)
 
-    def add(self, batch: Batch, *, ordered: bool) -> None:
+    def add(self, batch: JudgedRows, *, ordered: bool) -> None:
         """Count the rows of a batch."""
         labels, codes = batch.labels, batch.codes.astype(np.int64)
         self.n_rows += len(labels)

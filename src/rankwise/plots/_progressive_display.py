@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 from sklearn.base import clone
 
 from rankwise.evaluation import Progress, progressive
 from rankwise.labels import encode
 from rankwise.losses import interval_insensitive
-from rankwise.plots._style import (
-    FAINT,
-    FONT,
-    INK,
-    OKABE_ITO,
-    SMALL,
-    axes,
-    loss_name,
-    ordered_colors,
-    plain,
-    quiet_frame,
-)
+from rankwise.plots._style import OKABE_ITO, SMALL, axes, curve_frame, loss_name, ordered_colors, plain
 
 Floats = NDArray[np.float64]
 
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))  # where there are more models than colours
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ProgressiveDisplay:
     """Average loss after each round, of one model or of several.
 
@@ -55,33 +47,16 @@ class ProgressiveDisplay:
         The curve of each model.
     """
 
-    def __init__(
-        self,
-        *,
-        curves: Mapping[str, Floats],
-        rounds: NDArray[np.integer[Any]],
-        spread: Mapping[str, Floats] | None = None,
-        loss_name: str = "average loss",
-    ) -> None:
-        self.curves = dict(curves)
-        self.rounds = rounds
-        self.spread = dict(spread or {})
-        self.loss_name = loss_name
+    curves: Mapping[str, Floats]
+    rounds: NDArray[np.integer[Any]]
+    spread: Mapping[str, Floats] | None = None
+    loss_name: str = "average loss"
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        truth: Any = None,
-        loss: Any = "mae",
-        classes: Any = None,
-        sample_weight: Any = None,
-        ax: Any = None,
-        **options: Any,
-    ) -> Self:
+        cls, estimator: Any, X: Any, y: Any, *, truth: Any = None, loss: Any = "mae", classes: Any = None,
+        sample_weight: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
         """Run clones of one online estimator, or of a mapping of names to estimators, over a stream and draw them.
 
         Parameters
@@ -90,10 +65,8 @@ class ProgressiveDisplay:
             Online estimators; they are left as they are.
         X, y, truth, loss, classes, sample_weight
             As in :func:`rankwise.evaluation.progressive`.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
         **options
-            For :meth:`plot`.
+            For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
@@ -110,18 +83,11 @@ class ProgressiveDisplay:
             name: progressive(clone(model), X, y, truth=truth, loss=loss, classes=classes, sample_weight=sample_weight)
             for name, model in models.items()
         }
-        return cls.from_results(results, loss_name=loss_name(loss), ax=ax, **options)
+        return cls.from_results(results, loss_name=loss_name(loss), **options)
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        predictions: Any,
-        *,
-        loss: Any = "mae",
-        classes: Any = None,
-        ax: Any = None,
-        **options: Any,
+        cls, y_true: Any, predictions: Any, *, loss: Any = "mae", classes: Any = None, **options: Any
     ) -> Self:
         """Draw the average loss of predictions that were made round by round.
 
@@ -131,7 +97,7 @@ class ProgressiveDisplay:
             Labels of the rounds, of any form; rounds without a label are left out.
         predictions : array-like of shape (n,) or mapping of str to such
             Class that each model predicted in each round.
-        loss, classes, ax, **options
+        loss, classes, **options
             As in :meth:`from_estimator`.
         """
         labels = encode(y_true, classes)
@@ -142,12 +108,10 @@ class ProgressiveDisplay:
             codes = encode(predicted, labels.order, n_rows=len(labels)).lower
             losses = counted * interval_insensitive(labels, codes, loss)
             results[name] = Progress(np.asarray(predicted), losses, counted)
-        return cls.from_results(results, loss_name=loss_name(loss), ax=ax, **options)
+        return cls.from_results(results, loss_name=loss_name(loss), **options)
 
     @classmethod
-    def from_results(
-        cls, results: Mapping[str, Progress], *, loss_name: str = "average loss", ax: Any = None, **options: Any
-    ) -> Self:
+    def from_results(cls, results: Mapping[str, Progress], *, loss_name: str = "average loss", **options: Any) -> Self:
         """Draw results of :func:`rankwise.evaluation.progressive`, by the names of the models.
 
         Parameters
@@ -156,25 +120,19 @@ class ProgressiveDisplay:
             All over the same number of rounds.
         loss_name : str, default "average loss"
             Name of the loss axis.
-        ax, **options
+        **options
             As in :meth:`from_estimator`.
         """
         curves = {name: result.average for name, result in results.items()}
         lengths = {curve.size for curve in curves.values()}
         if len(lengths) != 1:
             raise ValueError(f"all models must have seen the same rounds. Got {sorted(lengths)} rounds.")
-        return cls(curves=curves, rounds=np.arange(1, lengths.pop() + 1), loss_name=loss_name).plot(ax=ax, **options)
+        return cls(curves=curves, rounds=np.arange(1, lengths.pop() + 1), loss_name=loss_name).plot(**options)
 
     def plot(
-        self,
-        *,
-        ax: Any = None,
-        log_x: bool = True,
-        first_round: int = 10,
-        ordered: bool = False,
-        cmap: str = "viridis",
-        colors: Mapping[str, Any] | None = None,
-    ) -> Self:
+        self, *, ax: Any = None, log_x: bool = True, first_round: int = 10, ordered: bool = False,
+        cmap: str = "viridis", colors: Mapping[str, Any] | None = None,
+    ) -> Self:  # fmt: skip
         """Draw.
 
         Parameters
@@ -201,7 +159,7 @@ class ProgressiveDisplay:
             x, y = self.rounds[shown], np.asarray(curve)[shown]
             dashes = "-" if ordered else _DASHES[i // len(OKABE_ITO) % len(_DASHES)]
             self.lines_[name] = self.ax_.plot(x, y, color=color_of[name], lw=1.7, ls=dashes, label=name)[0]
-            if name in self.spread:
+            if self.spread and name in self.spread:
                 half = np.nan_to_num(np.asarray(self.spread[name])[shown])
                 self.ax_.fill_between(x, y - half, y + half, color=color_of[name], alpha=0.18, lw=0)
         if log_x:
@@ -209,11 +167,7 @@ class ProgressiveDisplay:
             self.ax_.xaxis.set_major_formatter("{x:,.0f}")
         if np.count_nonzero(shown) > 1:  # a single round has no extent to fill the axis with
             self.ax_.margins(x=0)
-        self.ax_.set_xlabel("round", fontsize=FONT, color=INK)
-        self.ax_.set_ylabel(self.loss_name, fontsize=FONT, color=INK)
-        self.ax_.grid(axis="y", color=FAINT, lw=0.6)
-        self.ax_.set_axisbelow(True)
-        quiet_frame(self.ax_, keep=("left", "bottom"))
+        curve_frame(self.ax_, x="round", y=self.loss_name)
         self._name_lines()
         return self
 
@@ -236,15 +190,7 @@ def _spread_out(places: Floats, gap: float) -> Floats:
     The squares of the moves are smallest, but for places that would leave [0, 1] and are pushed back.
     """
     order = np.argsort(places, kind="stable")
-    blocks: list[tuple[float, int]] = []  # mean and size of runs that touch: pool adjacent violators
-    for wanted in places[order] - gap * np.arange(places.size):
-        mean, size = float(wanted), 1
-        while blocks and blocks[-1][0] > mean:
-            other, count = blocks.pop()
-            mean, size = (other * count + mean * size) / (count + size), count + size
-        blocks.append((mean, size))
-    moved = np.empty_like(places)
     steps = gap * np.arange(places.size)
-    means = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
-    moved[order] = np.minimum(np.maximum(means, 0.0) + steps, 1.0 - steps[::-1])
+    moved = np.empty_like(places)
+    moved[order] = np.minimum(np.maximum(isotonic_regression(places[order] - steps).x, 0.0) + steps, 1.0 - steps[::-1])
     return moved

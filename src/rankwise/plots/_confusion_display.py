@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +12,25 @@ from rankwise.evaluation import interval_confusion
 from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
-from rankwise.plots._style import FAINT, FONT, INK, SMALL, axes, plain, quiet_frame
+from rankwise.plots._style import FAINT, INK, SMALL, axes, fitted, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
+_COUNTED = {
+    "nearest": "partial ones as the class nearest to the prediction",
+    "shared": "partial ones in equal parts",
+    "farthest": "partial ones as the class farthest from the prediction",
+}
 _NUMBERS_UP_TO = 15  # classes; with more the numbers would overlap
 
 
+def row_shares(table: Floats) -> Floats:
+    """Every cell as a share of its row; zero in rows that are empty."""
+    total = table.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(table, total, out=np.zeros_like(table), where=total > 0))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConfusionDisplay:
     """Confusion matrix in the order of the classes: the lowest at the left and at the bottom, the diagonal is right.
 
@@ -46,23 +59,15 @@ class ConfusionDisplay:
         The numbers; none for more than 15 classes.
     """
 
-    def __init__(self, *, table: Floats, classes: NDArray[Any], counting: Counting | None = None) -> None:
-        self.table = table
-        self.classes = classes
-        self.counting = counting
+    table: Floats
+    classes: NDArray[Any]
+    counting: Counting | None = None
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        counting: Counting = "nearest",
-        sample_weight: Any = None,
-        ax: Any = None,
+        cls, estimator: Any, X: Any, y: Any, *, counting: Counting = "nearest", sample_weight: Any = None,
         **options: Any,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Draw the predictions of a fitted classifier.
 
         Parameters
@@ -75,10 +80,8 @@ class ConfusionDisplay:
             What a label counts for that admits several classes.
         sample_weight : array-like, optional
             Weights of the rows.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
         **options
-            For :meth:`plot`.
+            For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
@@ -90,29 +93,16 @@ class ConfusionDisplay:
         >>> int(display.table.sum())
         500
         """
-        missing = [name for name in ("predict", "classes_") if not hasattr(estimator, name)]
-        if missing:
-            raise TypeError(
-                f"ConfusionDisplay needs a fitted classifier. {type(estimator).__name__} has no "
-                f"{' and no '.join(missing)}."
-            )
+        model = fitted(cls, estimator, "classifier", "predict", "classes_")
         return cls.from_predictions(
-            y, estimator.predict(X), counting=counting, classes=estimator.classes_, sample_weight=sample_weight, ax=ax,
-            **options,
-        )  # fmt: skip
+            y, model.predict(X), counting=counting, classes=model.classes_, sample_weight=sample_weight, **options
+        )
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        y_pred: Any,
-        *,
-        counting: Counting = "nearest",
-        classes: Any = None,
-        sample_weight: Any = None,
-        ax: Any = None,
-        **options: Any,
-    ) -> Self:
+        cls, y_true: Any, y_pred: Any, *, counting: Counting = "nearest", classes: Any = None,
+        sample_weight: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
         """Draw given predictions.
 
         Parameters
@@ -121,13 +111,13 @@ class ConfusionDisplay:
             Labels, of any form, and predicted classes.
         classes : sequence, optional
             All classes, lowest first.
-        counting, sample_weight, ax, **options
+        counting, sample_weight, **options
             As in :meth:`from_estimator`.
         """
         labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
         table = interval_confusion(y_true, y_pred, counting=counting, classes=labels.order, sample_weight=sample_weight)
         partial = bool((~labels.is_exact & ~labels.is_missing).any())
-        return cls(table=table, classes=labels.classes, counting=counting if partial else None).plot(ax=ax, **options)
+        return cls(table=table, classes=labels.classes, counting=counting if partial else None).plot(**options)
 
     def plot(self, *, ax: Any = None, cmap: str = "Blues", numbers: bool | None = None) -> Self:
         """Draw.
@@ -144,8 +134,7 @@ class ConfusionDisplay:
         k = len(self.classes)
         side = float(np.clip(0.62 * k + 1.4, 3.6, 8.0))
         self.figure_, self.ax_ = axes(ax, (side, side))
-        total = self.table.sum(axis=1, keepdims=True)
-        shares = np.divide(self.table, total, out=np.zeros_like(self.table), where=total > 0)
+        shares = row_shares(self.table)
         # Among many classes no cell has a large share: there the darkest shade is the largest that occurs.
         most = 1.0 if k <= _NUMBERS_UP_TO else float(shares.max()) or 1.0
         self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=most, origin="lower", aspect="equal")
@@ -177,18 +166,9 @@ class ConfusionDisplay:
         if max(map(len, names)) * k > 60:
             self.ax_.tick_params(axis="x", rotation=90 if max(map(len, names)) * k > 160 else 45)
         how = f"label, {_COUNTED[self.counting]}" if self.counting else "label"
-        self.ax_.set_xlabel("prediction", fontsize=FONT, color=INK)
-        self.ax_.set_ylabel(how, fontsize=FONT, color=INK)
-        quiet_frame(self.ax_, keep=())
+        quiet_frame(self.ax_, x="prediction", y=how)
         self.ax_.tick_params(length=0)
         if k <= _NUMBERS_UP_TO:
             edges = np.arange(k + 1) - 0.5
             self.ax_.hlines(edges, -0.5, k - 0.5, color=FAINT, lw=0.6)
             self.ax_.vlines(edges, -0.5, k - 0.5, color=FAINT, lw=0.6)
-
-
-_COUNTED = {
-    "nearest": "partial ones as the class nearest to the prediction",
-    "shared": "partial ones in equal parts",
-    "farthest": "partial ones as the class farthest from the prediction",
-}

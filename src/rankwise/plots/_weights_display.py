@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.plots._style import FONT, INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
+from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, fitted, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
 
+def largest(weights: Floats, top: int) -> tuple[NDArray[np.intp], Floats]:
+    """The features with the largest weights, and the size of every feature: the norm of its weights."""
+    sizes = np.abs(weights) if weights.ndim == 1 else np.linalg.norm(weights, axis=0)
+    return np.argsort(-sizes, kind="stable")[:top], sizes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeightsDisplay:
     """Weights of the features with the largest ones: bars for one weight a feature, a heat map for several.
 
@@ -42,13 +50,12 @@ class WeightsDisplay:
         The weights, if there are several.
     """
 
-    def __init__(self, *, weights: Floats, names: Sequence[str], parts: Sequence[str] | None = None) -> None:
-        self.weights = weights
-        self.names = names
-        self.parts = parts
+    weights: Floats
+    names: Sequence[str]
+    parts: Sequence[str] | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, feature_names: Any = None, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: Any, *, feature_names: Any = None, **options: Any) -> Self:
         """Draw ``coef_`` of a fitted linear estimator.
 
         Parameters
@@ -57,10 +64,8 @@ class WeightsDisplay:
             With ``coef_`` of shape (d,), one row of ``classes_`` each (K, d), or (m, d).
         feature_names : sequence of str, optional
             By default ``feature_names_in_``, or x0, x1, ...
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
         **options
-            For :meth:`plot`.
+            For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
@@ -72,19 +77,16 @@ class WeightsDisplay:
         >>> len(display.bars_)
         3
         """
-        weights = getattr(estimator, "coef_", None)
-        if weights is None:
-            raise TypeError(f"WeightsDisplay needs a fitted linear estimator. {type(estimator).__name__} has no coef_.")
+        model = fitted(cls, estimator, "linear estimator", "coef_")
         if feature_names is None:
-            feature_names = getattr(estimator, "feature_names_in_", None)
-        classes = getattr(estimator, "classes_", ())
-        parts = [str(c) for c in classes] if np.ndim(weights) == 2 and len(weights) == len(classes) else None
-        return cls.from_weights(weights, feature_names=feature_names, parts=parts, ax=ax, **options)
+            feature_names = getattr(model, "feature_names_in_", None)
+        classes = getattr(model, "classes_", ())
+        by_class = np.ndim(model.coef_) == 2 and len(model.coef_) == len(classes)
+        parts = [str(c) for c in classes] if by_class else None
+        return cls.from_weights(model.coef_, feature_names=feature_names, parts=parts, **options)
 
     @classmethod
-    def from_weights(
-        cls, weights: Any, *, feature_names: Any = None, parts: Any = None, ax: Any = None, **options: Any
-    ) -> Self:
+    def from_weights(cls, weights: Any, *, feature_names: Any = None, parts: Any = None, **options: Any) -> Self:
         """Draw given weights.
 
         Parameters
@@ -93,7 +95,7 @@ class WeightsDisplay:
             The weights.
         parts : sequence of m str, optional
             What the m weights of a feature belong to; by default counted from 1.
-        feature_names, ax, **options
+        feature_names, **options
             As in :meth:`from_estimator`.
         """
         weights = np.asarray(weights, dtype=np.float64)
@@ -106,7 +108,7 @@ class WeightsDisplay:
             )
         if weights.ndim == 2 and parts is None:
             parts = [str(i + 1) for i in range(len(weights))]
-        return cls(weights=weights, names=names, parts=parts).plot(ax=ax, **options)
+        return cls(weights=weights, names=names, parts=parts).plot(**options)
 
     def plot(self, *, ax: Any = None, top: int = 20, cmap: str = "RdBu_r") -> Self:
         """Draw.
@@ -122,8 +124,7 @@ class WeightsDisplay:
         """
         if top < 1:
             raise ValueError(f"top must be a number of features >= 1. Got {top!r} instead.")
-        size = np.abs(self.weights) if self.weights.ndim == 1 else np.linalg.norm(self.weights, axis=0)
-        self.shown_ = np.argsort(-size, kind="stable")[:top]
+        self.shown_ = largest(self.weights, top)[0]
         n = self.shown_.size
         self.figure_, self.ax_ = axes(ax, (7.2, 0.9 + 0.27 * n))
         self.bars_: Any = None
@@ -139,7 +140,7 @@ class WeightsDisplay:
         what = "weight" if self.weights.ndim == 1 else "weights"
         if hidden:
             what += f"; {hidden:,} features with smaller weights are not shown"
-        self.ax_.set_xlabel(what, fontsize=FONT, color=INK)
+        quiet_frame(self.ax_, keep=("bottom",) if self.bars_ else (), x=what)
         return self
 
     def _draw_bars(self, values: Floats) -> None:
@@ -157,7 +158,6 @@ class WeightsDisplay:
             )  # fmt: skip
         self.ax_.margins(x=0.12)
         self.ax_.axvline(0.0, color=QUIET, lw=0.8)
-        quiet_frame(self.ax_, keep=("bottom",))
 
     def _draw_shades(self, values: Floats, cmap: str) -> None:
         largest = float(np.abs(values).max()) or 1.0
@@ -172,5 +172,4 @@ class WeightsDisplay:
         bar = self.figure_.colorbar(self.image_, ax=self.ax_, pad=0.02)
         bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize=SMALL, colors=QUIET)
-        quiet_frame(self.ax_, keep=())
         self.ax_.tick_params(length=0)
