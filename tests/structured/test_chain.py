@@ -1,6 +1,7 @@
 """ChainClassifier: its parts against enumeration and plain twins, then the estimator as its users meet it."""
 
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankwise import ChainClassifier
-from rankwise.structured import Tree
+from rankwise.structured import Tree, chain
 from rankwise.structured._chain_risk import ChainRisk
 from rankwise.structured._part_annotation import annotate, decision_losses
 from rankwise.structured._sequences import read_positions, read_sequences
@@ -458,3 +459,21 @@ def test_streams_need_classes_and_the_perceptron():
         with pytest.raises(ValueError, match="too large"):
             model.partial_fit([np.full((2, 4), 1e308)] * 9, [[0, 1], [1, 2], [2, 0]] * 3)
     np.testing.assert_array_equal(parameters(model), before)
+
+
+def test_predictions_do_not_wait_for_a_refit(monkeypatch):
+    X, Y, full = words(m=6)
+    model = ChainClassifier(random_state=0).fit(X, Y)
+    before, seen = np.concatenate(model.decision_function(X)), []
+    minimise = chain.minimise
+
+    def after_a_reader(*args, **kwargs):
+        reader = threading.Thread(target=lambda: seen.append(model.decision_function(X)), daemon=True)
+        reader.start()
+        reader.join(timeout=20)
+        return minimise(*args, **kwargs)
+
+    monkeypatch.setattr(chain, "minimise", after_a_reader)
+    model.fit([-x for x in X], full)
+    np.testing.assert_array_equal(np.concatenate(seen[0]), before)
+    assert not np.array_equal(np.concatenate(model.decision_function(X)), before)

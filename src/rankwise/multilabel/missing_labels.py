@@ -33,7 +33,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.estimator import TableEstimator, require_arrays
 from rankwise.base.rows import Rows, length
@@ -118,10 +118,10 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [POSITIVE],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [COUNT],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }

@@ -13,7 +13,6 @@ regularised by ``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``,
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, NOT_NEGATIVE, PASSES, POSITIVE, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.state import GIVEN_ORDER
 from rankwise.labels import ClassOrder
@@ -132,19 +131,16 @@ class ChainClassifier(ChainModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "surrogate": [StrOptions({*SPACES, "additive"})],
         "loss": [StrOptions({"hamming", "mae"}), "array-like"],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "pairwise_scaling": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [POSITIVE],
+        "intercept_scaling": [POSITIVE],
+        "pairwise_scaling": [POSITIVE],
         "solver": [StrOptions({"bundle", "perceptron"})],
-        "reject_cost": [None, Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "random_state": ["random_state"],
+        "reject_cost": [None, NOT_NEGATIVE],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT],
+        "max_steps": [COUNT],
+        "margin": [NOT_NEGATIVE],
+        **PASSES,
         "classes": ["array-like", None],
     }
 

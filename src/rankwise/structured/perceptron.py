@@ -24,7 +24,7 @@ features is longer than ``R sqrt(loss)``, then all losses without a margin add u
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,7 +33,8 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._errors import RowError
+from rankwise._sklearn import PASSES, POSITIVE, Interval, StrOptions
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import check_weights
 from rankwise.structured._scores import Counts, Pool, Weights
@@ -98,16 +99,13 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         "model": [object],  # has its own check, with a better message
         "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
         "margin": [StrOptions({"none", "constant", "loss"})],
-        "delta": [Interval(Real, 0, None, closed="neither")],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "delta": [POSITIVE],
+        "C": [POSITIVE],
         "kernel": [None, str, callable],
-        "gamma": [None, Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [None, POSITIVE],
+        "degree": [POSITIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "random_state": ["random_state"],
+        **PASSES,
     }
 
     def __init__(
@@ -159,7 +157,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
             twin._begin(X[0])
             generator = check_random_state(self.random_state)
             for _ in range(self.n_epochs):
-                order = generator.permutation(len(y)) if self.shuffle else range(len(y))
+                order = generator.permutation(len(y)).tolist() if self.shuffle else range(len(y))
                 for i in order:
                     twin._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
             twin.n_iter_ = self.n_epochs
@@ -213,15 +211,16 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         bonus = None if passive or self.margin == "none" else Bonus(model, annotation, constant, slope)
         rivals = list(model.rivals(x, score, bonus=bonus))
         if not rivals or not all(y is not None and np.isfinite(score(y)) for y in rivals):
-            raise ValueError(
-                f"row {i}: no output has a finite score: the input or its features are not finite, or "
-                f"{type(model).__name__} has no feasible output for it."
+            raise RowError(
+                f"no output has a finite score: the input or its features are not finite, or "
+                f"{type(model).__name__} has no feasible output for it.",
+                i,
             )
         wrong = [y for y in rivals if not model.admits(annotation, y)]
         if wrong:
             target = model.argmax(x, score, among=annotation)
             if target is None or not model.admits(annotation, target):
-                raise ValueError(f"row {i}: {annotation!r} admits no output of {type(model).__name__}.")
+                raise RowError(f"{annotation!r} admits no output of {type(model).__name__}.", i)
             moves = []
             for rival in wrong:
                 difference = self._parameters.difference(model, x, target, rival)
