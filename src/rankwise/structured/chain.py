@@ -247,8 +247,7 @@ class ChainClassifier(ChainModel):
             model._check_params()
             if model.solver != "perceptron":
                 raise ValueError(
-                    f"only solver='perceptron' learns from a stream. Got solver={model.solver!r}: use fit, or change "
-                    f"it."
+                    f"only solver='perceptron' learns from a stream. Got solver={self.solver!r}: use fit, or change it."
                 )
             first = not model.__sklearn_is_fitted__()
             if not first and "_state" not in model.__dict__:
