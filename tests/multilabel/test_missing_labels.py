@@ -375,3 +375,23 @@ def test_the_command_tells_what_a_file_holds(table, tmp_path):
     assert told.exit_code == 0
     assert "MissingLabelClassifier" in told.output
     assert "of the optimum" in told.output
+
+
+def test_predictions_do_not_wait_for_a_refit(table, monkeypatch):
+    X, Y = table
+    model = MissingLabelClassifier(n_jobs=1, random_state=0).fit(X, Y)
+    before, seen = model.decision_function(X), []
+    solve_binary = missing_labels.solve_binary
+
+    def solve(*args, **kwargs):
+        reader = threading.Thread(target=lambda: seen.append(model.decision_function(X)), daemon=True)
+        reader.start()
+        reader.join(timeout=20)
+        return solve_binary(*args, **kwargs)
+
+    monkeypatch.setattr(missing_labels, "solve_binary", solve)
+    model.fit(-X, Y)
+    assert len(seen) == 3
+    for scores in seen:
+        np.testing.assert_array_equal(scores, before)
+    assert not np.array_equal(model.decision_function(X), before)

@@ -1,6 +1,7 @@
 """ChainClassifier: its parts against enumeration and plain twins, then the estimator as its users meet it."""
 
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -13,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankwise import ChainClassifier
 from rankwise.labels import encode
-from rankwise.structured import Tree
-from rankwise.structured._annotation import annotate, decision_losses
+from rankwise.structured import Tree, chain
+from rankwise.structured._chain_risk import ChainRisk
+from rankwise.structured._part_annotation import annotate, decision_losses
 from rankwise.structured._sequences import read_positions, read_sequences
-from rankwise.structured._surrogates import Risk
 from tests.reference.chain import PlainChainPerceptron, PlainStructure
 
 SEEDS = st.integers(0, 10_000)
@@ -66,7 +67,7 @@ def test_surrogates_by_enumeration(surrogate, seed, charge, reject):
     X, Y, plain, loss, rng = small_problem(seed, reject=reject, charge=charge)
     sequences, annotation = read(X, Y, loss, reject)
     weight = rng.random(len(X))
-    risk = Risk(sequences, annotation, weight, surrogate)
+    risk = ChainRisk(sequences, annotation, weight, surrogate)
     theta = rng.standard_normal(plain[0].phi.shape[1])
     value = risk.convex(theta)[0] - risk.reward(theta)[0]
     assert value == pytest.approx(sum(c * p.surrogate(surrogate, theta) for c, p in zip(weight, plain, strict=True)))
@@ -77,7 +78,7 @@ def test_surrogates_by_enumeration(surrogate, seed, charge, reject):
 @settings(max_examples=20)
 def test_both_parts_are_convex_with_these_subgradients(surrogate, seed):
     X, Y, plain, loss, rng = small_problem(seed, charge=True)
-    risk = Risk(*read(X, Y, loss), np.full(len(X), 0.25), surrogate, intercept_scaling=3.0, pairwise_scaling=0.5)
+    risk = ChainRisk(*read(X, Y, loss), np.full(len(X), 0.25), surrogate, intercept_scaling=3.0, pairwise_scaling=0.5)
     theta, other = rng.standard_normal((2, plain[0].phi.shape[1]))
     for part in (risk.convex, risk.reward):
         value, slope = part(theta)
@@ -90,7 +91,7 @@ def test_both_parts_are_convex_with_these_subgradients(surrogate, seed):
 @settings(max_examples=20)
 def test_additive_in_one_go_is_the_difference_of_its_parts(seed):
     X, Y, plain, loss, rng = small_problem(seed)
-    risk = Risk(*read(X, Y, loss), rng.random(len(X)), "additive", pairwise_scaling=2.0)
+    risk = ChainRisk(*read(X, Y, loss), rng.random(len(X)), "additive", pairwise_scaling=2.0)
     theta = rng.standard_normal(plain[0].phi.shape[1])
     (value, slope), (reward, gain), (whole, gradient) = (f(theta) for f in (risk.convex, risk.reward, risk.additive))
     assert whole == pytest.approx(value - reward)
@@ -105,7 +106,7 @@ def test_without_a_charge_for_right_answers_four_surrogates_are_two(seed, reject
     theta = rng.standard_normal(plain[0].phi.shape[1])
     value = {}
     for surrogate in ("ramp", "hinge", "max", "bridge"):
-        risk = Risk(*parts, surrogate)
+        risk = ChainRisk(*parts, surrogate)
         value[surrogate] = risk.convex(theta)[0] - risk.reward(theta)[0]
     assert value["hinge"] == pytest.approx(value["bridge"])
     assert value["ramp"] == pytest.approx(value["max"])
@@ -116,7 +117,7 @@ def test_with_a_charge_they_differ():
     X, Y, plain, loss, _ = small_problem(3, charge=True)
     theta = np.zeros(plain[0].phi.shape[1])
     values = [sum(p.surrogate(name, theta) for p in plain) for name in ("hinge", "bridge", "ramp", "max")]
-    risks = [Risk(*read(X, Y, loss), np.ones(len(X)), name) for name in ("hinge", "bridge", "ramp", "max")]
+    risks = [ChainRisk(*read(X, Y, loss), np.ones(len(X)), name) for name in ("hinge", "bridge", "ramp", "max")]
     assert [r.convex(theta)[0] - r.reward(theta)[0] for r in risks] == pytest.approx(values)
 
 
@@ -204,7 +205,7 @@ def test_the_bundle_finds_the_minimum():
     how = dict(intercept_scaling=4.0, pairwise_scaling=0.5)
     model = ChainClassifier(alpha=0.1, tol=1e-6, random_state=0, **how).fit(X, full)
     sequences, annotation = read(X, full, "hamming")
-    risk = Risk(sequences, annotation, annotation.informative / annotation.informative.sum(), "hinge")
+    risk = ChainRisk(sequences, annotation, annotation.informative / annotation.informative.sum(), "hinge")
     theta = np.concatenate([model.unary_coef_.T.ravel(), model.intercept_, model.pairwise_coef_.ravel()])
     scaling = np.repeat([1.0, 4.0, 0.5], [12, 3, 9])
 
@@ -475,3 +476,21 @@ def test_streams_need_classes_and_the_perceptron():
         with pytest.raises(ValueError, match="too large"):
             model.partial_fit([np.full((2, 4), 1e308)] * 9, [[0, 1], [1, 2], [2, 0]] * 3)
     np.testing.assert_array_equal(parameters(model), before)
+
+
+def test_predictions_do_not_wait_for_a_refit(monkeypatch):
+    X, Y, full = words(m=6)
+    model = ChainClassifier(random_state=0).fit(X, Y)
+    before, seen = np.concatenate(model.decision_function(X)), []
+    minimise = chain.minimise
+
+    def after_a_reader(*args, **kwargs):
+        reader = threading.Thread(target=lambda: seen.append(model.decision_function(X)), daemon=True)
+        reader.start()
+        reader.join(timeout=20)
+        return minimise(*args, **kwargs)
+
+    monkeypatch.setattr(chain, "minimise", after_a_reader)
+    model.fit([-x for x in X], full)
+    np.testing.assert_array_equal(np.concatenate(seen[0]), before)
+    assert not np.array_equal(np.concatenate(model.decision_function(X)), before)

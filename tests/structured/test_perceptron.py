@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from rankwise import PRIL, CuSumRank, KernelCuSumRank, KernelPRIL, PRank, StructuredPerceptron, bounds
+from rankwise import PRIL, CuSumRank, KernelCuSumRank, KernelPRIL, PRank, RowError, StructuredPerceptron, bounds
 from rankwise.structured import CumulativeRanks, MixedClasses, ProjectedRanks, SharedClasses, StructuredModel
 from tests.streams import make_stream
 
@@ -264,6 +264,21 @@ def test_a_bad_example_leaves_the_model_as_it_was():
         with pytest.raises(ValueError, match=r"7 must be one of the classes \[0, 1, 2, 3\]"):
             model.partial_fit(stream.X, [*y[:-1], 7])
         assert (pickle.dumps(model.decision_function(stream.X)), model.n_updates_, model.loss_) == before
+
+
+def test_an_input_without_a_finite_score_is_named_by_its_row():
+    X = np.array([[0.0], [1.0], [np.nan]])
+    for shuffle in (False, True):
+        with pytest.raises(RowError, match="row 2: no output has a finite score") as caught:
+            StructuredPerceptron(CumulativeRanks([0, 1]), shuffle=shuffle, random_state=0).fit(X, [0, 1, 1])
+        assert type(caught.value.row) is int
+
+
+def test_the_kernel_of_a_fitted_model_is_that_of_its_fit():
+    stream = make_stream(11, n=30, exact=1.0)
+    model = StructuredPerceptron(CumulativeRanks(stream.classes), kernel="rbf", gamma=0.5, random_state=0)
+    before = model.fit(stream.X, stream.lower.tolist()).decision_function(stream.X)
+    assert model.set_params(gamma=5.0).decision_function(stream.X) == before
 
 
 def test_missing_annotations_and_zero_weights_are_no_rounds():

@@ -1,7 +1,7 @@
 """What every estimator shares: reading X, y and weights, changing as a whole or not at all, predicting, files.
 
-:class:`TableEstimator` reads a table of numbers; :class:`OrdinalEstimator` learns classes from it that are judged by
-their ranks. An algorithm's own file adds the learning and how a row is decided.
+:class:`SavedEstimator` can be saved; :class:`TableEstimator` reads a table of numbers; :class:`OrdinalEstimator` learns
+classes from it that are judged by their ranks. An algorithm's own file adds the learning and how a row is decided.
 
 **Threads.** One thread may change an estimator (``fit``, ``partial_fit``, ``learn_one`` ...) while any number of others
 read it (``predict``, ``decision_function``, ``score`` ...): a reader sees the model before or after a change, never
@@ -34,14 +34,48 @@ from rankwise.base.transaction import AllOrNothing
 from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support
 
 
-class TableEstimator(AllOrNothing, BaseEstimator, ABC):
-    """Estimator that reads a table of numbers; see the module's docstring."""
+class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
+    """Estimator that changes as a whole or not at all, and that a model file can hold."""
 
     n_features_in_: int
+    classes_: NDArray[Any]
 
     @abstractmethod
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a model to predict with."""
+
+    @abstractmethod
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+
+    @abstractmethod
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+
+    def _plain_features(self) -> int | list[Any]:
+        """Names of the features, or how many there are."""
+        names = getattr(self, "feature_names_in_", None)
+        return self.n_features_in_ if names is None else list(names)
+
+    def _take_features(self, features: Any) -> None:
+        """Set names and number of the features of a model file, after a check."""
+        named = not isinstance(features, int)
+        count = len(features) if named else features
+        if count < 1 or (named and len(set(features)) != count):
+            raise ValueError(f"features={features!r}: distinct names, or how many there are")
+        self.n_features_in_ = count
+        if named:
+            self.feature_names_in_ = np.array(features, dtype=object)
+
+    def _take_classes(self, classes: Any) -> ClassOrder:
+        """Set the classes of a model file, after a check."""
+        order = ClassOrder(classes)
+        self.classes_ = order.values
+        return order
+
+
+class TableEstimator(SavedEstimator):
+    """Estimator that reads a table of numbers; see the module's docstring."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,31 +144,6 @@ class TableEstimator(AllOrNothing, BaseEstimator, ABC):
         names = getattr(self, "feature_names_in_", None)
         return names[column] if names is not None and column < len(names) else None
 
-    # -- files -----------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def to_plain(self) -> dict[str, Any]:
-        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
-
-    @abstractmethod
-    def from_plain(self, plain: Mapping[str, Any]) -> None:
-        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
-
-    def _plain_features(self) -> int | list[Any]:
-        """Names of the features, or how many there are."""
-        names = getattr(self, "feature_names_in_", None)
-        return self.n_features_in_ if names is None else list(names)
-
-    def _take_features(self, features: Any) -> None:
-        """Set names and number of the features of a model file, after a check."""
-        named = not isinstance(features, int)
-        count = len(features) if named else features
-        if count < 1 or (named and len(set(features)) != count):
-            raise ValueError(f"features={features!r}: distinct names, or how many there are")
-        self.n_features_in_ = count
-        if named:
-            self.feature_names_in_ = np.array(features, dtype=object)
-
 
 class OrdinalEstimator(ClassifierMixin, TableEstimator):
     """Classifier that is judged by the ranks of its classes; it says which kinds of labels it learns from."""
@@ -145,7 +154,6 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
     ordered: ClassVar[bool] = True
 
     classes: Any
-    classes_: NDArray[Any]
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -177,9 +185,3 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
         labels = encode(y, classes, n_rows=length(rows), ordered=self.ordered)
         require_support(labels, type(self).__name__, self.label_kinds)
         return labels
-
-    def _take_classes(self, classes: Any) -> ClassOrder:
-        """Set the classes of a model file, after a check."""
-        order = ClassOrder(classes)
-        self.classes_ = order.values
-        return order

@@ -229,3 +229,11 @@ def require_array(name: str, array: Any, dtype: Any, shape: tuple[Any, ...]) -> 
         raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, not {array.dtype} {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"array {name!r} holds a number that is not finite")
+
+
+def require_arrays(arrays: Mapping[str, Any], like: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse the arrays of a model file unless they have the names, types and shapes of a fresh model's."""
+    if set(arrays) != set(like):
+        raise ValueError(f"expected the arrays {sorted(like)}, found {sorted(arrays)}")
+    for name, array in like.items():
+        require_array(name, arrays[name], array.dtype, array.shape)

@@ -1,19 +1,25 @@
 """Changes that happen as a whole or not at all, and readers that see the model before or after one, never between.
 
-An estimator is changed by one thread at a time and may be read by many meanwhile. A writer works inside
-:meth:`AllOrNothing._all_or_nothing`: if anything goes wrong, the attributes are what they were. It counts its beginning
-and its end, and a reader (:meth:`AllOrNothing._undisturbed`) whose count was odd or has changed reads again, so that
-neither waits for the other in the common case. After some attempts in vain it waits for the writer.
+An estimator is changed by one thread at a time and may be read by many meanwhile. A writer works on a twin
+(:meth:`AllOrNothing._afresh`), whose attributes become the estimator's at the end, so that no reader waits; or, where a
+twin would cost too much, in place (:meth:`AllOrNothing._all_or_nothing`). If anything goes wrong, the attributes are
+what they were. A change counts its beginning and its end, and a reader (:meth:`AllOrNothing._undisturbed`) whose count
+was odd or has changed reads again. After some attempts in vain it waits for the writer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from functools import wraps
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, cast
+
+from sklearn.utils.validation import check_is_fitted
 
 Result = TypeVar("Result")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _ATTEMPTS = 5  # reads that a writer may disturb before the reader waits for it
 
@@ -57,33 +63,63 @@ class AllOrNothing:
             try:
                 yield
             except BaseException:
-                self.__dict__.clear()
-                self.__dict__.update(before)
+                self.__dict__ = before
                 raise
+
+    @contextmanager
+    def _afresh(self) -> Iterator[Self]:
+        """A twin to change; what it is at the end becomes this estimator, at once, unless something goes wrong."""
+        gate = self._writing
+        with gate.lock:
+            twin = copy(self)
+            try:
+                yield twin
+            except BaseException:
+                if gate.count == 0:  # the first change of all: if it fails, there is no trace of it
+                    self.__dict__.pop("_gate", None)
+                raise
+            with gate:
+                self.__dict__ = {**twin.__dict__, "_gate": gate}
 
     def _restorable(self) -> dict[str, Any]:
         """Attributes to put back; an estimator that changes one in place says here how to keep it."""
         return self.__dict__.copy()
 
-    def _undisturbed(self, read: Callable[..., Result], *arguments: Any) -> Result:
+    def _undisturbed(self, read: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
         """What ``read`` finds when nobody changes the estimator meanwhile."""
-        gate: Gate | None = self.__dict__.get("_gate")
-        if gate is None:
-            return read(*arguments)
         for _ in range(_ATTEMPTS):
-            count = gate.count
+            count = self._changes()
             if count % 2 == 0:
                 try:
-                    result = read(*arguments)
+                    result = read(*arguments, **options)
                 except Exception:
-                    if gate.count == count:
+                    if self._changes() == count:
                         raise
                 else:
-                    if gate.count == count:
+                    if self._changes() == count:
                         return result
-        with gate.lock:
-            return read(*arguments)
+        with self._writing.lock:
+            return read(*arguments, **options)
+
+    def _changes(self) -> int:
+        """Beginnings and ends of changes so far."""
+        gate: Gate | None = self.__dict__.get("_gate")
+        return 0 if gate is None else gate.count
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()  # scikit-learn's, a dict
         return {name: value for name, value in state.items() if name != "_gate"}
+
+
+def reader(method: Method) -> Method:
+    """Method that reads a fitted estimator: beside a writer it sees the model before or after the change."""
+
+    @wraps(method)
+    def read(self: AllOrNothing, *arguments: Any, **options: Any) -> Any:
+        def whole() -> Any:
+            check_is_fitted(self)
+            return method(self, *arguments, **options)
+
+        return self._undisturbed(whole)
+
+    return cast("Method", read)

@@ -17,18 +17,15 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
-from rankwise.base.rows import kernel_rows
-from rankwise.batch._estimator import BatchEstimator
 from rankwise.dask._blocks import Blocks, Sums
 from rankwise.dask._lazy import OnDask, lazily
 from rankwise.dask._margins import LabelBlock, LabelDesign, LabelRisk, MarginLoss, SharedRounds
 from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
-from rankwise.labels import MultiLabels, check_weights, encode_multilabel, is_missing
+from rankwise.labels import MultiLabels, encode_multilabel, is_missing
 from rankwise.labels._multilabel import _read
 from rankwise.multilabel import MissingLabelClassifier as Plain
-from rankwise.multilabel.binary_ascent import Solution
+from rankwise.multilabel.binary_ascent import BinarySolution
 from rankwise.multilabel.missing_labels import _has_probabilities
 from rankwise.solvers.design import Design
 from rankwise.solvers.smoothing import minimise_by_smoothing
@@ -41,12 +38,9 @@ def _load(model: Plain, number: int, X: Any, y: Any, sample_weight: Any) -> tupl
         return None
     with naming_partition(number):
         model = clone(model)
-        checked = validate_data(
-            model, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", ensure_all_finite=False
-        )
-        design = Design(kernel_rows(checked), model.n_features_in_)
-        BatchEstimator._refuse_non_finite(model, design)
-        weight = check_weights(sample_weight, design.n_rows)
+        rows = model._rows(X, reset=True)
+        design = Design(rows, model.n_features_in_)
+        weight = model._weights(sample_weight, rows)
         weight = weight if weight.size else np.ones(design.n_rows)
         return design, getattr(model, "feature_names_in_", None), y, weight
 
@@ -94,11 +88,16 @@ class MissingLabelsOnDask(OnDask, Plain):
         """
         if not is_partitioned(X):
             return super().fit(X, y, sample_weight)
-        self._validate_params()
+        with self._afresh() as model:
+            model._validate_params()
+            model._learn_parts(in_parts(X, y, sample_weight))
+        return self
+
+    def _learn_parts(self, parts: list[tuple[Any, ...]]) -> None:
         load, describe, encode = (delayed(function, pure=False) for function in (_load, _describe, _encode))
         model = self._as_local()
         engine = Engine()
-        loaded = engine.kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
+        loaded = engine.kept([load(model, p, *part) for p, part in enumerate(parts)])
         described = engine.computed([describe(p, part) for p, part in enumerate(loaded)])
         full = {p: part for p, part in enumerate(described) if part is not None}
         if not full:
@@ -116,30 +115,20 @@ class MissingLabelsOnDask(OnDask, Plain):
         blocks = Blocks(engine.kept([encode(p, loaded[p], classes) for p in full]), n_features, engine)
         labels = MultiLabels(np.empty((0, full[first][2]), dtype=np.int8), classes, full[first][3])
         n_annotated, weight, n_positive = blocks.sum(_count)
-        if not n_annotated.all():
-            empty = int(np.argmin(n_annotated))
-            raise ValueError(
-                f"{labels.label(empty)} has no annotated entry with a weight above zero and cannot be learnt. Leave "
-                f"the column out of y."
-            )
-        constant = self.fit_intercept & ((n_positive == 0) | (n_positive == n_annotated))
+        self._set_features(list(full), [part[:2] for part in full.values()])
+        constant = self._constant_labels(labels, n_annotated, n_positive, weighted=True)
         solved = self._solve_all(blocks, weight, constant)
         found = [
-            self._constant(n_features, 1.0 if n_positive[j] else -1.0) if constant[j] else solved[j]
+            self._constant(1.0 if n_positive[j] else -1.0) if constant[j] else solved[j]
             for j in range(n_annotated.size)
         ]
-        self._set_features(list(full), [part[:2] for part in full.values()])
-        self._keep(found)
-        self.classes_ = classes
-        self.n_annotated_ = n_annotated
-        self._warn(labels, constant)
-        return self
+        self._accept(found, labels, n_annotated, constant)
 
-    def _solve_all(self, blocks: Blocks, weight: Any, constant: NDArray[np.bool_]) -> dict[int, Solution]:
+    def _solve_all(self, blocks: Blocks, weight: Any, constant: NDArray[np.bool_]) -> dict[int, BinarySolution]:
         loss = MarginLoss(self.loss, bool(self.fit_intercept))
         wanted = np.flatnonzero(~constant).tolist()
         size = max(1, _NUMBERS_A_ROUND // (blocks.n_features + 1) ** 2)
-        solved: dict[int, Solution] = {}
+        solved: dict[int, BinarySolution] = {}
         for first in range(0, len(wanted), size):
             some = wanted[first : first + size]
             rounds = SharedRounds(blocks, some)
@@ -148,7 +137,7 @@ class MissingLabelsOnDask(OnDask, Plain):
                 solved.update((j, job.result()) for j, job in zip(some, jobs, strict=True))
         return solved
 
-    def _solve_one(self, rounds: SharedRounds, label: int, weight: float, loss: MarginLoss) -> Solution:
+    def _solve_one(self, rounds: SharedRounds, label: int, weight: float, loss: MarginLoss) -> BinarySolution:
         try:
             design: Any = LabelDesign(rounds.blocks)
             risk: Any = LabelRisk(rounds, label, weight, loss)
@@ -159,7 +148,8 @@ class MissingLabelsOnDask(OnDask, Plain):
         finally:
             rounds.leave(label)
         d = design.n_features
-        return Solution(found.theta[:d], float(found.theta[d:].sum()), found.objective, found.lower_bound, found.n_iter)
+        bounds = found.objective, found.lower_bound
+        return BinarySolution(found.theta[:d], float(found.theta[d:].sum()), *bounds, found.n_iter)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:

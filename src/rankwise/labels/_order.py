@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._warn import warn_user
 from rankwise.labels import _lookup
 
 _SHOWN = 12
@@ -228,11 +228,10 @@ def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
     if present.dtype.kind == "f":
         refuse_continuous(present, values.size)
     if warn and not all(isinstance(v, Real) for v in present.tolist()):
-        warnings.warn(
+        warn_user(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
             f"declare it: classes=[lowest, ..., highest], or make y an ordered Categorical.",
             OrderWarning,
-            stacklevel=2,
         )
     return ClassOrder(present)
 

@@ -46,7 +46,7 @@ _PATIENCE = 0.25
 
 
 @dataclass(frozen=True)
-class Solution:
+class BinarySolution:
     """What was found: the weights, and between which bounds the optimum lies.
 
     Attributes
@@ -266,7 +266,7 @@ def solve_binary(
     tol: float,
     max_iter: int,
     seed: int,
-) -> Solution:
+) -> BinarySolution:
     """Solve the problem of the module's docstring until the gap is at most ``tol`` times the objective.
 
     Parameters
@@ -296,7 +296,7 @@ def solve_binary(
 
     Returns
     -------
-    Solution
+    BinarySolution
     """
     part = LOSSES[loss]
     problem = _Problem(X, rows, sign, cost, float(alpha), fit_intercept, part)
@@ -304,7 +304,7 @@ def solve_binary(
     kappa = 0.1 * (mean_square if mean_square > 0.0 else 1.0) / alpha if fit_intercept else 0.0
     state, order = np.full(rows.size, part.start), np.arange(rows.size)
     random = np.array([2 * seed + 1], dtype=np.uint64)  # never zero
-    best, b, n_iter = Solution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
+    best, b, n_iter = BinarySolution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
     while True:
         w, found = problem.certificate(part.share(state), b, n_features)
         if not np.isfinite(found.objective + mean_square):
@@ -330,7 +330,7 @@ class _Problem:
     fit_intercept: bool
     loss: _Loss
 
-    def certificate(self, share: Floats, b: float, n_features: int) -> tuple[Floats, Solution]:
+    def certificate(self, share: Floats, b: float, n_features: int) -> tuple[Floats, BinarySolution]:
         """w(u) afresh, so that rounding errors do not pile up, and both bounds; ``share`` is u_i / c_i."""
         u, sides = self.cost * share, (self.sign > 0, self.sign < 0)
         halves, score = np.zeros((2, n_features)), np.empty(u.size)
@@ -348,4 +348,4 @@ class _Problem:
             primal = penalty + _inner(self.cost, self.loss.value(self.sign * (score + intercept)))
             feasible = share * np.where(sides[0], shrink[0], shrink[1])
             dual = _inner(self.cost, self.loss.dual_value(feasible)) - penalty
-        return halves.sum(axis=0), Solution(w, intercept, primal, dual, 0)
+        return halves.sum(axis=0), BinarySolution(w, intercept, primal, dual, 0)

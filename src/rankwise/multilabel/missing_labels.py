@@ -19,34 +19,32 @@ threads share them out.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.rows import kernel_rows
-from rankwise.labels import MultiLabels, check_weights, encode_multilabel
-from rankwise.multilabel.binary_ascent import LOSSES, Solution, solve_binary, squared_norms
+from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
+from rankwise._warn import warn_user
+from rankwise.base.estimator import TableEstimator
+from rankwise.base.rows import Rows, length
+from rankwise.base.state import require_arrays
+from rankwise.base.transaction import reader
+from rankwise.labels import MultiLabels, encode_multilabel
+from rankwise.multilabel.binary_ascent import LOSSES, BinarySolution, solve_binary, squared_norms
 
 Floats = NDArray[np.float64]
 
-#: What a model file holds, and of which type.
-_STATE = {
-    **dict.fromkeys(("coef_", "intercept_", "objectives_", "lower_bounds_"), "float64"),
-    "n_annotated_": "int64",
-}
+_STATE = ("coef_", "intercept_", "objectives_", "lower_bounds_", "n_annotated_")  # what a model file holds
 
 
 def _has_probabilities(model: MissingLabelClassifier) -> bool:
@@ -55,7 +53,7 @@ def _has_probabilities(model: MissingLabelClassifier) -> bool:
     return True
 
 
-class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
+class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     """Linear multi-label classifier that learns from whatever entries of Y are annotated.
 
     Parameters
@@ -121,10 +119,10 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [POSITIVE],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [COUNT],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }
@@ -160,31 +158,29 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0. A zero leaves the row out.
         """
-        self._validate_params()
-        checked = self._check(X, reset=True)
-        n, d = checked.shape
-        labels = encode_multilabel(y, n_rows=n)
-        weight = check_weights(sample_weight, n)
-        rows = kernel_rows(checked)
+        with self._afresh() as model:
+            model._validate_params()
+            rows = model._rows(X, reset=True)
+            labels = encode_multilabel(y, n_rows=length(rows))
+            model._learn(rows, labels, model._weights(sample_weight, rows))
+        return self
+
+    def _learn(self, rows: Rows, labels: MultiLabels, weight: Floats) -> None:
         squares = squared_norms(rows)
         codes = labels.codes if weight.size == 0 else np.where(weight[:, None] > 0, labels.codes, np.int8(-1))
         n_annotated, n_positive = np.count_nonzero(codes >= 0, axis=0), np.count_nonzero(codes == 1, axis=0)
-        if not n_annotated.all():
-            empty = int(np.argmin(n_annotated))
-            why = "no annotated entry" if weight.size == 0 else "no annotated entry with a weight above zero"
-            raise ValueError(f"{labels.label(empty)} has {why} and cannot be learnt. Leave the column out of y.")
-        constant = self.fit_intercept & ((n_positive == 0) | (n_positive == n_annotated))
+        constant = self._constant_labels(labels, n_annotated, n_positive, weighted=weight.size > 0)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=codes.shape[1])
 
-        def solve(column: int) -> Solution:
+        def solve(column: int) -> BinarySolution:
             code = codes[:, column]
             taken = np.flatnonzero(code >= 0).astype(np.int32)
             sign = np.where(code[taken] == 1, 1.0, -1.0)
             if constant[column]:
-                return self._constant(d, sign[0])
+                return self._constant(sign[0])
             cost = np.ones(taken.size) if weight.size == 0 else weight[taken]
             return solve_binary(
-                rows, d, taken, sign, cost / cost.sum(), squares, loss=self.loss, alpha=self.alpha,
+                rows, self.n_features_in_, taken, sign, cost / cost.sum(), squares, loss=self.loss, alpha=self.alpha,
                 fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter, seed=int(seeds[column]),
             )  # fmt: skip
 
@@ -195,55 +191,68 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
                 f"the scores are not finite although X is: its features are too large for this model, up to "
                 f"{np.sqrt(squares.max()):.3g} in norm. Scale them."
             ) from None
-        self._keep(found)
-        self.classes_ = labels.classes
-        self.n_annotated_ = n_annotated
-        self._warn(labels, constant)
-        return self
+        self._accept(found, labels, n_annotated, constant)
 
-    def _constant(self, n_features: int, sign: float) -> Solution:
+    def _constant_labels(
+        self, labels: MultiLabels, n_annotated: NDArray[Any], n_positive: NDArray[Any], *, weighted: bool
+    ) -> NDArray[np.bool_]:
+        """Labels that need no weights: their annotated entries are of one class. A label without any is an error."""
+        if not n_annotated.all():
+            empty = int(np.argmin(n_annotated))
+            why = "no annotated entry with a weight above zero" if weighted else "no annotated entry"
+            raise ValueError(f"{labels.label(empty)} has {why} and cannot be learnt. Leave the column out of y.")
+        return np.asarray(self.fit_intercept & ((n_positive == 0) | (n_positive == n_annotated)))
+
+    def _constant(self, sign: float) -> BinarySolution:
         """A label with a single class: its loss alone goes to zero, so no weights are worth their penalty."""
-        if self.loss == "hinge":
-            return Solution(np.zeros(n_features), sign, 0.0, 0.0, 0)
-        far = -float(np.log(np.expm1(self.tol)))  # where the loss is tol
-        return Solution(np.zeros(n_features), sign * far, self.tol, 0.0, 0)
+        far, loss = 1.0, 0.0
+        if self.loss == "logistic":  # where the loss is tol
+            far, loss = -float(np.log(np.expm1(self.tol))), self.tol
+        return BinarySolution(np.zeros(self.n_features_in_), sign * far, loss, 0.0, 0)
 
-    def _keep(self, found: list[Solution]) -> None:
+    def _accept(
+        self,
+        found: list[BinarySolution],
+        labels: MultiLabels,
+        n_annotated: NDArray[Any],
+        constant: NDArray[np.bool_],
+    ) -> None:
+        """Become what was found; warn of labels that are constant or did not converge."""
         self.coef_ = np.vstack([label.coef for label in found])
         self.intercept_ = np.array([label.intercept for label in found])
         self.objectives_ = np.array([label.objective for label in found])
         self.lower_bounds_ = np.array([label.lower_bound for label in found])
         self.n_iter_ = max(label.n_iter for label in found)
-
-    def _warn(self, labels: MultiLabels, constant: NDArray[np.bool_]) -> None:
+        self.classes_ = labels.classes
+        self.n_annotated_ = n_annotated
         if constant.any():
             some = ", ".join(labels.label(j) for j in np.flatnonzero(constant)[:5].tolist())
-            warnings.warn(
+            warn_user(
                 f"{some}{' and others' if constant.sum() > 5 else ''}: all "
-                f"annotated entries are of one class, which is what will be predicted.",
-                UserWarning,
-                stacklevel=3,
+                f"annotated entries are of one class, which is what will be predicted."
             )
         loose = (self.gaps_ > self.tol * self.objectives_) & ~constant
         if loose.any():
             worst = int(np.argmax(np.where(loose, self.gaps_ / self.objectives_, 0.0)))
-            warnings.warn(
+            warn_user(
                 f"{loose.sum()} of {loose.size} labels did not converge in max_iter={self.max_iter} passes; the worst "
                 f"is {labels.label(worst)}, whose objective is proven to be within "
                 f"{self.gaps_[worst] / self.objectives_[worst]:.2g} of the optimum (relative), not tol={self.tol:g}. "
                 f"Scale X, or raise max_iter, alpha or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Score of every label, (n, L); above zero the positive class is predicted."""
-        check_is_fitted(self)
-        scores = safe_sparse_dot(self._check(X, reset=False), self.coef_.T, dense_output=True)
-        return np.asarray(scores + self.intercept_, dtype=np.float64)
+        rows = self._rows(X, reset=False)
+        if isinstance(rows, tuple):
+            rows = sparse.csr_matrix(rows, shape=(length(rows), self.n_features_in_))
+        return np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)
 
+    @reader
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of every label, (n, L)."""
         positive = self.decision_function(X) > 0
@@ -254,13 +263,14 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
         """Probability of the positive class of every label, (n, L); only with the logistic loss."""
         return np.asarray(expit(self.decision_function(X)))
 
+    @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the Hamming loss over the annotated entries of y; NaN if there is none."""
         scores = self.decision_function(X)
         codes = encode_multilabel(y, classes=self.classes_, n_rows=len(scores)).codes
         if codes.shape[1] != scores.shape[1]:
             raise ValueError(f"y must have {scores.shape[1]} labels, as in fit. Got {codes.shape[1]} instead.")
-        weight = check_weights(sample_weight, len(scores))
+        weight = self._weights(sample_weight, scores)
         counted = (codes >= 0) * (weight[:, None] if weight.size else 1.0)
         total = float(counted.sum())
         return float((counted * ((scores > 0) == (codes == 1))).sum()) / total if total else float("nan")
@@ -287,17 +297,14 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
         """Objective minus lower bound."""
         return float(self.gaps_.sum())
 
-    def _check(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
-        )  # fmt: skip
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        return self._finite(super()._rows(X, reset=reset))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         tags.target_tags.two_d_labels = True
@@ -305,37 +312,27 @@ class MissingLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
+    @reader
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        state = {name: getattr(self, name).copy() for name in _STATE}
         return {
-            "state": state,
+            "state": {name: getattr(self, name).copy() for name in _STATE},
             "classes": self.classes_,
-            "features": self.n_features_in_ if names is None else names.tolist(),
+            "features": self._plain_features(),
             "n_iter": self.n_iter_,
         }
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         self._validate_params()
-        state, features = plain["state"], plain["features"]
-        d = features if isinstance(features, int) else len(features)
+        self._take_features(plain["features"])
+        state, classes = plain["state"], plain["classes"]
         n_labels = len(state["intercept_"])
-        if set(state) != set(_STATE):
-            raise ValueError(f"expected the arrays {sorted(_STATE)}, found {sorted(state)}")
-        for name, dtype in _STATE.items():
-            shape = (n_labels, d) if name == "coef_" else (n_labels,)
-            if state[name].shape != shape or state[name].dtype != dtype:
-                raise ValueError(
-                    f"array {name!r} must be {dtype} of shape {shape}, not {state[name].dtype} {state[name].shape}"
-                )
-        if n_labels == 0 or len(plain["classes"]) != 2:
+        like = {name: np.empty(n_labels) for name in _STATE}
+        like |= {"coef_": np.empty((n_labels, self.n_features_in_)), "n_annotated_": np.empty(n_labels, dtype=np.int64)}
+        require_arrays(state, like)
+        if n_labels == 0 or len(classes) != 2:
             raise ValueError("at least one label and two classes are needed")
         for name in _STATE:
             setattr(self, name, state[name])
-        self.classes_ = plain["classes"]
-        self.n_features_in_, self.n_iter_ = d, plain["n_iter"]
-        if not isinstance(features, int):
-            self.feature_names_in_ = np.array(features, dtype=object)
+        self.classes_, self.n_iter_ = classes, plain["n_iter"]

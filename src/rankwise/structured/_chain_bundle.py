@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimise
 
 from rankwise.solvers.concave_convex import Descent, descend
-from rankwise.structured._surrogates import Risk
+from rankwise.structured._chain_risk import ChainRisk
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _AMOUNTS = 2.0 ** np.arange(-3, 5, 0.5)
 
 
 def minimise(
-    risk: Risk, start: Floats, alpha: float, *, rejecting: bool, tol: float, max_iter: int, max_steps: int
+    risk: ChainRisk, start: Floats, alpha: float, *, rejecting: bool, tol: float, max_iter: int, max_steps: int
 ) -> Descent:
     """Minimise ``alpha/2 |theta|^2 + risk`` from the best multiple of ``start``; see the module's docstring.
 
@@ -52,11 +52,11 @@ def minimise(
     return run(risk.convex, risk.reward, start=theta)
 
 
-def _objective(risk: Risk, alpha: float, theta: Floats) -> float:
+def _objective(risk: ChainRisk, alpha: float, theta: Floats) -> float:
     return 0.5 * alpha * float(theta @ theta) + risk.convex(theta)[0] - risk.reward(theta)[0]
 
 
-def _rolled_down(risk: Risk, alpha: float, tol: float, theta: Floats) -> Floats:
+def _rolled_down(risk: ChainRisk, alpha: float, tol: float, theta: Floats) -> Floats:
     """Where L-BFGS ends; it never goes up, kinks or not."""
 
     def objective(theta: Floats) -> tuple[float, Floats]:
@@ -67,7 +67,7 @@ def _rolled_down(risk: Risk, alpha: float, tol: float, theta: Floats) -> Floats:
     return np.asarray(scipy_minimise(objective, theta, jac=True, method="L-BFGS-B", options=steps).x)
 
 
-def _raised(risk: Risk, theta: Floats) -> Iterator[Floats]:
+def _raised(risk: ChainRisk, theta: Floats) -> Iterator[Floats]:
     """Parameters with several intercepts of "don't know", the last decision."""
     for amount in (0.0, *_AMOUNTS):
         W, b, P = risk.unpack(theta)

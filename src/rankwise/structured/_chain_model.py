@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from rankwise.labels import ClassOrder
+from rankwise.base.estimator import SavedEstimator
+from rankwise.base.state import UPDATES, State, require_arrays
+from rankwise.base.transaction import reader
 from rankwise.structured import _chain_perceptron as perceptron
-from rankwise.structured._annotation import annotate, decision_losses
+from rankwise.structured._part_annotation import annotate, decision_losses
 from rankwise.structured._sequences import Sequences, read_positions, read_sequences, read_weights
 from rankwise.structured.max_sum import best_labellings, max_marginals
 
@@ -24,7 +24,7 @@ CERTIFICATE = ("objective_", "objectives_", "lower_bound_", "gap_")
 """What the bundle solver says of its solution."""
 
 
-class ChainModel(BaseEstimator):
+class ChainModel(SavedEstimator):
     """What :class:`rankwise.structured.ChainClassifier` does once it has learnt, by whatever solver."""
 
     solver: str
@@ -33,11 +33,13 @@ class ChainModel(BaseEstimator):
     reject_cost: float | None
     average: bool
 
+    @reader
     def predict(self, X: Any) -> list[NDArray[Any]]:
         """Label of every position of every sequence; None where the decision is "don't know"."""
         sequences, unary = self._scores(X)
         return sequences.split(self._decode(self._decide(sequences, unary)))
 
+    @reader
     def decision_function(self, X: Any) -> list[Floats]:
         """Max-marginals, a (T, K) array for each sequence: the best score of a labelling with that label there.
 
@@ -46,6 +48,7 @@ class ChainModel(BaseEstimator):
         sequences, unary = self._scores(X)
         return sequences.split(max_marginals(unary, self.pairwise_coef_, sequences.starts, sequences.parents))
 
+    @reader
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Negative mean loss of the annotated positions, those of a sequence weighted alike. Higher is better."""
         sequences, unary = self._scores(X)
@@ -68,7 +71,6 @@ class ChainModel(BaseEstimator):
         return np.asarray(expected.argmin(axis=1))
 
     def _scores(self, X: Any) -> tuple[Sequences, Floats]:
-        check_is_fitted(self)
         sequences = read_sequences(X, self.n_features_in_)
         return sequences, np.ascontiguousarray(sequences.X @ self.unary_coef_.T + self.intercept_)
 
@@ -79,15 +81,15 @@ class ChainModel(BaseEstimator):
 
     # -- files -----------------------------------------------------------------------------------------------------
 
+    @reader
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
-        check_is_fitted(self)
         streaming = "_state" in self.__dict__
         arrays = self._state if streaming else self._parameters()
         return {
             "state": {name: array.copy() for name, array in arrays.items()},
             "classes": self.classes_,
-            "features": self.n_features_in_,
+            "features": self._plain_features(),
             "n_iter": getattr(self, "n_iter_", None),
             "certificate": None if streaming else [getattr(self, name) for name in CERTIFICATE],
         }
@@ -95,22 +97,19 @@ class ChainModel(BaseEstimator):
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         self._check_params()
-        self._order = ClassOrder(plain["classes"])
-        self.classes_, self.n_features_in_ = self._order.values, plain["features"]
+        self._take_features(plain["features"])
+        self._order = self._take_classes(plain["classes"])
         n_decisions = self._decision_losses(rejecting=self.surrogate != "additive").shape[1]
-        if not isinstance(self.n_features_in_, int) or self.n_features_in_ < 1:
-            raise ValueError(f"features={self.n_features_in_!r}: how many there are, at least one")
         fresh = perceptron.new_state(self.n_features_in_, n_decisions)
         streaming = plain["certificate"] is None
         if not streaming:
             self._set_parameters(*perceptron.averaged(fresh, average=False))
             fresh = self._parameters()
-        _check_arrays(plain["state"], fresh)
+        require_arrays(plain["state"], fresh)
         if plain["n_iter"] is not None:
             self.n_iter_ = plain["n_iter"]
         if streaming:
-            self._state = dict(plain["state"])
-            self._take_state()
+            self._take_state(dict(plain["state"]))
             return
         for name, array in plain["state"].items():
             setattr(self, name, array)
@@ -141,10 +140,11 @@ class ChainModel(BaseEstimator):
     def _decision_losses(self, *, rejecting: bool) -> Floats:
         return decision_losses(self.loss, len(self.classes_), self.reject_cost if rejecting else None)
 
-    def _take_state(self) -> None:
+    def _take_state(self, state: State) -> None:
         """Become what the perceptron's state says."""
-        self._set_parameters(*perceptron.averaged(self._state, self.average))
-        self.n_updates_ = int(self._state["counts"][perceptron.UPDATES])
+        self._state = state
+        self._set_parameters(*perceptron.averaged(state, self.average))
+        self.n_updates_ = int(state["counts"][UPDATES])
 
     def _set_parameters(self, W: Floats, b: Floats, P: Floats) -> None:
         self.unary_coef_, self.intercept_, self.pairwise_coef_ = np.ascontiguousarray(W.T), b, np.ascontiguousarray(P)
@@ -161,17 +161,3 @@ class ChainModel(BaseEstimator):
                 f"surrogate={self.surrogate!r} of ChainClassifier rewards labels only and never learns to say \"don't "
                 f"know\": a reject_cost needs 'ramp', 'max' or 'additive'. Got reject_cost={self.reject_cost!r}."
             )
-
-
-def _check_arrays(found: Mapping[str, NDArray[Any]], fresh: Mapping[str, NDArray[Any]]) -> None:
-    """Kernels trust shapes and types: refuse arrays that are not like fresh ones."""
-    if set(found) != set(fresh):
-        raise ValueError(f"expected the arrays {sorted(fresh)}, found {sorted(found)}")
-    for name, like in fresh.items():
-        if found[name].dtype != like.dtype or found[name].shape != like.shape:
-            raise ValueError(
-                f"array {name!r} must be {like.dtype} of shape {like.shape}, "
-                f"not {found[name].dtype} {found[name].shape}"
-            )
-        if not np.isfinite(found[name]).all():
-            raise ValueError(f"array {name!r} holds a number that is not finite")

@@ -14,40 +14,32 @@ any annotation, or with weight zero, is no round and changes nothing, not even t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, padded
-from rankwise.structured._annotation import Annotation
+from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State
+from rankwise.structured._part_annotation import Annotation
 from rankwise.structured._sequences import Sequences
 from rankwise.structured.max_sum import collect, read_labels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-State = dict[str, NDArray[Any]]
-
-ROUNDS, UPDATES = 0, 1
-"""Places in ``state["counts"]``."""
 
 PREDICT, FIND, AIM = 0, 1, 2
 """The problems of a round: with averaged parameters, with the loss, with constraints."""
 
+NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
 PARAMETERS = ("W", "b", "P")
 
 
 def new_state(n_features: int, n_decisions: int) -> State:
     """Arrays of a learner before the first round; ``name_lag`` serves the average ``w - lag / rounds``."""
     shapes = {"W": (n_features, padded(n_decisions)), "b": (n_decisions,), "P": (n_decisions, n_decisions)}
-    state = {name: np.zeros(shape) for name, shape in shapes.items()}
-    return {
-        **state,
-        **{f"{name}_lag": np.zeros(shape) for name, shape in shapes.items()},
-        "counts": np.zeros(2, dtype=np.int64),
-    }
+    state: State = {f"{name}{lag}": np.zeros(shapes[name]) for lag in ("", "_lag") for name in PARAMETERS}
+    return {**state, "counts": np.zeros(2, dtype=np.int64)}
 
 
 @register_jitable
@@ -132,21 +124,25 @@ def learn(
     sequences: Sequences,
     annotation: Annotation,
     weight: Floats,
-    order: Ints,
+    *,
     margin: float,
     average: bool,
-    predictions: Ints,
+    order: Ints = GIVEN_ORDER,
+    predictions: Ints = NO_PREDICTIONS,
 ) -> None:
     """One pass over the structures in ``order`` (empty: as they come), in place.
 
-    ``predictions``, if it has an entry for each part, is filled with the labels predicted before each round.
+    ``predictions``, if it has an entry for each part, is filled with the labels predicted before each round. Features
+    so large that the parameters are not finite any more are an error.
     """
     weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
     structures = annotation.losses, annotation.allowed, annotation.informative, weight
     _learn(
         sequences.rows, sequences.starts, sequences.local_parents, structures, order, weights,
-        (state["P"], state["P_lag"]), state["counts"], (margin, average), predictions,
+        (state["P"], state["P_lag"]), state["counts"], (float(margin), average), predictions,
     )  # fmt: skip
+    if not all(np.isfinite(array).all() for array in state.values()):
+        raise ValueError("the scores are not finite although the features are: these are too large. Scale them.")
 
 
 def averaged(state: State, average: bool) -> tuple[Floats, Floats, Floats]:

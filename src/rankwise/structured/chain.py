@@ -5,7 +5,7 @@ The score of labelling t of the parts of x is
     s(t) = sum_v <w_{t_v}, x_v> + b_{t_v} + sum over neighbours (u, v) of P[t_u, t_v]
 
 and the prediction its maximum, found exactly by passing messages (:mod:`rankwise.structured.max_sum`). Learning
-minimises a surrogate of the partial loss (:mod:`rankwise.structured._surrogates`; Antoniuk, thesis, chapter 4),
+minimises a surrogate of the partial loss (:mod:`rankwise.structured._chain_risk`; Antoniuk, thesis, chapter 4),
 regularised by ``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``, by the concave-convex procedure
 (:mod:`rankwise.structured._chain_bundle`), or runs a perceptron over a stream
 (:mod:`rankwise.structured._chain_perceptron`). What is learnt decides in :mod:`rankwise.structured._chain_model`.
@@ -13,10 +13,6 @@ regularised by ``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``,
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,12 +20,15 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, NOT_NEGATIVE, PASSES, POSITIVE, StrOptions
+from rankwise._warn import warn_user
+from rankwise.base.state import GIVEN_ORDER
 from rankwise.labels import ClassOrder
 from rankwise.structured import _chain_perceptron as perceptron
-from rankwise.structured._annotation import Annotation, annotate
 from rankwise.structured._chain_bundle import minimise
 from rankwise.structured._chain_model import CERTIFICATE, ChainModel
+from rankwise.structured._chain_risk import SPACES, ChainRisk
+from rankwise.structured._part_annotation import Annotation, annotate
 from rankwise.structured._sequences import (
     Sequences,
     read_order,
@@ -38,13 +37,9 @@ from rankwise.structured._sequences import (
     read_weights,
     stream_order,
 )
-from rankwise.structured._surrogates import SPACES, Risk
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-_IN_ORDER: Ints = np.empty(0, dtype=np.int64)
-_NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
 _LEARNT = (*CERTIFICATE, "n_iter_", "n_updates_", "_state")  # by one solver only
 
 
@@ -136,19 +131,16 @@ class ChainClassifier(ChainModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "surrogate": [StrOptions({*SPACES, "additive"})],
         "loss": [StrOptions({"hamming", "mae"}), "array-like"],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "pairwise_scaling": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [POSITIVE],
+        "intercept_scaling": [POSITIVE],
+        "pairwise_scaling": [POSITIVE],
         "solver": [StrOptions({"bundle", "perceptron"})],
-        "reject_cost": [None, Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "random_state": ["random_state"],
+        "reject_cost": [None, NOT_NEGATIVE],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT],
+        "max_steps": [COUNT],
+        "margin": [NOT_NEGATIVE],
+        **PASSES,
         "classes": ["array-like", None],
     }
 
@@ -202,20 +194,28 @@ class ChainClassifier(ChainModel):
         sample_weight : array-like of shape (m,), optional
             Importance of each sequence, >= 0.
         """
-        with self._all_or_nothing():
-            self._check_params()
-            for name in _LEARNT:
-                self.__dict__.pop(name, None)
-            sequences, annotation, weight = self._read(X, Y, sample_weight, read_order(self.classes), None)
-            if not (annotation.informative & (weight > 0 if weight.size else True)).any():
-                raise ValueError("no sequence has a label and a positive weight: there is nothing to learn from.")
-            self._state = self._epochs(sequences, annotation, weight)
-            if self.solver == "perceptron":
-                self.n_iter_ = self.n_epochs
-                self._take_state()
-            else:
-                self._minimise(sequences, annotation, weight)
+        with self._afresh() as model:
+            model._check_params()
+            model._learn(*model._read(X, Y, sample_weight, read_order(self.classes), None))
         return self
+
+    def _learn(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> None:
+        if not (annotation.informative & (weight > 0 if weight.size else True)).any():
+            raise ValueError("no sequence has a label and a positive weight: there is nothing to learn from.")
+        for name in _LEARNT:
+            self.__dict__.pop(name, None)
+        state = perceptron.new_state(self.n_features_in_, annotation.losses.shape[1])
+        generator = check_random_state(self.random_state)
+        for _ in range(self.n_epochs):
+            order = generator.permutation(len(sequences)).astype(np.int64) if self.shuffle else GIVEN_ORDER
+            perceptron.learn(
+                state, sequences, annotation, weight, margin=self.margin, average=self.average, order=order
+            )
+        if self.solver == "perceptron":
+            self.n_iter_ = self.n_epochs
+            self._take_state(state)
+        else:
+            self._minimise(sequences, annotation, weight, perceptron.averaged(state, self.average))
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more sequences, one pass in the order given; solver "perceptron" only.
@@ -243,58 +243,41 @@ class ChainClassifier(ChainModel):
         return self._learn_chunk(X, Y, classes, sample_weight, predict=True)
 
     def _learn_chunk(self, X: Any, Y: Any, classes: Any, sample_weight: Any, *, predict: bool) -> list[NDArray[Any]]:
-        with self._all_or_nothing():
-            self._check_params()
-            if self.solver != "perceptron":
+        with self._afresh() as model:
+            model._check_params()
+            if model.solver != "perceptron":
                 raise ValueError(
                     f"only solver='perceptron' learns from a stream. Got solver={self.solver!r}: use fit, or change it."
                 )
-            first = not self.__sklearn_is_fitted__()
-            if not first and "_state" not in self.__dict__:
+            first = not model.__sklearn_is_fitted__()
+            if not first and "_state" not in model.__dict__:
                 raise ValueError(
                     "this ChainClassifier was fitted with solver='bundle': a stream cannot go on from there."
                 )
-            order = stream_order([classes, self.classes], None if first else self._order)
-            known = None if first else self.n_features_in_
-            sequences, annotation, weight = self._read(X, Y, sample_weight, order, known)
-            if first:
-                self._state = perceptron.new_state(self.n_features_in_, annotation.losses.shape[1])
+            order = stream_order([classes, model.classes], None if first else model._order)
+            known = None if first else model.n_features_in_
+            sequences, annotation, weight = model._read(X, Y, sample_weight, order, known)
+            state = perceptron.new_state(model.n_features_in_, annotation.losses.shape[1])
+            if not first:
+                state = {name: array.copy() for name, array in model._state.items()}
             predictions = np.zeros(sequences.starts[-1] if predict else 0, dtype=np.int64)
-            self._pass(sequences, annotation, weight, _IN_ORDER, predictions)
-            self._take_state()
-        return sequences.split(self._decode(predictions)) if predict else []
+            perceptron.learn(
+                state, sequences, annotation, weight, margin=model.margin, average=model.average,
+                predictions=predictions,
+            )  # fmt: skip
+            model._take_state(state)
+        return sequences.split(model._decode(predictions)) if predict else []
 
-    def _epochs(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> dict[str, NDArray[Any]]:
-        """State of the perceptron after ``n_epochs`` passes."""
-        self._state = perceptron.new_state(self.n_features_in_, annotation.losses.shape[1])
-        generator = check_random_state(self.random_state)
-        for _ in range(self.n_epochs):
-            order = generator.permutation(len(sequences)).astype(np.int64) if self.shuffle else _IN_ORDER
-            self._pass(sequences, annotation, weight, order, _NO_PREDICTIONS)
-        return self._state
-
-    def _pass(
-        self, sequences: Sequences, annotation: Annotation, weight: Floats, order: Ints, predictions: Ints
+    def _minimise(
+        self, sequences: Sequences, annotation: Annotation, weight: Floats, start: tuple[Floats, Floats, Floats]
     ) -> None:
-        """One pass of the perceptron over a copy of its state, which takes its place if all went well."""
-        state = {name: array.copy() for name, array in self._state.items()}
-        perceptron.learn(
-            state, sequences, annotation, weight, order, float(self.margin), self.average, predictions
-        )  # fmt: skip
-        if not all(np.isfinite(array).all() for array in state.values()):
-            raise ValueError("the scores are not finite although the features are: these are too large. Scale them.")
-        self._state = state
-
-    def _minimise(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> None:
         """Concave-convex procedure from the perceptron's parameters."""
         counted = np.where(annotation.informative, weight if weight.size else 1.0, 0.0)
         scalings = float(self.intercept_scaling), float(self.pairwise_scaling)
-        risk = Risk(sequences, annotation, counted / counted.sum(), self.surrogate, *scalings)
-        start = risk.pack(*perceptron.averaged(self._state, self.average))
-        del self._state
+        risk = ChainRisk(sequences, annotation, counted / counted.sum(), self.surrogate, *scalings)
         found = minimise(
             risk,
-            start,
+            risk.pack(*start),
             self.alpha,
             rejecting=self.reject_cost is not None,
             tol=self.tol,
@@ -302,12 +285,11 @@ class ChainClassifier(ChainModel):
             max_steps=self.max_steps,
         )
         if not found.converged:
-            warnings.warn(
+            warn_user(
                 f"ChainClassifier did not converge: the gap of the last convex problem is {found.last.gap:.2g} after "
                 f"{found.n_iter} evaluations and {len(found.history) - 1} convex problems (tol={self.tol:g}). Raise "
                 f"max_iter or max_steps, or alpha or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.objective_, self.objectives_ = found.objective, found.history
         self.lower_bound_, self.gap_, self.n_iter_ = found.last.lower_bound, found.last.gap, found.n_iter
@@ -326,14 +308,3 @@ class ChainClassifier(ChainModel):
         self.n_features_in_ = sequences.X.shape[1]
         losses = self._decision_losses(rejecting=self.surrogate != "additive")
         return sequences, annotate(labels, losses, sequences.starts), weight
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong inside, the estimator is what it was: arrays of a state are never changed in place."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise

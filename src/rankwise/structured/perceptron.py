@@ -23,9 +23,8 @@ features is longer than ``R sqrt(loss)``, then all losses without a margin add u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from numbers import Integral, Real
+from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,15 +32,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._errors import RowError
+from rankwise._sklearn import PASSES, POSITIVE, Interval, StrOptions
+from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import check_weights
-from rankwise.structured._scores import Counts, Weights
+from rankwise.structured._scores import Counts, Pool, Weights
 from rankwise.structured.model import Bonus, Floats, StructuredModel
 
 
-class StructuredPerceptron(BaseEstimator):
+class StructuredPerceptron(AllOrNothing, BaseEstimator):
     """Perceptron for outputs of any structure, from exact and partial annotations, online.
 
     Parameters
@@ -99,16 +99,13 @@ class StructuredPerceptron(BaseEstimator):
         "model": [object],  # has its own check, with a better message
         "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
         "margin": [StrOptions({"none", "constant", "loss"})],
-        "delta": [Interval(Real, 0, None, closed="neither")],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "delta": [POSITIVE],
+        "C": [POSITIVE],
         "kernel": [None, str, callable],
-        "gamma": [None, Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [None, POSITIVE],
+        "degree": [POSITIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "random_state": ["random_state"],
+        **PASSES,
     }
 
     def __init__(
@@ -155,15 +152,15 @@ class StructuredPerceptron(BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Importance of each example, >= 0. A zero makes it a no-op.
         """
-        with self._all_or_nothing():
-            weight = self._check(X, y, sample_weight)
-            self._begin(X[0])
+        with self._afresh() as twin:
+            weight = twin._check(X, y, sample_weight)
+            twin._begin(X[0])
             generator = check_random_state(self.random_state)
             for _ in range(self.n_epochs):
-                order = generator.permutation(len(y)) if self.shuffle else range(len(y))
+                order = generator.permutation(len(y)).tolist() if self.shuffle else range(len(y))
                 for i in order:
-                    self._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
-            self.n_iter_ = self.n_epochs
+                    twin._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
+            twin.n_iter_ = self.n_epochs
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -186,14 +183,16 @@ class StructuredPerceptron(BaseEstimator):
             As in :meth:`fit`.
         """
         predictions = []
-        with self._all_or_nothing():
-            weight = self._check(X, y, sample_weight)
-            if not self.__sklearn_is_fitted__():
-                self._begin(X[0])
+        with self._afresh() as twin:
+            weight = twin._check(X, y, sample_weight)
+            if twin.__sklearn_is_fitted__():
+                twin._parameters = twin._parameters.copy()
+            else:
+                twin._begin(X[0])
             for i in range(len(y)):
                 if _predict:
-                    predictions.append(self.predict_one(X[i]))
-                self._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
+                    predictions.append(twin.predict_one(X[i]))
+                twin._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
         return predictions
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> Self:
@@ -212,15 +211,16 @@ class StructuredPerceptron(BaseEstimator):
         bonus = None if passive or self.margin == "none" else Bonus(model, annotation, constant, slope)
         rivals = list(model.rivals(x, score, bonus=bonus))
         if not rivals or not all(y is not None and np.isfinite(score(y)) for y in rivals):
-            raise ValueError(
-                f"row {i}: no output has a finite score: the input or its features are not finite, or "
-                f"{type(model).__name__} has no feasible output for it."
+            raise RowError(
+                f"no output has a finite score: the input or its features are not finite, or "
+                f"{type(model).__name__} has no feasible output for it.",
+                i,
             )
         wrong = [y for y in rivals if not model.admits(annotation, y)]
         if wrong:
             target = model.argmax(x, score, among=annotation)
             if target is None or not model.admits(annotation, target):
-                raise ValueError(f"row {i}: {annotation!r} admits no output of {type(model).__name__}.")
+                raise RowError(f"{annotation!r} admits no output of {type(model).__name__}.", i)
             moves = []
             for rival in wrong:
                 difference = self._parameters.difference(model, x, target, rival)
@@ -248,25 +248,23 @@ class StructuredPerceptron(BaseEstimator):
 
     # -- predicting -----------------------------------------------------------------------------------------------
 
+    @reader
     def predict(self, X: Any) -> list[Any]:
         """Output of every input."""
-        check_is_fitted(self)
-        return [self.predict_one(X[i]) for i in range(_length(X))]
+        return [self.model.argmax(X[i], self._score(X[i])) for i in range(_length(X))]
 
+    @reader
     def predict_one(self, x: Any) -> Any:
         """Output of one input."""
-        check_is_fitted(self)
-        return self.model.argmax(x, self._parameters.score(self.model, x, self._averaging_rate))
+        return self.model.argmax(x, self._score(x))
 
+    @reader
     def decision_function(self, X: Any) -> list[dict[Any, float]]:
         """Score of every feasible output of every input, for models whose outputs can be listed."""
-        check_is_fitted(self)
-        found = []
-        for i in range(_length(X)):
-            score = self._parameters.score(self.model, X[i], self._averaging_rate)
-            found.append({y: score(y) for y in self.model.outputs(X[i])})
-        return found
+        scores = [self._score(X[i]) for i in range(_length(X))]
+        return [{y: score(y) for y in self.model.outputs(X[i])} for i, score in enumerate(scores)]
 
+    @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean loss of the model; examples without annotation do not count. Higher is better."""
         weight = check_weights(sample_weight, len(y))
@@ -274,29 +272,32 @@ class StructuredPerceptron(BaseEstimator):
         losses = [self.model.loss(y[i], self.predict_one(X[i])) for i in known]
         return -float(np.average(losses, weights=weight[known] if weight.size else None))
 
+    def _score(self, x: Any) -> Any:
+        """Score of the outputs of an input, averaged over the rounds if ``average``."""
+        return self._parameters.score(self.model, x, self._averaging_rate)
+
     @property
+    @reader
     def coef_(self) -> Floats:
         """Parameters, averaged over the rounds if ``average``."""
-        check_is_fitted(self)
         if not isinstance(self._parameters, Weights):
             raise AttributeError("the kernel form has no parameter vector: see support_ and dual_coef_.")
         return self._parameters.w - self._parameters.lag * self._averaging_rate
 
     @property
+    @reader
     def support_(self) -> list[NDArray[Any]]:
         """Kernel form: the kept parts, one array for each length of parts; length 0 is the bias."""
         return [pool.parts.copy() for pool in self._pools()]
 
     @property
+    @reader
     def dual_coef_(self) -> list[dict[Any, NDArray[Any]]]:
         """Kernel form: for each array of ``support_``, the signed count of its rows in every block."""
-        return [
-            {block: counts.copy() for block, counts in pool.counts(self._averaging_rate).items()}
-            for pool in self._pools()
-        ]
+        rate = self._averaging_rate
+        return [{block: counts.copy() for block, counts in pool.counts(rate).items()} for pool in self._pools()]
 
-    def _pools(self) -> list[Any]:
-        check_is_fitted(self)
+    def _pools(self) -> list[Pool]:
         if not isinstance(self._parameters, Counts):
             raise AttributeError("without a kernel there is no support: see coef_.")
         return list(self._parameters.pools.values())
@@ -324,13 +325,9 @@ class StructuredPerceptron(BaseEstimator):
         if self.kernel is None:
             self._parameters: Weights | Counts = Weights(np.array(self.model.parameters(x), dtype=np.float64))
         else:
-            self._parameters = Counts(self._kernel_values)
-
-    def _kernel_values(self, left: Floats, right: Floats) -> Floats:
-        if callable(self.kernel):
-            return np.asarray(self.kernel(left, right))
-        parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return np.asarray(pairwise_kernels(left, right, metric=self.kernel, filter_params=True, **parameters))
+            parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            known = partial(pairwise_kernels, metric=self.kernel, filter_params=True, **parameters)
+            self._parameters = Counts(self.kernel if callable(self.kernel) else known)
 
     def _check(self, X: Any, y: Any, sample_weight: Any) -> NDArray[np.float64]:
         self._validate_params()
@@ -349,19 +346,6 @@ class StructuredPerceptron(BaseEstimator):
         if len(y) != n:
             raise ValueError(f"X has {n} inputs but y has {len(y)} annotations.")
         return check_weights(sample_weight, n)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong inside, the estimator is what it was."""
-        before = self.__dict__.copy()
-        if "_parameters" in before:
-            before["_parameters"] = self._parameters.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
 
 _HOT_SPOTS = ("parameters", "outputs", "features", "argmax", "rivals", "loss", "admits", "is_missing", "project")

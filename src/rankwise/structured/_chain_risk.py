@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.structured._annotation import Annotation
+from rankwise.structured._part_annotation import Annotation
 from rankwise.structured._sequences import Sequences
 from rankwise.structured.max_sum import best_disagreeing, best_labellings, max_marginals
 from rankwise.structured.max_sum_gradient import max_marginal_gradient
@@ -47,7 +47,7 @@ SPACES = {"ramp": (False, False), "hinge": (False, True), "max": (True, False), 
 
 
 @dataclass(frozen=True, eq=False)
-class Risk:
+class ChainRisk:
     """Weighted mean of a surrogate over structures, as a function of the parameters in one vector.
 
     ``weight`` has one entry for each structure. The vector holds W, b / intercept_scaling and P / pairwise_scaling, as
