@@ -14,9 +14,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
-# One stamp per extra: installed again only when pyproject.toml changes.
-$(VENV)/installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+# One stamp per extra: installed again only when a pyproject.toml changes.
+$(VENV)/installed-%: pyproject.toml experiments/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' --editable experiments
 	@touch $@
 
 demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in data; table and picture
@@ -42,7 +42,7 @@ test-browser: $(VENV)/installed-browser ## the report in headless Chromium; with
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' --constraint tests/lowest.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' --editable experiments --constraint tests/lowest.txt
 	$(VENV)-lowest/bin/python -m pytest -n 2
 
 lint: $(VENV)/installed-lint ## ruff, mypy, import-linter
