@@ -222,7 +222,7 @@ def test_intervals_run_draw_and_judge(tmp_path, adult):
     assert same.verdict == "HOLDS"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "## Table 3.10: II-SVOR-EXP(w)" in page.read_text(encoding="utf-8")
-    split = _ages.make_splits(None, 1, 0)[0][0]
+    split = _ages.make_splits(experiments.Job(tmp_path, sequences=1))[0][0]
     rows_read, alpha = split.train[:90], intervals.STEPS_ALPHA
     model = VILMA("mae", alpha=alpha, **_ages.COMMON).fit(
         split.features(rows_read, centred=False), split.ages[rows_read]
@@ -230,6 +230,17 @@ def test_intervals_run_draw_and_judge(tmp_path, adult):
     steps = np.unique(model.predict(split.features(split.test, centred=False))).size
     assert f"{steps} ages after 90 rows" in page.read_text(encoding="utf-8")
     assert text.read_text(encoding="utf-8") == f"{report}\n"
+
+
+def test_intervals_without_a_larger_training_set_leave_out_what_nothing_can_be_said_about(tmp_path, adult):
+    report = intervals.run(tmp_path, sequences=1, rounds=40)
+    assert [conclusion.claim for conclusion in report.conclusions] == [
+        "VILMA(w,MAE): with 20 exact labels, rows with intervals help, beyond noise",
+        "VILMA(w,MAE) and II-SVOR-IMC(w) are the same",
+        "VILMA(w,MAE) is better than VILMA(w,0/1) and II-SVOR-EXP(w)",
+    ]
+    page = (tmp_path / "intervals.md").read_text(encoding="utf-8")
+    assert "`rankwise reproduce intervals --sequences 1 --rounds 40 --seed 0`" in page
 
 
 def test_a_loss_above_the_bound_and_rows_that_hurt_are_seen():

@@ -24,8 +24,9 @@ from rankwise_experiments import (
     surrogates,
 )
 from rankwise_experiments._report import Check, Conclusion, Report
+from rankwise_experiments._study import Job
 
-__all__ = ["Check", "Conclusion", "Experiment", "Report", "get", "names"]
+__all__ = ["Check", "Conclusion", "Experiment", "Job", "Report", "get", "names"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Experiment:
     summary : str
         What it shows, in one line.
     run : callable
-        ``run(output, *, data_dir=None, progress=..., **options) -> Report``.
+        ``run(output, *, data_dir=None, progress=..., **options) -> Report``; see :class:`Job` for what these are.
     options : tuple of str
         What else it takes: ``sequences``, how many to run over, ``rounds``, how long they are, and ``seed``.
     """
@@ -50,75 +51,58 @@ class Experiment:
     options: tuple[str, ...] = ("sequences", "rounds", "seed")
 
 
-_ALL = (
-    Experiment(
-        "pril-fraction", "PRIL, Figure 2: average MAE with a growing fraction of partial labels", pril.run_fraction
-    ),
-    Experiment(
-        "pril-comparison",
-        "PRIL, Figure 3: PRIL on intervals against PRank, Widrow-Hoff and the multi-class perceptron",
+_RUNS = {
+    "pril-fraction": (pril.run_fraction, "PRIL, Figure 2: average MAE with a growing fraction of partial labels"),
+    "pril-comparison": (
         pril.run_comparison,
+        "PRIL, Figure 3: PRIL on intervals against PRank, Widrow-Hoff and the multi-class perceptron",
     ),
-    Experiment(
-        "importance-table",
-        "Importance-weighted perceptrons, Table 1: mistakes and cost on LETTER, ISOLET, CAR and ABALONE",
+    "importance-table": (
         importance.run_table,
+        "Importance-weighted perceptrons, Table 1: mistakes and cost on LETTER, ISOLET, CAR and ABALONE",
     ),
-    Experiment(
-        "enron",
-        "Label ranking, Table 1: mail of seven Enron users, three updates of two complexity functions",
+    "enron": (
         enron.run_table,
-        options=("rounds",),
+        "Label ranking, Table 1: mail of seven Enron users, three updates of two complexity functions",
     ),
-    Experiment(
-        "cusum-tables",
-        "CuSum Rank, Tables 1 and 2: nine sets, 20 partitions, beside the paper, mord and skordinal",
+    "cusum-tables": (
         cusum.run_tables,
-        options=("sequences", "seed"),
+        "CuSum Rank, Tables 1 and 2: nine sets, 20 partitions, beside the paper, mord and skordinal",
     ),
-    Experiment(
-        "calibration",
-        "Missing labels, Table 4.1: which surrogates of the partial loss approach the Bayes risk",
+    "calibration": (
         calibration.run,
+        "Missing labels, Table 4.1: which surrogates of the partial loss approach the Bayes risk",
     ),
-    Experiment(
-        "missing-labels",
-        "Multi-label sets with 0 to 90 percent of the entries missing, against dropping rows and guessing",
+    "missing-labels": (
         missing_labels.run,
+        "Multi-label sets with 0 to 90 percent of the entries missing, against dropping rows and guessing",
     ),
-    Experiment(
-        "ocr",
-        "Handwritten words with missing letters: every surrogate for chains, test error per letter",
+    "ocr": (
         ocr.run_table,
+        "Handwritten words with missing letters: every surrogate for chains, test error per letter",
     ),
-    Experiment(
-        "surrogates",
-        "Large margin, Tables 3.3 and 3.4: training risk of six surrogates without a regulariser, beside the thesis'",
+    "surrogates": (
         surrogates.run,
-        options=("sequences", "seed"),
+        "Large margin, Tables 3.3 and 3.4: training risk of six surrogates without a regulariser, beside the thesis'",
     ),
-    Experiment(
-        "models",
-        "Large margin, Table 3.5: test risk of eleven models and regularisers, beside the thesis'",
+    "models": (
         models.run,
-        options=("sequences", "seed"),
+        "Large margin, Table 3.5: test risk of eleven models and regularisers, beside the thesis'",
     ),
-    Experiment(
-        "growing",
-        "Large margin, Table 3.6: regularisers and PW-MORD as the training set grows, on ages from Adult",
+    "growing": (
         growing.run,
+        "Large margin, Table 3.6: regularisers and PW-MORD as the training set grows, on ages from Adult",
     ),
-    Experiment(
-        "intervals",
-        "Large margin, Tables 3.7 to 3.10, Figures 3.6 and 3.7: ages from exact and interval labels, with the bound",
+    "intervals": (
         intervals.run,
+        "Large margin, Tables 3.7 to 3.10, Figures 3.6 and 3.7: ages from exact and interval labels, with the bound",
     ),
-)
+}
 
 
 def names() -> tuple[str, ...]:
     """Names of all experiments."""
-    return tuple(experiment.name for experiment in _ALL)
+    return tuple(_RUNS)
 
 
 def get(name: str) -> Experiment:
@@ -127,10 +111,10 @@ def get(name: str) -> Experiment:
     Examples
     --------
     >>> import rankwise_experiments as experiments
-    >>> experiments.get("pril-fraction").name
-    'pril-fraction'
+    >>> experiments.get("pril-fraction").options
+    ('sequences', 'rounds', 'seed')
     """
-    for experiment in _ALL:
-        if experiment.name == name:
-            return experiment
-    raise ValueError(f"there is no experiment {name!r}. Known: {', '.join(names())}.")
+    if name not in _RUNS:
+        raise ValueError(f"there is no experiment {name!r}. Known: {', '.join(names())}.")
+    run, summary = _RUNS[name]
+    return Experiment(name, summary, run, run.options)

@@ -10,7 +10,6 @@ offsets move along. It is given them as a sparse matrix: a row has 12 entries in
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise import datasets
-from rankwise_experiments._thesis import Units, fingerprint
+from rankwise_experiments._journal import Units, fingerprint
+from rankwise_experiments._study import Job, load_each
+from rankwise_experiments._thesis import reduced
 
 AGES = list(range(17, 91))
 #: The thesis', and two larger ones: with its largest, 1, often the best on these data, the best may lie above.
@@ -63,17 +64,15 @@ class Split:
         return self.scaled[rows].toarray() - self.means if centred else self.scaled[rows]
 
 
-def make_splits(
-    data_dir: str | os.PathLike[str] | None, n_splits: int, seed: int
-) -> tuple[list[Split], dict[str, str]]:
+def make_splits(job: Job) -> tuple[list[Split], dict[str, str]]:
     """All splits, and why there are none."""
-    try:
-        adult = datasets.load("adult_age", data_dir)
-    except datasets.DatasetNotFoundError as error:
-        return [], {"adult_age": " ".join(str(error).split())}
+    loaded, skipped = load_each(["adult_age"], lambda name: datasets.load(name, job.data_dir))
+    if not loaded:
+        return [], skipped
+    adult = loaded["adult_age"]
     splits = []
-    for number in range(n_splits):
-        order = np.random.default_rng([seed, number]).permutation(adult.y.size)
+    for number in range(job.sequences):
+        order = np.random.default_rng([job.seed, number]).permutation(adult.y.size)
         train, validation, test = np.split(order, [adult.y.size * 6 // 10, adult.y.size * 8 // 10])
         spread = adult.X[train].std(axis=0)
         scaled = adult.X / np.where(spread > 0, spread, 1.0)
@@ -149,6 +148,12 @@ def ages_predicted(units: Units, model: Any, split: Split, size: int) -> list[in
     }
     found: list[int] = units.once(f"ages predicted after {size} rows, split {split.number}", known_by, work)["ages"]
     return found
+
+
+def reductions(job: Job) -> list[str]:
+    """Sentences that say that a run was smaller than the thesis', if it was."""
+    rows = reduced(job.rounds or SIZES[-1], SIZES[-1], "rows in the largest training set")
+    return [*reduced(job.sequences, N_SPLITS, "splits"), *rows]
 
 
 @dataclass(frozen=True)

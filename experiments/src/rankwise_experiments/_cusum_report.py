@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankwise_experiments._report import Check, Conclusion, Report, write_table, write_text
+from rankwise_experiments._report import Check, Conclusion, Report, markdown_table, write_table, write_text
 
 #: Mean absolute errors in the paper, by bins and set: its benchmark (an SVM with Gaussian kernel, from Chu and
 #: Ghahramani 2005) and CuSum Rank. Its text gives no standard errors.
@@ -211,15 +211,13 @@ def _markdown(
             f"Mean over {n} partitions ± standard error; the two columns of the paper have no errors."
         )
         header = ["data set", "paper: benchmark", "paper: CuSum", *methods, f"chosen for {methods[0]}"]
-        lines = [header, ["---"] * len(header)]
+        lines = []
         for name, outcomes in sets.items():
             cells = [absent.get(method) or str(outcomes[method]) for method in methods]
             numbers = [f"{number:g}" for number in PAPER[bins][name]]
             lines.append([_NAMES.get(name, name), *numbers, *cells, outcomes[methods[0]].parameters])
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    conclusions = "\n\n".join(map(str, report.conclusions))
-    parts.append(f"## Conclusions\n\n```\n{conclusions}\n```")
+        parts.append(markdown_table(header, lines, rule=" --- "))
+    parts.append(f"## Conclusions\n\n{report.conclusions_in_words}")
     parts.append("## How it was done\n\n" + "\n".join(f"- {line}" for line in report.notes[0].splitlines()))
     parts.append("Settings: " + ", ".join(f"`{name}` {value}" for name, value in settings.items()) + ".")
-    parts += [f"Skipped {name}: {reason}" for name, reason in report.skipped.items()]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *report.skipped_in_words]) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -10,7 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.evaluation import format_table
-from rankwise_experiments._report import Check, Conclusion, Report, write_table, write_text
+from rankwise_experiments._report import (
+    Check,
+    Conclusion,
+    Report,
+    chain,
+    judged,
+    records_as_markdown,
+    write_table,
+    write_text,
+)
 
 TITLE = "Label ranking by dual ascent, Table 1: mail folders"
 COMPLEXITIES = ("euclidean", "entropic")
@@ -217,10 +226,10 @@ def judge(ours: Table, hindsight: Table) -> tuple[Conclusion, ...]:
         numbers = [ours[user][Variant(complexity, update)] for update in UPDATES]
         steps = [earlier - later for earlier, later in pairwise(numbers)]
         where = f"{user}, {complexity}"
-        order.append(Check(where, min(steps) > 0, _chain(numbers)))
+        order.append(Check(where, min(steps) > 0, chain(numbers, 2)))
         gains.append(Check(where, steps[0] > steps[1], f"{steps[0]:+.2f} and {steps[1]:+.2f} points"))
     complexities = [
-        Check(f"{user}, {c}", c.gain(ours[user]) > 0, _chain([ours[user][c.worse], ours[user][c.better]]))
+        Check(f"{user}, {c}", c.gain(ours[user]) > 0, chain([ours[user][c.worse], ours[user][c.better]], 2))
         for user, c in product(ours, OF_COMPLEXITIES)
     ]
     sizes = []
@@ -239,19 +248,11 @@ def judge(ours: Table, hindsight: Table) -> tuple[Conclusion, ...]:
         (f"mean improvement in points is the paper's (at least 1/{SIZE:g} of it, at most {SIZE:g} times)", sizes),
         (f"mistakes are the paper's (mean distance over the users at most {NEAR:g} points)", levels),
     ]
-    return tuple(Conclusion(claim, tuple(checks)) for claim, checks in wanted)
+    return judged(wanted)
 
 
 def _printed(users: Iterable[str]) -> Table:
     return {user: PAPER[user] for user in users}
-
-
-def _chain(values: Sequence[float]) -> str:
-    """Numbers with the sign between neighbours that is true of them."""
-    text = f"{values[0]:.2f}"
-    for earlier, later in pairwise(values):
-        text += f" {'>' if later < earlier else '<' if later > earlier else '='} {later:.2f}"
-    return text
 
 
 # -- words and tables --------------------------------------------------------------------------------------------------
@@ -350,13 +351,17 @@ def _write_csv(output: Path, mailboxes: Mapping[str, Mailbox], results: Results,
 
 def _page(report: Report, sections: Mapping[str, Section], command: str) -> str:
     """Return the whole report in Markdown, with the command that makes it."""
-    first, *others = (f"## {heading}\n\n{words}\n\n{_markdown(rows)}" for heading, (words, rows) in sections.items())
-    skipped = [f"Skipped {user}: {reason}" for user, reason in report.skipped.items()]
+    first, *others = (
+        f"## {heading}\n\n{words}\n\n{records_as_markdown(rows)}" for heading, (words, rows) in sections.items()
+    )
     conclusions = [f"```\n{conclusion}\n```" for conclusion in report.conclusions]
-    parts = [f"# {report.title}", f"Made by `{command}`.", *skipped, first, "## Conclusions", *conclusions, *others]
+    parts = [
+        f"# {report.title}",
+        f"Made by `{command}`.",
+        *report.skipped_in_words,
+        first,
+        "## Conclusions",
+        *conclusions,
+        *others,
+    ]
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

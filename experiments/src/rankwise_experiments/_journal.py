@@ -5,10 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from rankwise import __version__
 from rankwise_experiments._report import write_text
 
 
@@ -61,6 +69,50 @@ class Journal:
         self._results[key] = result
 
 
+class Units:
+    """Work that is kept when finished, in a file by which a run that was stopped goes on.
+
+    Parameters
+    ----------
+    path : Path
+        The file of finished units.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._journal = Journal(path)
+
+    def once(self, what: str, known_by: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Result of a unit: from the file, or else found now, with its ``seconds`` and ``unconverged`` models."""
+        unit = {"rankwise": __version__, **known_by}
+        result = self._journal.get(unit)
+        if result is None:
+            with watched() as facts:
+                result = work()
+            result |= facts
+            self._journal.put(unit, result, what=what)
+        return result
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, Any]]:
+    """Dict that tells, afterwards, the processor's seconds and how many models had not converged.
+
+    One thread: the matrices are small, and threads would only wait for each other.
+    """
+    facts: dict[str, Any] = {}
+    start = time.process_time()
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield facts
+    facts["seconds"] = round(time.process_time() - start, 3)
+    facts["unconverged"] = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+
+
 def digest(value: Any) -> str:
     """Fingerprint of a plain value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def fingerprint(*arrays: NDArray[Any]) -> str:
+    """Short text that tells arrays apart."""
+    return digest([[a.dtype.str, a.shape, hashlib.sha256(a.tobytes()).hexdigest()] for a in arrays])

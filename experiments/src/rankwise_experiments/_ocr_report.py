@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise_experiments._report import Check, Conclusion, Report, write_table, write_text
+from rankwise_experiments._report import Check, Conclusion, Report, judged, markdown_table, write_table, write_text
 
 NAME = "ocr"
 TITLE = "Handwritten words with missing letters: test error per letter"
@@ -104,13 +104,12 @@ def _judge(errors: Errors) -> tuple[Conclusion, ...]:
         ("at 50% missing, every calibrated surrogate is better than independent letters", calibrated),
         ("at 50% missing, every surrogate is far better than dropping incomplete words (by 10 points)", dropping),
     ]
-    return tuple(Conclusion(claim, tuple(checks)) for claim, checks in wanted if checks)
+    return judged(wanted)
 
 
 def _markdown(errors: dict[str, dict[str, list[float]]]) -> str:
-    lines = [["learner", *SCHEMES], ["---"] * (1 + len(SCHEMES))]
-    lines += [[learner, *(_entry(errors.get(learner, {}).get(s, [])) for s in SCHEMES)] for learner in LEARNERS]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    rows = ([learner, *(_entry(errors.get(learner, {}).get(s, [])) for s in SCHEMES)] for learner in LEARNERS)
+    return markdown_table(["learner", *SCHEMES], rows, rule=" --- ")
 
 
 def _entry(errors: Sequence[float]) -> str:

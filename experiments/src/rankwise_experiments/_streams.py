@@ -6,7 +6,6 @@ made from the seed, the stream and i, so fewer sequences are the first ones of m
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from rankwise import datasets
 from rankwise.evaluation import Progress
 from rankwise.features import polynomial_features
 from rankwise_experiments._report import ProgressCallback, no_progress
+from rankwise_experiments._study import DataDir, load_each
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -81,9 +81,7 @@ class Curves:
         return float(self.mean[name][np.searchsorted(self.rounds, after)])
 
 
-def pril_streams(
-    data_dir: str | os.PathLike[str] | None = None, rounds: int | None = None
-) -> tuple[list[Stream], dict[str, str]]:
+def pril_streams(data_dir: DataDir = None, rounds: int | None = None) -> tuple[list[Stream], dict[str, str]]:
     """Return the paper's three data sets in their kernels' feature spaces, and why others are missing.
 
     Parameters
@@ -102,17 +100,14 @@ def pril_streams(
         return polynomial_features(X, 2), y
 
     streams = [Stream("synthetic", 0, n_synthetic, np.arange(1, 6), draw_synthetic)]
-    skipped = {}
     loaders: dict[str, tuple[Callable[..., datasets.Dataset], int]] = {
         "parkinsons": (datasets.load_parkinsons, 1),
         "abalone": (datasets.load_abalone, 3),
     }
-    for place, (name, (load, degree)) in enumerate(loaders.items(), start=1):
-        try:
-            data = load(data_dir=data_dir)
-        except datasets.DatasetNotFoundError as error:
-            skipped[name] = " ".join(str(error).split())
-        else:
+    sets, skipped = load_each(loaders, lambda name: loaders[name][0](data_dir=data_dir))
+    for place, (name, (_, degree)) in enumerate(loaders.items(), start=1):
+        if name in sets:
+            data = sets[name]
             # The paper's kernel of degree 1 is x.z, without the constant that the feature map would add.
             features = data.X if degree == 1 else polynomial_features(data.X, degree)
             streams.append(_shuffled(name, place, features, data.y, rounds))

@@ -1,96 +1,118 @@
-"""How a figure of average losses is made: run, write tables and picture, judge."""
+"""The frame of every experiment: what it is run with, and which data sets it finds.
+
+An experiment is a function of a :class:`Job`, decorated with :func:`experiment`; its own docstring says which files it
+writes and what a sequence is. What all of them take is said once, in :class:`Job`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rankwise.plots._style import load_matplotlib
-from rankwise_experiments._report import Conclusion, ProgressCallback, Report, write_figure, write_table, write_text
-from rankwise_experiments._streams import Curves, Learner, Stream, average_losses
+from rankwise import datasets
+from rankwise_experiments._report import ProgressCallback, Report, no_progress
 
-Results = dict[str, Curves]
-"""Curves by data set."""
+DataDir = str | os.PathLike[str] | None
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Study:
-    """One figure of average losses: learners run over streams, tables, a picture, and the paper's conclusions.
+class Job:
+    """What an experiment is run with.
 
     Attributes
     ----------
-    name : str
-        Beginning of the names of its files.
-    title : str
-        What it shows.
-    learners : mapping of str to Learner
-        What runs.
-    keys : mapping of str to tuple
-        What identifies each learner in the tables.
-    key_names : tuple of str
-        Names of those columns.
-    draw : callable
-        Results -> matplotlib figure.
-    judge : callable
-        Results -> conclusions.
+    output : Path
+        Directory for its files, made with the first of them. A long experiment also keeps there the units of work
+        that are finished (``NAME-units.jsonl``), by which a run that was stopped goes on.
+    data_dir : path, optional
+        Directory of the real data sets, see :func:`rankwise.datasets.load`. A set that is nowhere is skipped.
+    progress : callable
+        Told what is being done, how many steps of it are done, and how many there are.
+    sequences : int
+        How many sequences, permutations, partitions or splits to run over; the paper's number by default.
+    rounds : int, optional
+        How long they are at most; by default as long as in the paper.
+    seed : int
+        Seed of everything random.
     """
 
-    name: str
-    title: str
-    learners: Mapping[str, Learner]
-    keys: Mapping[str, tuple[Any, ...]]
-    key_names: tuple[str, ...]
-    draw: Callable[[Results], Any]
-    judge: Callable[[Results], tuple[Conclusion, ...]]
+    output: Path
+    data_dir: DataDir = None
+    progress: ProgressCallback = no_progress
+    sequences: int = 1
+    rounds: int | None = None
+    seed: int = 0
 
-    def run(
-        self, output: Path, streams: Sequence[Stream], sequences: int, seed: int, progress: ProgressCallback
-    ) -> tuple[Results, list[Path]]:
-        """Run all learners over all streams; write tables and picture."""
-        load_matplotlib()  # what cannot be drawn or written shall be known before the work, not after
-        output.mkdir(parents=True, exist_ok=True)
-        results: Results = {}
-        files: list[Path] = []
-        for stream in streams:
-            results[stream.name] = average_losses(
-                stream, self.learners, sequences=sequences, seed=seed, progress=progress
-            )
-            files = self._write_tables(output, results)  # after every set: what is finished is kept
-        files.append(write_figure(output / f"{self.name}.png", self.draw(results)))
-        return results, files
+    def files(self, name: str, *suffixes: str) -> tuple[Path, ...]:
+        """Paths of an experiment's files in the output directory, by their suffixes."""
+        return tuple(self.output / f"{name}.{suffix}" for suffix in suffixes)
 
-    def _write_tables(self, output: Path, results: Results) -> list[Path]:
-        numbers = ("mae", "standard_error")
-        curve_rows, final_rows = [], []
-        for name, curves in results.items():
-            for learner, key in self.keys.items():
-                mean, error = curves.mean[learner], curves.standard_error[learner]
-                points = zip(curves.rounds.tolist(), mean.tolist(), error.tolist(), strict=True)
-                curve_rows += [(name, *key, *point) for point in points]
-                final_rows.append((name, *key, *curve_rows[-1][-2:], curves.values.shape[0], int(curves.rounds[-1])))
-        return [
-            write_table(
-                output / f"{self.name}-curves.csv", ("data_set", *self.key_names, "round", *numbers), curve_rows
-            ),
-            write_table(
-                output / f"{self.name}-final.csv",
-                ("data_set", *self.key_names, *numbers, "sequences", "rounds"),
-                final_rows,
-            ),
-        ]
+    def command(self, name: str, *options: str) -> str:
+        """Command that runs an experiment with these options once more; all three if none are named.
 
-    def report(
-        self, output: Path, results: Results, skipped: dict[str, str], files: list[Path], notes: tuple[str, ...] = ()
+        Examples
+        --------
+        >>> Job(Path("results"), sequences=3).command("ocr")
+        'rankwise reproduce ocr --sequences 3 --seed 0'
+        """
+        values = {option: getattr(self, option) for option in options or ("sequences", "rounds", "seed")}
+        given = [f"--{option} {value}" for option, value in values.items() if value is not None]
+        return " ".join(["rankwise reproduce", name, *given])
+
+
+@dataclass(frozen=True)
+class Runner:
+    """An experiment to call: ``run(output, *, data_dir=None, progress=..., **options) -> Report``.
+
+    Attributes
+    ----------
+    work : callable
+        Function of a :class:`Job`, and of keywords of its own.
+    defaults : mapping of str to int or None
+        The options of a job that it takes, with their values if not given.
+    least : mapping of str to int
+        Smallest values of options, where they are not 1 (0 for the seed).
+    """
+
+    work: Callable[..., Report]
+    defaults: Mapping[str, int | None]
+    least: Mapping[str, int]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options that it takes."""
+        return tuple(self.defaults)
+
+    def __call__(
+        self, output: Path, *, data_dir: DataDir = None, progress: ProgressCallback = no_progress, **options: Any
     ) -> Report:
-        """Judge the results, and write that too."""
-        path = output / f"{self.name}.txt"
-        report = Report(self.title, tuple(results), skipped, self.judge(results), notes, (*files, path))
-        write_text(path, f"{report}\n")
-        return report
+        """Check the options, and run."""
+        known: dict[str, Any] = {name: options.pop(name, default) for name, default in self.defaults.items()}
+        for name, value in known.items():
+            least = self.least.get(name, 0 if name == "seed" else 1)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least}. Got {value!r} instead.")
+        return self.work(Job(output, data_dir, progress, **known), **options)
 
 
-def final_rows(curves: Curves) -> list[tuple[str, float, float]]:
-    """Learner, mean and standard error of the loss over all rounds."""
-    return [(name, float(curves.mean[name][-1]), float(curves.standard_error[name][-1])) for name in curves.names]
+def experiment(
+    *, least: Mapping[str, int] | None = None, **defaults: int | None
+) -> Callable[[Callable[..., Report]], Runner]:
+    """Make an experiment of a function of a job; keywords name the options that it takes, with their defaults."""
+    return lambda work: Runner(work, defaults, least or {})
+
+
+def load_each(names: Iterable[str], load: Callable[[str], T]) -> tuple[dict[str, T], dict[str, str]]:
+    """Return the data sets that can be had, by name, and why the others cannot."""
+    found, skipped = {}, {}
+    for name in names:
+        try:
+            found[name] = load(name)
+        except datasets.DatasetNotFoundError as error:
+            skipped[name] = " ".join(str(error).split())
+    return found, skipped

@@ -1,4 +1,4 @@
-"""What the experiments of chapter 3 of Antoniuk's thesis share: its benchmark sets, their partitions, cells and units.
+"""What the experiments of chapter 3 of Antoniuk's thesis share: its benchmark sets, their partitions and cells.
 
 The seven sets are regression problems whose target is cut into ten equally frequent grades (section 3.5.2). How ties at
 a cut are split is not said, and decides the result where one value is frequent: :func:`grades` knows the ways.
@@ -6,24 +6,17 @@ a cut are split is not said, and decides the result where one value is frequent:
 
 from __future__ import annotations
 
-import hashlib
-import os
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from rankwise import __version__, datasets
-from rankwise_experiments._journal import Journal, digest
-from rankwise_experiments._report import Check, Conclusion, write_table
+from rankwise import datasets
+from rankwise_experiments._report import Check, Conclusion, Report, markdown_table, write_table, write_text
+from rankwise_experiments._study import DataDir, Job, load_each
 from rankwise_experiments._thesis_tables import Printed
 
 Floats = NDArray[np.float64]
@@ -66,19 +59,14 @@ BENCHMARKS = {
 }
 
 
-def load_benchmarks(
-    data_dir: str | os.PathLike[str] | None,
-) -> tuple[dict[str, tuple[Floats, NDArray[Any]]], dict[str, str]]:
+def load_benchmarks(data_dir: DataDir) -> tuple[dict[str, tuple[Floats, NDArray[Any]]], dict[str, str]]:
     """Features and uncut target of every set, and why others are missing."""
-    found, skipped = {}, {}
-    for name in BENCHMARKS:
-        try:
-            data = datasets.load(name, data_dir)
-        except datasets.DatasetNotFoundError as error:
-            skipped[name] = " ".join(str(error).split())
-        else:
-            found[name] = _sex_as_a_number(data.X) if name == "abalone" else data.X, data.y
-    return found, skipped
+
+    def load(name: str) -> tuple[Floats, NDArray[Any]]:
+        data = datasets.load(name, data_dir)
+        return _sex_as_a_number(data.X) if name == "abalone" else data.X, data.y
+
+    return load_each(BENCHMARKS, load)
 
 
 def _sex_as_a_number(X: Floats) -> Floats:
@@ -156,50 +144,6 @@ def standardised(X: Floats, train: NDArray[np.intp]) -> Floats:
     """All rows, scaled so that the training rows have mean 0 and standard deviation 1."""
     spread = X[train].std(axis=0)
     return np.asarray((X - X[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0))
-
-
-# -- units -------------------------------------------------------------------------------------------------------------
-
-
-class Units:
-    """Work that is kept when finished, in a file by which a run that was stopped goes on.
-
-    Parameters
-    ----------
-    path : Path
-        The file of finished units.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._journal = Journal(path)
-
-    def once(self, what: str, known_by: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Result of a unit: from the file, or else found now, with its ``seconds`` and ``unconverged`` models."""
-        unit = {"rankwise": __version__, **known_by}
-        result = self._journal.get(unit)
-        if result is None:
-            with _watched() as facts:
-                result = work()
-            result |= facts
-            self._journal.put(unit, result, what=what)
-        return result
-
-
-@contextmanager
-def _watched() -> Iterator[dict[str, Any]]:
-    """Dict that tells, afterwards, the processor's seconds and how many models had not converged."""
-    facts: dict[str, Any] = {}
-    start = time.process_time()
-    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield facts
-    facts["seconds"] = round(time.process_time() - start, 3)
-    facts["unconverged"] = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-
-
-def fingerprint(*arrays: NDArray[Any]) -> str:
-    """Short text that tells arrays apart."""
-    return digest([[a.dtype.str, a.shape, hashlib.sha256(a.tobytes()).hexdigest()] for a in arrays])
 
 
 def risks(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
@@ -292,7 +236,8 @@ def write_cells(path: Path, found: Sequence[Cell]) -> Path:
 
 def cells_as_markdown(found: Sequence[Cell]) -> str:
     """One line for each set and method: ours, the thesis' and whether they agree, for both risks."""
-    lines = ["| data set | method | MAE: ours | thesis | agree | 0/1: ours | thesis | agree |", "|---" * 8 + "|"]
+    header = ["data set", "method", *(title for risk in RISKS for title in (f"{risk}: ours", "thesis", "agree"))]
+    rows = []
     for mae, wrong in zip(found[::2], found[1::2], strict=True):
         parts = [mae.data_set, mae.method]
         for cell in (mae, wrong):
@@ -303,8 +248,15 @@ def cells_as_markdown(found: Sequence[Cell]) -> str:
                 f"{cell.printed.mean:.{digits}f} ({cell.printed.deviation:.{digits}f})",
                 verdict,
             ]
-        lines.append(f"| {' | '.join(parts)} |")
-    return "\n".join(lines)
+        rows.append(parts)
+    return markdown_table(header, rows)
+
+
+def write_page_and_text(job: Job, name: str, report: Report, parts: Sequence[str]) -> None:
+    """Write the page of an experiment of the thesis, with the command that makes it, and the text of its report."""
+    page = [f"# {report.title}", f"Made by `{job.command(name)}`.", *parts, *report.skipped_in_words]
+    write_text(job.output / f"{name}.md", "\n\n".join(page) + "\n")
+    write_text(job.output / f"{name}.txt", f"{report}\n")
 
 
 HOW_CELLS_AGREE = (

@@ -6,10 +6,7 @@ choice is the pair with the smallest mean absolute error in repeated 5-fold cros
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -17,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedKFold
 from sklearn.pipeline import make_pipeline
-from threadpoolctl import threadpool_limits
+
+from rankwise_experiments._journal import watched
 
 Floats = NDArray[Any]
 Codes = NDArray[np.int64]
@@ -90,7 +87,7 @@ def choose(method: Method, X: Floats, y: Codes, *, predictions: int, seed: int) 
     repeats = min(MOST_REPEATS, ceil(predictions / len(y)))
     folds = RepeatedKFold(n_splits=FOLDS, n_repeats=repeats, random_state=seed)
     errors = dict.fromkeys([(front, back) for front in method.fronts for back in method.backs], 0.0)
-    with _watched() as facts:
+    with watched() as facts:
         for seen, unseen in folds.split(X):
             for front, features in method.fronts.items():
                 made = _seeded(features, seed).fit(X[seen], y[seen])
@@ -112,7 +109,7 @@ def judge(method: Method, front: str, back: str, partition: Partition, *, seed: 
     """
     X, y, X_test, y_test = partition
     model = _seeded(make_pipeline(method.fronts[front], method.backs[back]), seed)
-    with _watched() as facts:
+    with watched() as facts:
         predicted = model.fit(X.astype(method.dtype), y).predict(X_test.astype(method.dtype))
     return {"mae": float(np.abs(predicted - y_test).mean()), **facts}
 
@@ -138,21 +135,6 @@ class Consecutive(BaseEstimator):
     def predict(self, X: Floats) -> Codes:
         """Rank of every row."""
         return np.asarray(self.classes_[np.asarray(self.classifier_.predict(X), dtype=np.int64)])
-
-
-@contextmanager
-def _watched() -> Iterator[dict[str, Any]]:
-    """Dict that tells, afterwards, the processor's seconds and how many networks had not converged.
-
-    One thread: the matrices are small, and threads would only wait for each other.
-    """
-    facts: dict[str, Any] = {}
-    start = time.process_time()
-    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield facts
-    facts["seconds"] = round(time.process_time() - start, 3)
-    facts["unconverged"] = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
 def _seeded(model: Any, seed: int) -> Any:

@@ -19,7 +19,6 @@ may decide worse than Bayes: above zero at every input for a calibrated one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 
 from rankwise.annotation import check_plan
 from rankwise.evaluation import format_table
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, quiet_frame
+from rankwise_experiments._private import INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, quiet_frame
 from rankwise_experiments._report import (
     Check,
     Conclusion,
@@ -41,6 +40,7 @@ from rankwise_experiments._report import (
     write_table,
     write_text,
 )
+from rankwise_experiments._study import Job, experiment
 from rankwise_experiments._tabular import SURROGATES, Outputs
 
 Floats = NDArray[np.float64]
@@ -127,43 +127,20 @@ class Outcome:
         return np.asarray(np.maximum(self.risk[surrogate].mean(axis=1) - self.bayes, 0.0))  # negative by rounding only
 
 
-def run(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = 100,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=100, rounds=None, seed=0)
+def run(job: Job) -> Report:
     """Learn with every surrogate from more and more examples, and compare with the Bayes risk.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for ``calibration``: two tables (CSV), a figure and the conclusions (text).
-    data_dir : path, optional
-        Not needed: the distributions are made here.
-    sequences : int, default 100
-        Samples of every size.
-    rounds : int, optional
-        Largest number of examples; 100,000 by default.
-    seed : int, default 0
-        Seed of the samples.
-    progress : callable, optional
-        Told the distribution, the sizes done and all sizes.
+    Sequences are samples of every size, rounds the largest number of examples. Writes ``calibration``: two tables
+    (CSV), a figure and the conclusions (text). No data are needed: the distributions are made here.
     """
-    for name, value in (("sequences", sequences), ("rounds", rounds)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1. Got {value!r} instead.")
     load_matplotlib()  # what cannot be drawn shall be known before the work, not after
-    sizes = _sizes(LARGEST if rounds is None else rounds)
+    sizes = _sizes(job.rounds or LARGEST)
     outcomes: dict[str, Outcome] = {}
     for place, world in enumerate(worlds()):
-        outcomes[world.name] = measure(world, sizes, sequences, (seed, place), progress)
-    output.mkdir(parents=True, exist_ok=True)
-    text = output / f"{NAME}.txt"
-    files = (*_write_tables(output, outcomes), write_figure(output / f"{NAME}.png", _draw(outcomes)), text)
+        outcomes[world.name] = measure(world, sizes, job.sequences, (job.seed, place), job.progress)
+    text, picture = job.output / f"{NAME}.txt", job.output / f"{NAME}.png"
+    files = (*_write_tables(job.output, outcomes), write_figure(picture, _draw(outcomes)), text)
     report = Report(TITLE, tuple(outcomes), {}, _judge(outcomes), _notes(outcomes), files)
     write_text(text, f"{report}\n")
     return report

@@ -17,26 +17,23 @@ was.
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from rankwise import CuSumRank, HiddenFeatures, __version__, datasets
 from rankwise_experiments._cusum_report import PAPER, Outcome, Results, write_report
-from rankwise_experiments._journal import Journal, digest
-from rankwise_experiments._report import ProgressCallback, Report, no_progress
+from rankwise_experiments._journal import Journal, fingerprint
+from rankwise_experiments._report import Report
+from rankwise_experiments._study import DataDir, Job, experiment, load_each
 from rankwise_experiments._tuned import Consecutive, Method, Partition, choose, judge
 
 N_PARTITIONS = 20
@@ -72,60 +69,41 @@ class Settings:
     predictions: int = 300
 
 
-def run_tables(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = N_PARTITIONS,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-    settings: Settings | None = None,
-) -> Report:
+@experiment(sequences=N_PARTITIONS, seed=0)
+def run_tables(job: Job, *, settings: Settings | None = None) -> Report:
     """Tables 1 and 2: the mean absolute error of hidden features with CuSum Rank beside the paper's and two peers'.
+
+    Sequences are partitions to judge on: the first ones, at most all 20. Writes ``cusum-tables``: results (CSV),
+    tables (Markdown), conclusions (text), and the units.
 
     Parameters
     ----------
-    output : Path
-        Directory for the ``cusum-tables`` files: results (CSV), tables (Markdown), conclusions (text), and the units
-        that are finished (``cusum-tables-units.jsonl``), by which a run that was stopped goes on.
-    data_dir : path, optional
-        Directory of the data sets, see :func:`rankwise.datasets.load_chu_partitions`. A set that is nowhere is skipped.
-    sequences : int, default 20
-        Partitions to judge on: the first ones, at most all 20.
-    seed : int, default 0
-        Seed of everything random.
-    progress : callable, optional
-        Told the table, the units done and all units.
+    job : Job
+        What to run.
     settings : Settings, optional
         Sizes and grids.
     """
-    if sequences < 1:
-        raise ValueError(f"sequences must be at least 1. Got {sequences!r} instead.")
     settings = settings or Settings()
-    output.mkdir(parents=True, exist_ok=True)
-    sets, skipped = _load(data_dir)
+    job.output.mkdir(parents=True, exist_ok=True)
+    sets, skipped = _load(job.data_dir)
     peers, absent = _peers(settings)
-    journal = Journal(output / "cusum-tables-units.jsonl")
+    journal = Journal(job.output / "cusum-tables-units.jsonl")
     results: Results = {}
     for bins, parts in sets.items():
-        methods = [_ours(bins, settings), *peers]
-        table = _Table(bins, methods, min(sequences, N_PARTITIONS), settings.predictions, seed, journal, progress)
+        table = _Table(bins, [_ours(bins, settings), *peers], settings.predictions, journal, job)
         results[bins] = table.run(parts)
     columns = [_ours(5, settings).name, *(peer.name for peer in peers), *absent]
-    return write_report(output, results, columns, absent, skipped, {"seed": seed, **asdict(settings)})
+    return write_report(job.output, results, columns, absent, skipped, {"seed": job.seed, **asdict(settings)})
 
 
-def _load(data_dir: str | os.PathLike[str] | None) -> tuple[dict[int, dict[str, list[Partition]]], dict[str, str]]:
+def _load(data_dir: DataDir) -> tuple[dict[int, dict[str, list[Partition]]], dict[str, str]]:
     """Partitions by number of bins and set, and why others are missing."""
+    places = {f"{name}, {bins} bins": (name, bins) for bins, name in product(PAPER, datasets.CHU_NAMES)}
+    loaded, skipped = load_each(places, lambda place: list(datasets.load_chu_partitions(*places[place], data_dir)))
     found: dict[int, dict[str, list[Partition]]] = {}
-    skipped = {}
-    for bins, name in product(PAPER, datasets.CHU_NAMES):
-        try:
-            parts = list(datasets.load_chu_partitions(name, bins, data_dir))
-        except datasets.DatasetNotFoundError as error:
-            skipped[f"{name}, {bins} bins"] = " ".join(str(error).split())
-        else:
-            found.setdefault(bins, {})[name] = parts
+    for place, parts in loaded.items():
+        name, bins = places[place]
+        found.setdefault(bins, {})[name] = parts
     return found, skipped
 
 
@@ -192,11 +170,14 @@ class _Table:
 
     bins: int
     methods: list[Method]
-    n_partitions: int
     predictions: int
-    seed: int
     journal: Journal
-    progress: ProgressCallback
+    job: Job
+
+    @property
+    def n_partitions(self) -> int:
+        """Partitions to judge on."""
+        return min(self.job.sequences, N_PARTITIONS)
 
     def run(self, sets: Mapping[str, list[Partition]]) -> dict[str, dict[str, Outcome]]:
         """Outcome of every method on every set."""
@@ -205,9 +186,9 @@ class _Table:
         results: dict[str, dict[str, Outcome]] = {name: {} for name in sets}
         for place, (name, method) in enumerate(product(sets, self.methods)):
             for done, outcome in enumerate(self._steps(method, name, sets[name])):
-                self.progress(f"{self.bins} bins", place * units + done, total)
+                self.job.progress(f"{self.bins} bins", place * units + done, total)
                 results[name][method.name] = outcome
-        self.progress(f"{self.bins} bins", total, total)
+        self.job.progress(f"{self.bins} bins", total, total)
         return results
 
     def _steps(self, method: Method, name: str, parts: list[Partition]) -> Iterator[Outcome]:
@@ -223,7 +204,7 @@ class _Table:
     def _choose(self, method: Method, name: str, part: Partition) -> dict[str, Any]:
         X, y, *_ = part
         seed = self._seed(name, 0)
-        unit = {**method.settings(), "data": _fingerprint(X, y), "predictions": self.predictions, "seed": seed}
+        unit = {**method.settings(), "data": fingerprint(X, y), "predictions": self.predictions, "seed": seed}
         return self._once(
             unit,
             f"{method.name}: {name}, {self.bins} bins, choice of parameters",
@@ -238,7 +219,7 @@ class _Table:
         chosen = replace(method, fronts={front: method.fronts[front]}, backs={back: method.backs[back]})
         seed = self._seed(name, number)
         return self._once(
-            {**chosen.settings(), "data": _fingerprint(*part), "seed": seed},
+            {**chosen.settings(), "data": fingerprint(*part), "seed": seed},
             f"{method.name}: {name}, {self.bins} bins, partition {number}",
             lambda: judge(chosen, front, back, part, seed=seed),
             method.ours,
@@ -261,11 +242,7 @@ class _Table:
 
     def _seed(self, name: str, number: int) -> int:
         place = self.bins, datasets.CHU_NAMES.index(name), number
-        return int(np.random.SeedSequence(self.seed, spawn_key=place).generate_state(1)[0])
-
-
-def _fingerprint(*arrays: NDArray[Any]) -> str:
-    return digest([[array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest()] for array in arrays])
+        return int(np.random.SeedSequence(self.job.seed, spawn_key=place).generate_state(1)[0])
 
 
 def _reason(error: Exception) -> str:

@@ -20,11 +20,9 @@ of work that is kept when finished, so that a run that was stopped goes on where
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +41,8 @@ from rankwise_experiments._enron_report import (
     write_report,
 )
 from rankwise_experiments._journal import Journal, digest
-from rankwise_experiments._report import ProgressCallback, Report, no_progress
+from rankwise_experiments._report import Report
+from rankwise_experiments._study import DataDir, Job, experiment, load_each
 
 EUCLIDEAN_CS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 ENTROPIC_CS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -66,44 +65,27 @@ def grid(variant: Variant) -> tuple[Parameters, ...]:
     return tuple(Parameters(C, margin) for margin in margins for C in Cs)
 
 
-def run_table(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    rounds: int | None = None,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(rounds=None)
+def run_table(job: Job) -> Report:
     """Table 1: mistakes of updates I, II and III with squared norm and entropy, beside the paper's.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for the ``enron`` files: the table and all passes (CSV), a page (Markdown), conclusions (text), and
-        the units that are finished (``enron-units.jsonl``), by which a run that was stopped goes on.
-    data_dir : path, optional
-        Directory of the mail, see :func:`rankwise.datasets.load_enron_folders`. A user whose mail is nowhere is
-        skipped.
-    rounds : int, optional
-        Messages of each user, the first ones; all by default and at most.
-    progress : callable, optional
-        Told the user, the passes done and all passes.
+    Rounds are the messages of each user, the first ones. Writes ``enron``: the table and all passes (CSV), a page
+    (Markdown), conclusions (text), and the units. A user whose mail is nowhere is skipped.
     """
-    if rounds is not None and rounds < 1:
-        raise ValueError(f"rounds must be at least 1. Got {rounds!r} instead.")
-    mail, skipped = _load(data_dir)
+    mail, skipped = load_each(datasets.ENRON_USERS, lambda user: _load(user, job.data_dir))
     if not mail:
         return Report(TITLE, (), skipped, (), (), ())
-    output.mkdir(parents=True, exist_ok=True)
-    journal = Journal(output / "enron-units.jsonl")
+    job.output.mkdir(parents=True, exist_ok=True)
+    journal = Journal(job.output / "enron-units.jsonl")
     mailboxes: dict[str, Mailbox] = {}
     results: Results = {}
     units = [(variant, parameters) for variant in VARIANTS for parameters in grid(variant)]
     for user, (messages, with_people) in mail.items():
-        n = len(messages.y) if rounds is None else min(rounds, len(messages.y))
+        n = len(messages.y) if job.rounds is None else min(job.rounds, len(messages.y))
         stream = _Stream(user, messages.X[:n], messages.y[:n], np.unique(messages.y), journal)
         results[user] = {variant: {} for variant in VARIANTS}
         for done, (variant, parameters) in enumerate(units):
-            progress(user, done, len(units))
+            job.progress(user, done, len(units))
             results[user][variant][parameters] = stream.mistakes(variant, parameters)
         other_words = {
             "also of senders and recipients": with_people.X[:n],
@@ -115,24 +97,17 @@ def run_table(
             n_firsts=len(np.unique(stream.y)),
             other_words={words: replace(stream, X=X).mistakes(*units[0]) for words, X in other_words.items()},
         )
-        progress(user, len(units), len(units))
+        job.progress(user, len(units), len(units))
     chooser = max(mail, key=lambda user: len(mail[user][0].y))
-    options = "" if rounds is None else f" --rounds {rounds}"
-    return write_report(output, mailboxes, results, chooser, skipped, f"rankwise reproduce enron{options}")
+    return write_report(job.output, mailboxes, results, chooser, skipped, job.command("enron", "rounds"))
 
 
-def _load(data_dir: str | os.PathLike[str] | None) -> tuple[dict[str, tuple[MailFolders, MailFolders]], dict[str, str]]:
-    """Mail of every user with the words of subject and text, and with those of all fields; why others are missing."""
-    mail, skipped = {}, {}
-    for user in datasets.ENRON_USERS:
-        try:
-            mail[user] = (
-                datasets.load_enron_folders(user, data_dir=data_dir),
-                datasets.load_enron_folders(user, fields=ALL_FIELDS, data_dir=data_dir),
-            )
-        except datasets.DatasetNotFoundError as error:
-            skipped[user] = " ".join(str(error).split())
-    return mail, skipped
+def _load(user: str, data_dir: DataDir) -> tuple[MailFolders, MailFolders]:
+    """Mail of a user with the words of subject and text, and with those of all fields."""
+    return (
+        datasets.load_enron_folders(user, data_dir=data_dir),
+        datasets.load_enron_folders(user, fields=ALL_FIELDS, data_dir=data_dir),
+    )
 
 
 def _without_frequent_words(X: Any) -> Any:

@@ -5,22 +5,21 @@ The thesis' face databases cannot be had: its numbers stand beside ours as conte
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD
-from rankwise_experiments._ages import COMMON, N_SPLITS, SIZES, Mean, make_splits, sizes_up_to, tuned_error
+from rankwise_experiments._ages import COMMON, N_SPLITS, Mean, make_splits, reductions, sizes_up_to, tuned_error
+from rankwise_experiments._journal import Units
 from rankwise_experiments._report import (
     Check,
     Conclusion,
-    ProgressCallback,
     Report,
-    no_progress,
+    markdown_table,
     write_table,
-    write_text,
 )
-from rankwise_experiments._thesis import Units, reduced
+from rankwise_experiments._study import Job, experiment
+from rankwise_experiments._thesis import write_page_and_text
 from rankwise_experiments._thesis_tables import (
     MORPH_SIZES,
     REGULARISERS,
@@ -52,58 +51,38 @@ Found = dict[tuple[str, int], Mean]
 """Test error by method and size of the training set."""
 
 
-def run(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = N_SPLITS,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=N_SPLITS, rounds=None, seed=0)
+def run(job: Job) -> Report:
     """Table 3.6 on ages from Adult.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for the ``growing`` files: a table (CSV), the page (Markdown), conclusions (text), and the units that
-        are finished (``growing-units.jsonl``), by which a run that was stopped goes on.
-    data_dir : path, optional
-        Directory of the data, see :func:`rankwise.datasets.load`.
-    sequences : int, default 3
-        Splits into training, validation and test rows.
-    rounds : int, optional
-        Largest training set.
-    seed : int, default 0
-        Seed of the splits.
-    progress : callable, optional
-        Told the stage, the units done and all units.
+    Sequences are splits into training, validation and test rows, rounds the largest training set. Writes ``growing``:
+    a table (CSV), the page (Markdown), conclusions (text), and the units.
     """
-    output.mkdir(parents=True, exist_ok=True)
-    sizes = sizes_up_to(rounds)
-    splits, skipped = make_splits(data_dir, sequences, seed)
-    units = Units(output / f"{NAME}-units.jsonl")
+    job.output.mkdir(parents=True, exist_ok=True)
+    sizes = sizes_up_to(job.rounds)
+    splits, skipped = make_splits(job)
+    units = Units(job.output / f"{NAME}-units.jsonl")
     found: Found = {}
     unconverged = 0
     places = [(method, size) for size in sizes for method in METHODS] if splits else []
     for done, (method, size) in enumerate(places):
-        progress("fits", done, len(places))
+        job.progress("fits", done, len(places))
         results = [
             tuned_error(units, f"{method}: {size} rows", METHODS[method], split, split.ages[split.train[:size]])
             for split in splits
         ]
         found[method, size] = Mean.of(results)
         unconverged += sum(result["unconverged"] for result in results)
-    progress("fits", len(places), len(places))
-    paths = [output / f"{NAME}.{suffix}" for suffix in ("csv", "md", "txt")]
-    report = Report(TITLE, ("adult_age",) if found else (), skipped, _judge(found), _remarks(unconverged), tuple(paths))
+    job.progress("fits", len(places), len(places))
+    files = job.files(NAME, "csv", "md", "txt")
+    report = Report(TITLE, ("adult_age",) if found else (), skipped, _judge(found), _remarks(unconverged), files)
     write_table(
-        paths[0],
+        files[0],
         ("method", "rows", "mae", "deviation", "noise", "splits"),
-        [(*place, mean.mae, mean.deviation, mean.noise, sequences) for place, mean in found.items()],
+        [(*place, mean.mae, mean.deviation, mean.noise, job.sequences) for place, mean in found.items()],
     )
-    write_text(paths[1], _markdown(report, found, sizes, sequences, seed))
-    write_text(paths[2], f"{report}\n")
+    job = replace(job, rounds=sizes[-1])
+    write_page_and_text(job, NAME, report, _page(job, report, found, sizes))
     return report
 
 
@@ -156,21 +135,15 @@ def _remarks(unconverged: int) -> tuple[str, ...]:
     )
 
 
-def _markdown(report: Report, found: Found, sizes: tuple[int, ...], sequences: int, seed: int) -> str:
-    lines = [f"| method | {' | '.join(f'm = {size}' for size in sizes)} |", "|---" * (len(sizes) + 1) + "|"]
-    if found:
-        lines += [f"| {m} | {' | '.join(str(found[m, size]) for size in sizes)} |" for m in METHODS]
-    conclusions = "\n\n".join(map(str, report.conclusions))
+def _page(job: Job, report: Report, found: Found, sizes: tuple[int, ...]) -> list[str]:
+    rows = [[method, *(str(found[method, size]) for size in sizes)] for method in METHODS] if found else []
     parts = [
-        f"# {TITLE}",
-        f"Made by `rankwise reproduce {NAME} --sequences {sequences} --rounds {sizes[-1]} --seed {seed}`.",
-        *reduced(sequences, N_SPLITS, "splits"),
-        *reduced(sizes[-1], SIZES[-1], "rows in the largest training set"),
+        *reductions(job),
         "Table 3.6 of Antoniuk's thesis on partial annotations, with ages from the Adult data in the place of the "
         "thesis' face databases. Mean ± standard deviation over the splits.",
-        "\n".join(lines),
+        markdown_table(["method", *(f"m = {size}" for size in sizes)], rows),
         "## Conclusions",
-        f"```\n{conclusions}\n```",
+        report.conclusions_in_words,
         *report.notes,
         "## The thesis' table, as context",
     ]
@@ -178,9 +151,7 @@ def _markdown(report: Report, found: Found, sizes: tuple[int, ...], sequences: i
         ("MORPH", MORPH_SIZES, TABLE_3_6_MORPH),
         ("WILD", WILD_SIZES, TABLE_3_6_WILD),
     ):
-        lines = [f"| {title} | {' | '.join(f'm = {size}' for size in columns)} |", "|---" * (len(columns) + 1) + "|"]
-        for (method,), row in cells(table).items():
-            lines.append(f"| {method} | {' | '.join(f'{c.mean:.2f} ± {c.deviation:.2f}' for c in row if c)} |")
-        parts.append("\n".join(lines))
-    parts += [f"Skipped {name}: {reason}" for name, reason in report.skipped.items()]
-    return "\n\n".join(parts) + "\n"
+        printed = cells(table).items()
+        rows = [[m, *(f"{c.mean:.2f} ± {c.deviation:.2f}" for c in row if c)] for (m,), row in printed]
+        parts.append(markdown_table([title, *(f"m = {size}" for size in columns)], rows))
+    return parts

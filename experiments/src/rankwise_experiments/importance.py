@@ -18,7 +18,6 @@ The paper's all-pairs method, and its max-win scoring, predict as multi-vector d
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,10 +33,14 @@ from rankwise_experiments._report import (
     Conclusion,
     ProgressCallback,
     Report,
+    judged,
     no_progress,
+    paired,
+    records_as_markdown,
     write_table,
     write_text,
 )
+from rankwise_experiments._study import DataDir, Job, experiment, load_each
 
 Floats = NDArray[np.float64]
 
@@ -107,52 +110,29 @@ LETTER and ISOLET weigh a letter by its frequency in English text in percent (Le
 are the paper's total costs. Its text says by the inverse. Neither an intercept nor averaging is in the paper."""
 
 
-def run_table(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = PAPER_RUNS,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=PAPER_RUNS, rounds=None, seed=0)
+def run_table(job: Job) -> Report:
     """Table 1: MV-IWP and MV-Perceptron on LETTER, ISOLET, CAR and ABALONE, ours beside the paper's.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for ``importance-table``: a table (CSV), a page (Markdown) and the conclusions (text).
-    data_dir : path, optional
-        Directory of the data sets, see :func:`rankwise.datasets.load`. A set that is nowhere is skipped.
-    sequences : int, default 10
-        Permutations of each set.
-    rounds : int, optional
-        Rows of each permutation; all by default and at most.
-    seed : int, default 0
-        Seed of the permutations.
-    progress : callable, optional
-        Told the data set, the permutations done and all permutations.
+    Sequences are permutations of each set, rounds the rows of each permutation. Writes ``importance-table``: a table
+    (CSV), a page (Markdown) and the conclusions (text).
     """
-    for name, value in (("sequences", sequences), ("rounds", rounds)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1. Got {value!r} instead.")
-    sets, skipped = weighted_sets(data_dir)
-    output.mkdir(parents=True, exist_ok=True)
+    sets, skipped = weighted_sets(job.data_dir)
+    job.output.mkdir(parents=True, exist_ok=True)
     outcomes: Outcomes = {}
     variants: Outcomes = {}
     files: list[Path] = []
-    how: dict[str, Any] = {"sequences": sequences, "rounds": rounds, "seed": seed}
+    how: dict[str, Any] = {"sequences": job.sequences, "rounds": job.rounds, "seed": job.seed}
     for data in sets:
-        outcomes[data.name] = measure(data, **how, progress=progress)
+        outcomes[data.name] = measure(data, **how, progress=job.progress)
         for remark, other, parameters in _variants(data):
             variants[f"{data.name}, {remark}"] = measure(other, parameters, **how)
-        files = [_write_csv(output, outcomes)]  # after every set: what is finished is kept
-    text, page = output / f"{NAME}.txt", output / f"{NAME}.md"
+        files = [_write_csv(job.output, outcomes)]  # after every set: what is finished is kept
+    text, page = job.output / f"{NAME}.txt", job.output / f"{NAME}.md"
     files += [page, text] if outcomes else []
     report = Report(TITLE, tuple(outcomes), skipped, _judge(sets, outcomes), _notes(outcomes, variants), tuple(files))
     if outcomes:
-        options = f"--sequences {sequences}{'' if rounds is None else f' --rounds {rounds}'} --seed {seed}"
-        write_text(page, _page(report, outcomes, variants, f"rankwise reproduce {NAME} {options}"))
+        write_text(page, _page(report, outcomes, variants, job.command(NAME)))
         write_text(text, f"{report}\n")
     return report
 
@@ -160,7 +140,7 @@ def run_table(
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-def weighted_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[list[WeightedSet], dict[str, str]]:
+def weighted_sets(data_dir: DataDir = None) -> tuple[list[WeightedSet], dict[str, str]]:
     """Return the paper's four sets with their costs, and why others are missing.
 
     Parameters
@@ -168,27 +148,25 @@ def weighted_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[list[
     data_dir : path, optional
         As in :func:`rankwise.datasets.load`.
     """
-    sets, skipped = [], {}
-    for place, name in enumerate(PAPER):
-        try:
-            data = datasets.load(name, data_dir)
-        except datasets.DatasetNotFoundError as error:
-            skipped[name] = " ".join(str(error).split())
-            continue
-        X, labels = data.X, data.y
-        if name == "isolet":
-            if "part" not in data.extra:
-                skipped[name] = f"{data.source} does not tell parts 1 to 4, which the paper uses, from part 5."
-                continue
-            training = data.extra["part"] < 5
-            X, labels = X[training], labels[training]
-        values, y, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        # Both letter sets have all 26 letters, in alphabetical order.
-        cost = np.array(LEWAND) if name in LETTERS else counts.sum() / counts
-        if cost.size != values.size:
-            raise datasets.DatasetDamagedError(f"{data.source} does not hold the data set {name!r}: not all letters.")
-        sets.append(WeightedSet(name, place, X, y, cost[y]))
-    return sets, skipped
+    sets, skipped = load_each(PAPER, lambda name: _weighted_set(name, data_dir))
+    return list(sets.values()), skipped
+
+
+def _weighted_set(name: str, data_dir: DataDir) -> WeightedSet:
+    data = datasets.load(name, data_dir)
+    X, labels = data.X, data.y
+    if name == "isolet":
+        if "part" not in data.extra:
+            reason = f"{data.source} does not tell parts 1 to 4, which the paper uses, from part 5."
+            raise datasets.DatasetNotFoundError(reason)
+        training = data.extra["part"] < 5
+        X, labels = X[training], labels[training]
+    values, y, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    # Both letter sets have all 26 letters, in alphabetical order.
+    cost = np.array(LEWAND) if name in LETTERS else counts.sum() / counts
+    if cost.size != values.size:
+        raise datasets.DatasetDamagedError(f"{data.source} does not hold the data set {name!r}: not all letters.")
+    return WeightedSet(name, list(PAPER).index(name), X, y, cost[y])
 
 
 def _variants(data: WeightedSet) -> list[tuple[str, WeightedSet, dict[str, Any]]]:
@@ -267,7 +245,7 @@ def _judge(sets: Sequence[WeightedSet], outcomes: Outcomes) -> tuple[Conclusion,
         (f"the Perceptron makes fewer mistakes ({beyond})", mistakes),
         (f"IWP has the lower cost on LETTER, ISOLET and CAR, the Perceptron on ABALONE ({beyond})", costs),
     ]
-    return tuple(Conclusion(claim, tuple(checks)) for claim, checks in wanted if checks)
+    return judged(wanted)
 
 
 def _close(name: str, algorithm: str, outcome: Outcome) -> Check:
@@ -286,10 +264,9 @@ def _lower(name: str, outcome: Outcome, what: str, winner: str) -> Check:
     loser = IWP if winner == PERCEPTRON else PERCEPTRON
     column = MEASURES.index(what)
     won, lost = (outcome.of(algorithm)[:, column] for algorithm in (winner, loser))
-    difference = won - lost
-    error = float(difference.std(ddof=1) / np.sqrt(difference.size)) if difference.size > 1 else 0.0
-    numbers = f"{winner} {won.mean():.2f} against {lost.mean():.2f}, {difference.mean():+.2f} ± {error:.2f}"
-    return Check(name, bool(difference.mean() + 2 * error < 0), numbers)
+    difference, error = paired(won - lost)
+    numbers = f"{winner} {won.mean():.2f} against {lost.mean():.2f}, {difference:+.2f} ± {error:.2f}"
+    return Check(name, difference + 2 * error < 0, numbers)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -338,7 +315,6 @@ def _notes(outcomes: Outcomes, variants: Outcomes) -> tuple[str, ...]:
 
 def _page(report: Report, outcomes: Outcomes, variants: Outcomes, command: str) -> str:
     """Return the whole report in Markdown, with the command that makes it."""
-    skipped = [f"Skipped {name}: {reason}" for name, reason in report.skipped.items()]
     legend = (
         "Mistakes in percent of the rounds and their cost in percent of the total: mean of the permutations ± standard "
         "deviation of one, beside what the paper prints."
@@ -346,17 +322,12 @@ def _page(report: Report, outcomes: Outcomes, variants: Outcomes, command: str) 
     parts = [
         f"# {report.title}",
         f"Made by `{command}`.\n\n{legend}",
-        _markdown(_table(outcomes)),
-        *skipped,
+        records_as_markdown(_table(outcomes)),
+        *report.skipped_in_words,
         "## Conclusions",
         *(f"```\n{conclusion}\n```" for conclusion in report.conclusions),
         "## What the paper does not print",
         VARIANTS,
-        _markdown(_variant_table(variants)),
+        records_as_markdown(_variant_table(variants)),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

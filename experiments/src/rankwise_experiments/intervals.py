@@ -11,9 +11,8 @@ labels are added, where there is something to gain.
 
 from __future__ import annotations
 
-import os
-from itertools import pairwise
-from pathlib import Path
+from dataclasses import replace
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from sklearn.base import clone
 from rankwise import SVOR, VILMA
 from rankwise.annotation import partition_intervals
 from rankwise.bounds import interval_mae_risk
-from rankwise.plots._style import INK, OKABE_ITO, SMALL, load_matplotlib, quiet_frame
 from rankwise_experiments._ages import (
     AGES,
     COMMON,
@@ -33,20 +31,23 @@ from rankwise_experiments._ages import (
     Split,
     ages_predicted,
     make_splits,
+    reductions,
     sizes_up_to,
     tuned_error,
 )
+from rankwise_experiments._journal import Units
+from rankwise_experiments._private import INK, OKABE_ITO, SMALL, load_matplotlib, quiet_frame
 from rankwise_experiments._report import (
     Check,
     Conclusion,
-    ProgressCallback,
     Report,
-    no_progress,
+    judged,
+    markdown_table,
     write_figure,
     write_table,
-    write_text,
 )
-from rankwise_experiments._thesis import Units, reduced
+from rankwise_experiments._study import Job, experiment
+from rankwise_experiments._thesis import write_page_and_text
 from rankwise_experiments._thesis_tables import INTERVALS, MORPH_SIZES, TABLES_3_7_TO_3_10, cells
 
 NAME = "intervals"
@@ -68,49 +69,29 @@ Place = tuple[str, int, int, int]
 Found = dict[Place, Mean]
 
 
-def run(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = N_SPLITS,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=N_SPLITS, rounds=None, seed=0)
+def run(job: Job) -> Report:
     """Tables 3.7 to 3.10 and Figures 3.6 and 3.7 on ages from Adult.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for the ``intervals`` files: a table (CSV), the page (Markdown), conclusions (text), a figure, and the
-        units that are finished (``intervals-units.jsonl``), by which a run that was stopped goes on.
-    data_dir : path, optional
-        Directory of the data, see :func:`rankwise.datasets.load`.
-    sequences : int, default 3
-        Splits into training, validation and test rows.
-    rounds : int, optional
-        Largest training set.
-    seed : int, default 0
-        Seed of the splits.
-    progress : callable, optional
-        Told the method, the training sets done and all of them.
+    Sequences are splits into training, validation and test rows, rounds the largest training set. Writes
+    ``intervals``: a table (CSV), the page (Markdown), conclusions (text), a figure, and the units.
     """
     load_matplotlib()  # what cannot be drawn shall be known before the work, not after
-    output.mkdir(parents=True, exist_ok=True)
-    sizes = sizes_up_to(rounds)
-    splits, skipped = make_splits(data_dir, sequences, seed)
-    units = Units(output / f"{NAME}-units.jsonl")
+    job.output.mkdir(parents=True, exist_ok=True)
+    sizes = sizes_up_to(job.rounds)
+    splits, skipped = make_splits(job)
+    units = Units(job.output / f"{NAME}-units.jsonl")
     found: Found = {}
     for method in METHODS if splits else ():
         places = _places(method, sizes)
         for done, place in enumerate(places):
-            progress(method, done, len(places))
+            job.progress(method, done, len(places))
             found[place] = Mean.of([_fit(units, place, split) for split in splits])
-        progress(method, len(places), len(places))
+        job.progress(method, len(places), len(places))
     few = {place: Mean.of([_fit(units, place, split) for split in splits]) for place in _few_places() if splits}
     model = clone(METHODS[MAIN]).set_params(alpha=STEPS_ALPHA)
     steps = {size: ages_predicted(units, model, splits[0], size) for size in sizes if splits}
-    return _report(output, found, few, steps, skipped, sizes, sequences, seed)
+    return _report(job, found, few, steps, skipped, sizes)
 
 
 def _places(method: str, sizes: tuple[int, ...]) -> list[Place]:
@@ -144,15 +125,16 @@ def gamma(found: Found, place: Place) -> tuple[float, float]:
 
 
 def _judge(found: Found, few: Found) -> tuple[Conclusion, ...]:
-    return (
-        Conclusion("more rows with intervals never hurt, beyond noise", tuple(_more_rows(found))),
-        Conclusion(f"{MAIN}: with {FEW[0]} exact labels, rows with intervals help, beyond noise", tuple(_helped(few))),
-        Conclusion(f"{MAIN}: the loss in accuracy grows with the width, up to noise", tuple(_wider(found))),
-        Conclusion(f"{MAIN}: the loss in accuracy grows with the portion, up to noise", tuple(_larger_portion(found))),
-        Conclusion(f"{MAIN}: the loss in accuracy is below the bound of Theorem 3", tuple(_below_bound(found))),
-        Conclusion(f"{MAIN} and II-SVOR-IMC(w) are the same", tuple(_same(found))),
-        Conclusion(f"{MAIN} is better than VILMA(w,0/1) and II-SVOR-EXP(w)", tuple(_better(found))),
+    wanted = (
+        ("more rows with intervals never hurt, beyond noise", _more_rows(found)),
+        (f"{MAIN}: with {FEW[0]} exact labels, rows with intervals help, beyond noise", _helped(few)),
+        (f"{MAIN}: the loss in accuracy grows with the width, up to noise", _wider(found)),
+        (f"{MAIN}: the loss in accuracy grows with the portion, up to noise", _larger_portion(found)),
+        (f"{MAIN}: the loss in accuracy is below the bound of Theorem 3", _below_bound(found)),
+        (f"{MAIN} and II-SVOR-IMC(w) are the same", _same(found)),
+        (f"{MAIN} is better than VILMA(w,0/1) and II-SVOR-EXP(w)", _better(found)),
     )
+    return judged(wanted)
 
 
 def _with_intervals(found: Found, method: str = MAIN) -> list[Place]:
@@ -277,65 +259,49 @@ def _in_steps(steps: dict[int, list[int]]) -> str:
 
 
 def _report(
-    output: Path,
-    found: Found,
-    few: Found,
-    steps: dict[int, list[int]],
-    skipped: dict[str, str],
-    sizes: tuple[int, ...],
-    sequences: int,
-    seed: int,
+    job: Job, found: Found, few: Found, steps: dict[int, list[int]], skipped: dict[str, str], sizes: tuple[int, ...]
 ) -> Report:
-    paths = [output / f"{NAME}.{suffix}" for suffix in ("csv", "md", "txt", "png")]
+    files = job.files(NAME, "csv", "md", "txt", *(["png"] if found else []))
     conclusions = _judge(found, few) if found else ()
-    files = paths if found else paths[:3]
-    report = Report(TITLE, ("adult_age",) if found else (), skipped, conclusions, _remarks(found, steps), tuple(files))
+    report = Report(TITLE, ("adult_age",) if found else (), skipped, conclusions, _remarks(found, steps), files)
     write_table(
-        paths[0],
+        files[0],
         ("method", "exact", "width", "rows", "mae", "deviation", "noise", "gamma", "bound"),
         [
             *((*place, mean.mae, mean.deviation, mean.noise, *gamma(found, place)) for place, mean in found.items()),
             *((*place, mean.mae, mean.deviation, mean.noise, "", "") for place, mean in few.items()),
         ],
     )
-    write_text(paths[1], _markdown(report, found, sizes, sequences, seed))
-    write_text(paths[2], f"{report}\n")
+    job = replace(job, rounds=sizes[-1])
+    write_page_and_text(job, NAME, report, _page(job, report, found, sizes))
     if found:
-        write_figure(paths[3], _draw(found, sizes))
+        write_figure(files[3], _draw(found, sizes))
     return report
 
 
-def _markdown(report: Report, found: Found, sizes: tuple[int, ...], sequences: int, seed: int) -> str:
+def _page(job: Job, report: Report, found: Found, sizes: tuple[int, ...]) -> list[str]:
     parts = [
-        f"# {TITLE}",
-        f"Made by `rankwise reproduce {NAME} --sequences {sequences} --rounds {sizes[-1]} --seed {seed}`.",
-        *reduced(sequences, N_SPLITS, "splits"),
-        *reduced(sizes[-1], SIZES[-1], "rows in the largest training set"),
+        *reductions(job),
         "Tables 3.7 to 3.10 of Antoniuk's thesis on partial annotations, with ages from the Adult data in the place of "
         "the thesis' face databases. Mean ± standard deviation over the splits; m rows, of which m_P have exact labels "
         "and the others intervals of u years.",
         f"![Test MAE as the training set grows, and the loss in accuracy with its bound]({NAME}.png)",
     ]
     for method, table in INTERVALS.items() if found else ():
-        lines = [f"| m_P | u | {' | '.join(f'm = {size}' for size in sizes)} |", "|---" * (len(sizes) + 2) + "|"]
-        supervised = [str(found[method, size, 1, size]) for size in sizes]
-        lines.append(f"| all | exact | {' | '.join(supervised)} |")
-        for n in EXACT:
-            for u in WIDTHS:
-                means = [str(found[method, n, u, size]) if size > n else "" for size in sizes]
-                lines.append(f"| {n} | {u} | {' | '.join(means)} |")
-        parts += [f"## Table {table}: {method}", "\n".join(lines)]
-    conclusions = "\n\n".join(map(str, report.conclusions))
-    parts += ["## Conclusions", f"```\n{conclusions}\n```", *report.notes, "## The thesis' tables on MORPH, as context"]
+        rows = [["all", "exact", *(str(found[method, size, 1, size]) for size in sizes)]]
+        for n, u in product(EXACT, WIDTHS):
+            rows.append([str(n), str(u), *(str(found[method, n, u, size]) if size > n else "" for size in sizes)])
+        header = ["m_P", "u", *(f"m = {size}" for size in sizes)]
+        parts += [f"## Table {table}: {method}", markdown_table(header, rows)]
+    parts += ["## Conclusions", report.conclusions_in_words, *report.notes]
+    parts.append("## The thesis' tables on MORPH, as context")
     for method, table in INTERVALS.items():
-        header = " | ".join(f"m = {size}" for size in MORPH_SIZES)
-        lines = [f"| {table}: {method} | {header} |", "|---" * (len(MORPH_SIZES) + 1) + "|"]
+        rows = []
         for words, row in cells(TABLES_3_7_TO_3_10[method]).items():
             name = words[0] if len(words) == 1 else f"m_P = {words[0]}, u = {words[1]}"
-            lines.append(f"| {name} | {' | '.join(f'{c.mean:.2f} ± {c.deviation:.2f}' if c else '' for c in row)} |")
-        parts.append("\n".join(lines))
-    parts += [f"Skipped {name}: {reason}" for name, reason in report.skipped.items()]
-    return "\n\n".join(parts) + "\n"
+            rows.append([name, *(f"{c.mean:.2f} ± {c.deviation:.2f}" if c else "" for c in row)])
+        parts.append(markdown_table([f"{table}: {method}", *(f"m = {size}" for size in MORPH_SIZES)], rows))
+    return parts
 
 
 def _draw(found: Found, sizes: tuple[int, ...]) -> Any:

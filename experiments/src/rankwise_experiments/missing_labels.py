@@ -15,7 +15,6 @@ setting (Yu et al., 2014, is its binary additive surrogate) without an experimen
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,17 +27,19 @@ from scipy import sparse
 
 from rankwise import MissingLabelClassifier, datasets
 from rankwise.evaluation import format_table
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, quiet_frame
+from rankwise_experiments._private import INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, quiet_frame
 from rankwise_experiments._report import (
     Check,
     Conclusion,
     ProgressCallback,
     Report,
     no_progress,
+    paired,
     write_figure,
     write_table,
     write_text,
 )
+from rankwise_experiments._study import Job, experiment, load_each
 
 Floats = NDArray[np.float64]
 
@@ -71,56 +72,29 @@ class Outcome:
         """Mean of how much more a method loses than annotated entries do, and its standard error."""
         rows = list(METHODS)
         gap = self.loss[:, rows.index(method), share] - self.loss[:, rows.index(ANNOTATED), share]
-        error = float(gap.std(ddof=1) / np.sqrt(gap.size)) if gap.size > 1 else 0.0
-        return float(gap.mean()), error
+        return paired(gap)
 
 
-def run(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = 5,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=5, rounds=None, seed=0, least={"rounds": 30})
+def run(job: Job) -> Report:
     """Learn in three ways from tables of which 0, 25, 50, 75 and 90 percent are missing.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for ``missing-labels``: a table (CSV), a figure and the conclusions (text).
-    data_dir : path, optional
-        Directory of the data sets, see :func:`rankwise.datasets.load_multilabel`. A set that is nowhere is skipped.
-    sequences : int, default 5
-        Random splits of each set.
-    rounds : int, optional
-        Rows of each set that are used; all by default and at most.
-    seed : int, default 0
-        Seed of splits, of what goes missing, and of the solver.
-    progress : callable, optional
-        Told the data set, the splits done and all splits.
+    Sequences are random splits of each set, rounds the rows of it that are used. Writes ``missing-labels``: a table
+    (CSV), a figure and the conclusions (text).
     """
-    for name, value, least in (("sequences", sequences, 1), ("rounds", rounds, 30)):
-        if value is not None and value < least:
-            raise ValueError(f"{name} must be at least {least}. Got {value!r} instead.")
     load_matplotlib()  # what cannot be drawn shall be known before the work, not after
+    sets, skipped = load_each(datasets.MULTILABEL_NAMES, lambda name: datasets.load_multilabel(name, job.data_dir))
     outcomes: dict[str, Outcome] = {}
-    skipped: dict[str, str] = {}
     files: list[Path] = []
-    for place, name in enumerate(datasets.MULTILABEL_NAMES):
-        try:
-            data = datasets.load_multilabel(name, data_dir)
-        except datasets.DatasetNotFoundError as error:
-            skipped[name] = " ".join(str(error).split())
-            continue
-        outcomes[name] = measure(data, sequences, rounds, (seed, place), progress)
-        files = [_write_csv(output, outcomes)]  # after every set: what is finished is kept
+    for name, data in sets.items():
+        seed = job.seed, datasets.MULTILABEL_NAMES.index(name)
+        outcomes[name] = measure(data, job.sequences, job.rounds, seed, job.progress)
+        files = [_write_csv(job.output, outcomes)]  # after every set: what is finished is kept
     if outcomes:
-        files += [write_figure(output / f"{NAME}.png", _draw(outcomes)), output / f"{NAME}.txt"]
+        files += [write_figure(job.output / f"{NAME}.png", _draw(outcomes)), job.output / f"{NAME}.txt"]
     report = Report(TITLE, tuple(outcomes), skipped, _judge(outcomes), _notes(outcomes), tuple(files))
     if outcomes:
-        write_text(output / f"{NAME}.txt", f"{report}\n")
+        write_text(job.output / f"{NAME}.txt", f"{report}\n")
     return report
 
 

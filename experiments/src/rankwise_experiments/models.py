@@ -11,10 +11,8 @@ the choice hardly varies, and is made in the first partition for all of them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,9 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from rankwise import SVOR, VILMA, PiecewiseMORD, RoundedRegression, datasets
-from rankwise_experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_text
+from rankwise_experiments._journal import Units, fingerprint
+from rankwise_experiments._report import Check, Conclusion, Report, markdown_table
+from rankwise_experiments._study import Job, experiment
 from rankwise_experiments._thesis import (
     BENCHMARKS,
     HOW_CELLS_AGREE,
@@ -32,10 +32,8 @@ from rankwise_experiments._thesis import (
     RISKS,
     Cell,
     Floats,
-    Units,
     agreement,
     cells_as_markdown,
-    fingerprint,
     grades,
     load_benchmarks,
     partition,
@@ -43,6 +41,7 @@ from rankwise_experiments._thesis import (
     risks,
     standardised,
     write_cells,
+    write_page_and_text,
 )
 from rankwise_experiments._thesis_tables import MODELS, TABLE_3_5, cells
 
@@ -96,47 +95,29 @@ Found = dict[tuple[str, str], list[dict[str, Any]]]
 """Results of all partitions by set and method."""
 
 
-def run(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = N_PARTITIONS,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=N_PARTITIONS, seed=0)
+def run(job: Job) -> Report:
     """Table 3.5, all columns.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for the ``models`` files: cells (CSV), table (Markdown), conclusions (text), and the units that are
-        finished (``models-units.jsonl``), by which a run that was stopped goes on.
-    data_dir : path, optional
-        Directory of the data sets, see :func:`rankwise.datasets.load`. A set that is nowhere is skipped.
-    sequences : int, default 20
-        Partitions.
-    seed : int, default 0
-        Seed of partitions and folds.
-    progress : callable, optional
-        Told the set, the partitions done and all of them.
+    Sequences are partitions. Writes ``models``: cells (CSV), table (Markdown), conclusions (text), and the units.
     """
-    output.mkdir(parents=True, exist_ok=True)
-    sets, skipped = load_benchmarks(data_dir)
-    units = Units(output / f"{NAME}-units.jsonl")
+    job.output.mkdir(parents=True, exist_ok=True)
+    sets, skipped = load_benchmarks(job.data_dir)
+    units = Units(job.output / f"{NAME}-units.jsonl")
     found: Found = {}
     for name, (X, target) in sets.items():
-        work = _Set(name, X, grades(target, BENCHMARKS[name].ties), units, seed)
-        for number in range(sequences):
-            progress(BENCHMARKS[name].title, number, sequences)
+        work = _Set(name, X, grades(target, BENCHMARKS[name].ties), units, job.seed)
+        for number in range(job.sequences):
+            job.progress(BENCHMARKS[name].title, number, job.sequences)
             for method in METHODS:
                 found.setdefault((name, method), []).append(work.judge(method, number))
-        progress(BENCHMARKS[name].title, sequences, sequences)
+        job.progress(BENCHMARKS[name].title, job.sequences, job.sequences)
     coded: Found = {}
     if "abalone" in sets:
-        other = datasets.load_abalone(None, data_dir=data_dir)  # with sex in LIBSVM's order
-        work = _Set("abalone", other.X, grades(other.y, BENCHMARKS["abalone"].ties), units, seed)
-        coded = {("abalone", method): [work.judge(method, i) for i in range(sequences)] for method in STRAIGHT}
-    return _report(output, found, coded, skipped, sequences, seed)
+        other = datasets.load_abalone(None, data_dir=job.data_dir)  # with sex in LIBSVM's order
+        work = _Set("abalone", other.X, grades(other.y, BENCHMARKS["abalone"].ties), units, job.seed)
+        coded = {("abalone", method): [work.judge(method, i) for i in range(job.sequences)] for method in STRAIGHT}
+    return _report(job, found, coded, skipped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,42 +259,37 @@ def _remarks(found: Found, coded: Found, together: Sequence[Cell]) -> tuple[str,
     )
 
 
-def _report(output: Path, found: Found, coded: Found, skipped: dict[str, str], sequences: int, seed: int) -> Report:
+def _report(job: Job, found: Found, coded: Found, skipped: dict[str, str]) -> Report:
     together = _cells(found)
-    paths = [output / f"{NAME}.{suffix}" for suffix in ("csv", "md", "txt")]
+    files = job.files(NAME, "csv", "md", "txt")
     ran = tuple(dict.fromkeys(name for name, _ in found))
-    report = Report(TITLE, ran, skipped, _judge(found, together), _remarks(found, coded, together), tuple(paths))
-    write_cells(paths[0], together)
-    conclusions = "\n\n".join(map(str, report.conclusions))
+    report = Report(TITLE, ran, skipped, _judge(found, together), _remarks(found, coded, together), files)
+    write_cells(files[0], together)
     parts = [
-        f"# {TITLE}",
-        f"Made by `rankwise reproduce {NAME} --sequences {sequences} --seed {seed}`.",
-        *reduced(sequences, N_PARTITIONS, "partitions"),
-        f"Table 3.5 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over {sequences} partitions "
-        f"beside the printed one. {HOW_CELLS_AGREE}",
+        *reduced(job.sequences, N_PARTITIONS, "partitions"),
+        f"Table 3.5 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over {job.sequences} "
+        f"partitions beside the printed one. {HOW_CELLS_AGREE}",
         cells_as_markdown(together),
         "## What was chosen",
         _choices(found),
         "## Conclusions",
-        f"```\n{conclusions}\n```",
+        report.conclusions_in_words,
         "## Where we deviate",
         *report.notes,
-        *(f"Skipped {name}: {reason}" for name, reason in skipped.items()),
     ]
-    write_text(paths[1], "\n\n".join(parts) + "\n")
-    write_text(paths[2], f"{report}\n")
+    write_page_and_text(job, NAME, report, parts)
     return report
 
 
 def _choices(found: Found) -> str:
     """How often which parameters were used, most often first."""
     names = list(dict.fromkeys(name for name, _ in found))
-    lines = [f"| method | {' | '.join(BENCHMARKS[name].title for name in names)} |", "|---" * (len(names) + 1) + "|"]
+    rows = []
     for method in METHODS:
         parts = []
         for name in names:
             words, counts = np.unique([result["chosen"] for result in found[name, method]], return_counts=True)
             most = int(counts.argmax())
             parts.append(f"{words[most]} ({counts[most]} of {counts.sum()})")
-        lines.append(f"| {method} | {' | '.join(parts)} |")
-    return "\n".join(lines)
+        rows.append([method, *parts])
+    return markdown_table(["method", *(BENCHMARKS[name].title for name in names)], rows)

@@ -15,11 +15,9 @@ with test errors in sight.
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +39,8 @@ from rankwise_experiments._ocr_report import (
     Cell,
     write_report,
 )
-from rankwise_experiments._report import ProgressCallback, Report, no_progress
+from rankwise_experiments._report import Report
+from rankwise_experiments._study import Job, experiment, load_each
 
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 
@@ -71,51 +70,26 @@ PASSES = {SPLITS[0]: 30, SPLITS[1]: 5}  # of the perceptron
 Labels = list[list[Any]]
 
 
-def run_table(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = 3,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=3, rounds=None, seed=0)
+def run_table(job: Job) -> Report:
     """Error per letter of every learner for every scheme of missing letters.
 
-    Every learner that was trained stands in ``ocr-units.jsonl`` and is not trained again by a run that was stopped and
-    started anew. The page and the table are brought up to date after each.
-
-    Parameters
-    ----------
-    output : Path
-        Directory for ``ocr.csv``, ``ocr.md``, ``ocr.txt`` and the units.
-    data_dir : path, optional
-        Directory of the data, see :func:`rankwise.datasets.load_ocr`.
-    sequences : int, default 3
-        Draws of missing letters. Where nothing is drawn, at 0% and for the halves, there is one.
-    rounds : int, optional
-        Most training words; with it, only fold 0 is trained on. Without it both splits run on all words.
-    seed : int, default 0
-        Seed of the missing letters and of the order of the words.
-    progress : callable, optional
-        Told the split, the learners trained and all learners.
+    Sequences are draws of missing letters; where nothing is drawn, at 0% and for the halves, there is one. Rounds are
+    the most training words; with them, only fold 0 is trained on, without them both splits run on all words. Writes
+    ``ocr.csv``, ``ocr.md`` and ``ocr.txt``, brought up to date after each learner that was trained, and the units.
     """
-    for name, value in (("sequences", sequences), ("rounds", rounds)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1. Got {value!r} instead.")
-    try:
-        words = datasets.load_ocr(data_dir)
-    except datasets.DatasetNotFoundError as error:
-        return Report(TITLE, (), {"ocr": " ".join(str(error).split())}, (), (), ())
-    output.mkdir(parents=True, exist_ok=True)
-    journal = Journal(output / f"{NAME}-units.jsonl")
-    options = f"--sequences {sequences}{'' if rounds is None else f' --rounds {rounds}'} --seed {seed}"
-    command = f"rankwise reproduce {NAME} {options}"
+    loaded, skipped = load_each([NAME], lambda _: datasets.load_ocr(job.data_dir))
+    if not loaded:
+        return Report(TITLE, (), skipped, (), (), ())
+    words, rounds, seed, progress = loaded[NAME], job.rounds, job.seed, job.progress
+    job.output.mkdir(parents=True, exist_ok=True)
+    journal = Journal(job.output / f"{NAME}-units.jsonl")
+    command = job.command(NAME)
     splits = SPLITS if rounds is None else SPLITS[:1]
     units = {
         key: {"key": key, "rounds": rounds, "seed": seed, "how": _how(*key[:3])}
         for split in splits
-        for key in _plan(split, sequences)
+        for key in _plan(split, job.sequences)
     }
     found = {key: journal.get(unit) for key, unit in units.items()}
     done = {key: Cell(**cell) for key, cell in found.items() if cell is not None}
@@ -126,9 +100,9 @@ def run_table(
             if key not in done:
                 done[key] = measure(words, *key, rounds=rounds, seed=seed)
                 journal.put(units[key], done[key]._asdict())
-                write_report(output, [done[known] for known in units if known in done], command, len(units))
+                write_report(job.output, [done[known] for known in units if known in done], command, len(units))
         progress(split, len(keys), len(keys))
-    return write_report(output, [done[key] for key in units], command, len(units))
+    return write_report(job.output, [done[key] for key in units], command, len(units))
 
 
 def _plan(split: str, sequences: int) -> Iterator[tuple[str, str, str, int]]:

@@ -11,12 +11,10 @@ reports on some sequences what other choices would have given.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -25,9 +23,10 @@ from rankwise import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.annotation import partial_labels
 from rankwise.evaluation import Progress, progressive
 from rankwise.plots import ProgressiveDisplay
-from rankwise_experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_table
+from rankwise_experiments._figure import LossFigure, Results, final_rows
+from rankwise_experiments._report import Check, Conclusion, Report, chain, judged, paired, write_table
 from rankwise_experiments._streams import Codes, Curves, Floats, Learner, average_losses, pril_streams
-from rankwise_experiments._study import Results, Study, final_rows
+from rankwise_experiments._study import Job, experiment
 
 Kind = Literal[1, 2]
 
@@ -55,33 +54,14 @@ RATES = {
 VARIANT_SEQUENCES = 10
 
 
-def run_fraction(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = 100,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=100, rounds=None, seed=0)
+def run_fraction(job: Job) -> Report:
     """Figure 2: PRIL with a growing fraction of partial labels, judged by the labels it learns from.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for ``pril-fraction`` tables (CSV), figure (PNG) and conclusions (text).
-    data_dir : path, optional
-        Directory of the real data sets, see :func:`rankwise.datasets.load`. A set that is nowhere is skipped.
-    sequences : int, default 100
-        Sequences of the synthetic set, permutations of the real ones.
-    rounds : int, optional
-        Length of the sequences; 10,000 for the synthetic set and all rows of the real ones by default.
-    seed : int, default 0
-        Seed of everything random.
-    progress : callable, optional
-        Told the data set, the sequences done and all sequences.
+    Sequences are drawn from the synthetic set, and are permutations of the real ones; rounds are their length. Writes
+    ``pril-fraction``: tables (CSV), figure (PNG) and conclusions (text).
     """
-    study = Study(
+    figure = LossFigure(
         "pril-fraction",
         "PRIL, Figure 2: the fraction of partial labels",
         learners={
@@ -94,31 +74,21 @@ def run_fraction(
         draw=_draw_fraction,
         judge=_judge_fraction,
     )
-    streams, skipped = pril_streams(data_dir, rounds)
-    results, files = study.run(output, streams, sequences, seed, progress)
-    return study.report(output, results, skipped, files)
+    streams, skipped = pril_streams(job.data_dir, job.rounds)
+    results, files = figure.run(job, streams)
+    return figure.report(job.output, results, skipped, files)
 
 
-def run_comparison(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = 100,
-    rounds: int | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=100, rounds=None, seed=0)
+def run_comparison(job: Job) -> Report:
     """Figure 3: PRIL on partial labels only, against three algorithms on exact ones, all judged by exact labels.
 
-    Parameters
-    ----------
-    output, data_dir, sequences, rounds, seed, progress
-        As in :func:`run_fraction`; the files are called ``pril-comparison``.
+    Sequences, rounds and files are as in :func:`run_fraction`; the files are called ``pril-comparison``.
     """
     learners: dict[str, Learner] = {_pril_name(kind): partial(_pril_by_exact_labels, kind=kind) for kind in KINDS}
     for name, model in _baselines().items():
         learners[name] = partial(_on_exact_labels, make=model)
-    study = Study(
+    figure = LossFigure(
         "pril-comparison",
         "PRIL, Figure 3: comparison with other algorithms",
         learners=learners,
@@ -127,19 +97,23 @@ def run_comparison(
         draw=_draw_comparison,
         judge=_judge_comparison,
     )
-    streams, skipped = pril_streams(data_dir, rounds)
-    results, files = study.run(output, streams, sequences, seed, progress)
-    few = min(sequences, VARIANT_SEQUENCES)
+    streams, skipped = pril_streams(job.data_dir, job.rounds)
+    results, files = figure.run(job, streams)
+    few = min(job.sequences, VARIANT_SEQUENCES)
     variants = {
         stream.name: average_losses(
-            replace(stream, name=f"{stream.name}, variants"), _variants(), sequences=few, seed=seed, progress=progress
+            replace(stream, name=f"{stream.name}, variants"),
+            _variants(),
+            sequences=few,
+            seed=job.seed,
+            progress=job.progress,
         )
         for stream in streams
     }
     rows = [(name, *row) for name, curves in variants.items() for row in final_rows(curves)]
-    table = output / f"{study.name}-variants.csv"
+    table = job.output / f"{figure.name}-variants.csv"
     files.append(write_table(table, ("data_set", "variant", "mae", "standard_error"), rows))
-    return study.report(output, results, skipped, files, notes=_notes(results, variants, few))
+    return figure.report(job.output, results, skipped, files, notes=_notes(results, variants, few))
 
 
 # -- learners ---------------------------------------------------------------------------------------------------------
@@ -219,12 +193,12 @@ def _judge_fraction(results: Results) -> tuple[Conclusion, ...]:
             stations = [max(1, last // 100), max(1, last // 10), last]
             courses = [[curves.average(name, after) for after in stations] for name in names]
             shown = "; ".join(
-                f"{_percent(f)} partial: {_chain(c)}" for f, c in ((FRACTIONS[i], courses[i]) for i in (0, -1))
+                f"{_percent(f)} partial: {chain(c, 3)}" for f, c in ((FRACTIONS[i], courses[i]) for i in (0, -1))
             )
             at = ", ".join(f"{station:,}" for station in stations)
             falls.append(Check(where, all(_falling(c) for c in courses), f"after {at} rounds, {shown}"))
             finals = [course[-1] for course in courses]
-            grows.append(Check(where, _falling(finals), _chain(finals)))
+            grows.append(Check(where, _falling(finals), chain(finals, 3)))
             runner_up = max(finals[1:])
             numbers = f"{finals[0]:.3f} without partial labels, at most {runner_up:.3f} with them"
             largest.append(Check(where, finals[0] > runner_up, numbers))
@@ -253,7 +227,7 @@ def _judge_comparison(results: Results) -> tuple[Conclusion, ...]:
         ),
         (f"PRIL is comparable to PRank on Parkinsons and Abalone (within {_percent(COMPARABLE)})", comparable),
     ]
-    return tuple(Conclusion(claim, tuple(checks)) for claim, checks in wanted if checks)
+    return judged(wanted)
 
 
 def _beats(results: Results, rival: str, only: Sequence[str] = tuple(TITLES)) -> list[Check]:
@@ -261,12 +235,9 @@ def _beats(results: Results, rival: str, only: Sequence[str] = tuple(TITLES)) ->
     for data_set in (name for name in results if name in only):
         for kind in KINDS:
             ours, theirs = (results[data_set].final(name) for name in (_pril_name(kind), rival))
-            difference = ours - theirs
-            error = float(difference.std(ddof=1) / np.sqrt(difference.size)) if difference.size > 1 else 0.0
-            numbers = (
-                f"{ours.mean():.3f} against {theirs.mean():.3f}, difference {difference.mean():+.3f} ± {error:.3f}"
-            )
-            checks.append(Check(f"{data_set}, type {kind}", difference.mean() + 2 * error < 0, numbers))
+            difference, error = paired(ours - theirs)
+            numbers = f"{ours.mean():.3f} against {theirs.mean():.3f}, difference {difference:+.3f} ± {error:.3f}"
+            checks.append(Check(f"{data_set}, type {kind}", difference + 2 * error < 0, numbers))
     return checks
 
 
@@ -302,14 +273,6 @@ def _ratio(curves: Curves, name: str, other: str) -> float:
 
 def _falling(values: Sequence[float]) -> bool:
     return all(later < earlier for earlier, later in pairwise(values))
-
-
-def _chain(values: Sequence[float]) -> str:
-    """Numbers with the sign between neighbours that is true of them."""
-    text = f"{values[0]:.3f}"
-    for earlier, later in pairwise(values):
-        text += f" {'>' if later < earlier else '<' if later > earlier else '='} {later:.3f}"
-    return text
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------

@@ -8,16 +8,16 @@ where many solutions are nearly optimal, that decides its numbers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise import MORD, SVOR, VILMA
-from rankwise_experiments._report import Check, Conclusion, ProgressCallback, Report, no_progress, write_text
+from rankwise_experiments._journal import Units, fingerprint
+from rankwise_experiments._report import Check, Conclusion, Report, markdown_table
+from rankwise_experiments._study import Job, experiment
 from rankwise_experiments._thesis import (
     BENCHMARKS,
     HOW_CELLS_AGREE,
@@ -27,10 +27,8 @@ from rankwise_experiments._thesis import (
     Cell,
     Floats,
     Ties,
-    Units,
     agreement,
     cells_as_markdown,
-    fingerprint,
     grades,
     load_benchmarks,
     partition,
@@ -38,6 +36,7 @@ from rankwise_experiments._thesis import (
     risks,
     standardised,
     write_cells,
+    write_page_and_text,
 )
 from rankwise_experiments._thesis_tables import MAE_SURROGATES, TABLE_3_3, TABLE_3_4, ZERO_ONE_SURROGATES, cells
 
@@ -65,41 +64,23 @@ Found = dict[tuple[str, str], list[dict[str, Any]]]
 """Results of all partitions by set and method."""
 
 
-def run(
-    output: Path,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    sequences: int = N_PARTITIONS,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Report:
+@experiment(sequences=N_PARTITIONS, seed=0)
+def run(job: Job) -> Report:
     """Tables 3.3 and 3.4, and what they would be with ties split in other ways.
 
-    Parameters
-    ----------
-    output : Path
-        Directory for the ``surrogates`` files: cells (CSV), tables (Markdown), conclusions (text), and the units that
-        are finished (``surrogates-units.jsonl``), by which a run that was stopped goes on.
-    data_dir : path, optional
-        Directory of the data sets, see :func:`rankwise.datasets.load`. A set that is nowhere is skipped.
-    sequences : int, default 20
-        Partitions.
-    seed : int, default 0
-        Seed of the partitions.
-    progress : callable, optional
-        Told the stage, the units done and all units.
+    Sequences are partitions. Writes ``surrogates``: cells (CSV), tables (Markdown), conclusions (text), and the units.
     """
-    output.mkdir(parents=True, exist_ok=True)
-    sets, skipped = load_benchmarks(data_dir)
-    units = Units(output / f"{NAME}-units.jsonl")
+    job.output.mkdir(parents=True, exist_ok=True)
+    sets, skipped = load_benchmarks(job.data_dir)
+    units = Units(job.output / f"{NAME}-units.jsonl")
     found: Found = {}
     total = len(sets) * len(METHODS)
     for done, (name, method) in enumerate((name, method) for name in sets for method in METHODS):
-        progress("tables", done, total)
-        found[name, method] = _partitions(units, name, method, sets[name], BENCHMARKS[name].ties, sequences, seed)
-    progress("tables", total, total)
-    ties = _compare_ties(units, sets, sequences, seed, progress)
-    return _report(output, found, ties, skipped, sequences, seed)
+        job.progress("tables", done, total)
+        ties = BENCHMARKS[name].ties
+        found[name, method] = _partitions(units, name, method, sets[name], ties, job.sequences, job.seed)
+    job.progress("tables", total, total)
+    return _report(job, found, _compare_ties(job, units, sets), skipped)
 
 
 def _partitions(
@@ -123,22 +104,20 @@ def _partitions(
     return results
 
 
-def _compare_ties(
-    units: Units, sets: Mapping[str, Any], sequences: int, seed: int, progress: ProgressCallback
-) -> dict[tuple[str, Ties], list[Cell]]:
+def _compare_ties(job: Job, units: Units, sets: Mapping[str, Any]) -> dict[tuple[str, Ties], list[Cell]]:
     """Cells of the sets with frequent values, by the way of splitting ties."""
     found: dict[tuple[str, Ties], list[Cell]] = {}
-    sequences = min(sequences, TIED_PARTITIONS)
+    sequences = min(job.sequences, TIED_PARTITIONS)
     places = [(name, ties) for name in TIED if name in sets for ties in WAYS]
     for done, (name, ties) in enumerate(places):
-        progress("ties", done, len(places))
+        job.progress("ties", done, len(places))
         results = {
-            (name, method): _partitions(units, name, method, sets[name], ties, sequences, seed)
+            (name, method): _partitions(units, name, method, sets[name], ties, sequences, job.seed)
             for method in METHODS
             if method != DEGENERATE  # its solutions are arbitrary, see the notes
         }
         found[name, ties] = _cells(results)
-    progress("ties", len(places), len(places))
+    job.progress("ties", len(places), len(places))
     return found
 
 
@@ -241,56 +220,36 @@ def _remarks(found: Found) -> tuple[str, ...]:
     )
 
 
-def _report(
-    output: Path,
-    found: Found,
-    ties: Mapping[tuple[str, Ties], list[Cell]],
-    skipped: dict[str, str],
-    sequences: int,
-    seed: int,
-) -> Report:
+def _report(job: Job, found: Found, ties: Mapping[tuple[str, Ties], list[Cell]], skipped: dict[str, str]) -> Report:
     together = _cells(found)
-    paths = [output / f"{NAME}.{suffix}" for suffix in ("csv", "md", "txt")]
-    report = Report(
-        TITLE,
-        tuple(dict.fromkeys(name for name, _ in found)),
-        skipped,
-        _judge(found, together),
-        _remarks(found),
-        tuple(paths),
-    )
-    write_cells(paths[0], together)
-    write_text(paths[1], _markdown(report, together, ties, sequences, seed))
-    write_text(paths[2], f"{report}\n")
+    files = job.files(NAME, "csv", "md", "txt")
+    ran = tuple(dict.fromkeys(name for name, _ in found))
+    report = Report(TITLE, ran, skipped, _judge(found, together), _remarks(found), files)
+    write_cells(files[0], together)
+    write_page_and_text(job, NAME, report, _page(job, report, together, ties))
     return report
 
 
-def _markdown(
-    report: Report, together: Sequence[Cell], ties: Mapping[tuple[str, Ties], list[Cell]], sequences: int, seed: int
-) -> str:
+def _page(job: Job, report: Report, together: Sequence[Cell], ties: Mapping[tuple[str, Ties], list[Cell]]) -> list[str]:
     parts = [
-        f"# {TITLE}",
-        f"Made by `rankwise reproduce {NAME} --sequences {sequences} --seed {seed}`.",
-        *reduced(sequences, N_PARTITIONS, "partitions"),
-        f"Tables 3.3 and 3.4 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over {sequences} "
-        f"partitions beside the printed one. {HOW_CELLS_AGREE}",
+        *reduced(job.sequences, N_PARTITIONS, "partitions"),
+        f"Tables 3.3 and 3.4 of Antoniuk's thesis on partial annotations. Mean (standard deviation) over "
+        f"{job.sequences} partitions beside the printed one. {HOW_CELLS_AGREE}",
     ]
     for table in TABLES:
         parts += [f"## Table {table}", cells_as_markdown([cell for cell in together if cell.table == table])]
     parts.append("## How ties are split")
     parts.append(
-        f"Cells of both tables that agree in {min(sequences, TIED_PARTITIONS)} partitions, without those of "
+        f"Cells of both tables that agree in {min(job.sequences, TIED_PARTITIONS)} partitions, without those of "
         f"{DEGENERATE}, by the way in which equal values of the target are cut into grades. *In order*: by rank, equal "
         "values in the order of the rows. *Together*: a value stays whole, and the rows left are divided evenly among "
         "the grades left. *Upper*, *lower*: cuts at the quantiles, a value at a cut goes to the upper or lower grade. "
         "What is used is what agrees best, chosen by these cells; where no value is frequent the ways hardly differ."
     )
-    lines = [f"| data set | {' | '.join(WAYS)} | used |", "|---" * (len(WAYS) + 2) + "|"]
+    rows = []
     for name in dict.fromkeys(name for name, _ in ties):
         counts = [f"{sum(c.agrees for c in ties[name, way])} of {len(ties[name, way])}" for way in WAYS]
-        lines.append(f"| {BENCHMARKS[name].title} | {' | '.join(counts)} | {BENCHMARKS[name].ties} |")
-    parts.append("\n".join(lines))
-    conclusions = "\n\n".join(map(str, report.conclusions))
-    parts += ["## Conclusions", f"```\n{conclusions}\n```", "## Where we deviate", *report.notes]
-    parts += [f"Skipped {name}: {reason}" for name, reason in report.skipped.items()]
-    return "\n\n".join(parts) + "\n"
+        rows.append([BENCHMARKS[name].title, *counts, BENCHMARKS[name].ties])
+    parts.append(markdown_table(["data set", *WAYS, "used"], rows))
+    parts += ["## Conclusions", report.conclusions_in_words, "## Where we deviate", *report.notes]
+    return parts

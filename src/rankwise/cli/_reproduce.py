@@ -80,7 +80,10 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     json: AsJSON = False,
 ) -> None:
-    """Run an experiment of a paper again, and say which of its conclusions hold."""
+    """Run an experiment of a paper again, and say which of its conclusions hold.
+
+    The experiments are a package of their own: pip install rankwise-experiments.
+    """
     known = _catalogues()
     if list_:
         width = max(map(len, known))
