@@ -13,7 +13,7 @@ from rankwise.annotation import type2_intervals
 from rankwise.datasets import make_ordinal
 from rankwise.evaluation import Progress, progressive
 from rankwise_experiments import pril
-from rankwise_experiments._report import Check, Conclusion, Report, write_figure, write_table, write_text
+from rankwise_experiments._report import Check, Conclusion, Report, chain, write_figure, write_table, write_text
 from rankwise_experiments._streams import Curves, average_losses, pril_streams
 
 DATA = Path(os.environ.get("RANKWISE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
@@ -230,7 +230,7 @@ class TestConclusions:
         assert ["multi-class" in c.claim for c in conclusions] == [False, False]
 
     def test_numbers_are_shown_with_true_signs(self):
-        assert pril._chain([3.0, 2.0, 2.0, 2.5]) == "3.000 > 2.000 = 2.000 < 2.500"
+        assert chain([3.0, 2.0, 2.0, 2.5], 3) == "3.000 > 2.000 = 2.000 < 2.500"
 
     def test_text(self):
         conclusion = Conclusion("it works", (Check("here", True, "1 > 0"), Check("elsewhere", False, "0 < 1")))

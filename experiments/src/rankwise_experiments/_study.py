@@ -52,6 +52,11 @@ class Job:
         """Paths of an experiment's files in the output directory, by their suffixes."""
         return tuple(self.output / f"{name}.{suffix}" for suffix in suffixes)
 
+    def unit_file(self, name: str) -> Path:
+        """Path of the units that are finished, in the output directory, which is made."""
+        self.output.mkdir(parents=True, exist_ok=True)
+        return self.output / f"{name}-units.jsonl"
+
     def command(self, name: str, *options: str) -> str:
         """Command that runs an experiment with these options once more; all three if none are named.
 

@@ -84,10 +84,9 @@ def run_tables(job: Job, *, settings: Settings | None = None) -> Report:
         Sizes and grids.
     """
     settings = settings or Settings()
-    job.output.mkdir(parents=True, exist_ok=True)
     sets, skipped = _load(job.data_dir)
     peers, absent = _peers(settings)
-    journal = Journal(job.output / "cusum-tables-units.jsonl")
+    journal = Journal(job.unit_file("cusum-tables"))
     results: Results = {}
     for bins, parts in sets.items():
         table = _Table(bins, [_ours(bins, settings), *peers], settings.predictions, journal, job)

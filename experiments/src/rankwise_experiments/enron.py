@@ -75,8 +75,7 @@ def run_table(job: Job) -> Report:
     mail, skipped = load_each(datasets.ENRON_USERS, lambda user: _load(user, job.data_dir))
     if not mail:
         return Report(TITLE, (), skipped, (), (), ())
-    job.output.mkdir(parents=True, exist_ok=True)
-    journal = Journal(job.output / "enron-units.jsonl")
+    journal = Journal(job.unit_file("enron"))
     mailboxes: dict[str, Mailbox] = {}
     results: Results = {}
     units = [(variant, parameters) for variant in VARIANTS for parameters in grid(variant)]

@@ -58,10 +58,9 @@ def run(job: Job) -> Report:
     Sequences are splits into training, validation and test rows, rounds the largest training set. Writes ``growing``:
     a table (CSV), the page (Markdown), conclusions (text), and the units.
     """
-    job.output.mkdir(parents=True, exist_ok=True)
     sizes = sizes_up_to(job.rounds)
     splits, skipped = make_splits(job)
-    units = Units(job.output / f"{NAME}-units.jsonl")
+    units = Units(job.unit_file(NAME))
     found: Found = {}
     unconverged = 0
     places = [(method, size) for size in sizes for method in METHODS] if splits else []

@@ -77,10 +77,9 @@ def run(job: Job) -> Report:
     ``intervals``: a table (CSV), the page (Markdown), conclusions (text), a figure, and the units.
     """
     load_matplotlib()  # what cannot be drawn shall be known before the work, not after
-    job.output.mkdir(parents=True, exist_ok=True)
     sizes = sizes_up_to(job.rounds)
     splits, skipped = make_splits(job)
-    units = Units(job.output / f"{NAME}-units.jsonl")
+    units = Units(job.unit_file(NAME))
     found: Found = {}
     for method in METHODS if splits else ():
         places = _places(method, sizes)

@@ -101,9 +101,8 @@ def run(job: Job) -> Report:
 
     Sequences are partitions. Writes ``models``: cells (CSV), table (Markdown), conclusions (text), and the units.
     """
-    job.output.mkdir(parents=True, exist_ok=True)
     sets, skipped = load_benchmarks(job.data_dir)
-    units = Units(job.output / f"{NAME}-units.jsonl")
+    units = Units(job.unit_file(NAME))
     found: Found = {}
     for name, (X, target) in sets.items():
         work = _Set(name, X, grades(target, BENCHMARKS[name].ties), units, job.seed)

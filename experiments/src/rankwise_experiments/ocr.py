@@ -82,8 +82,7 @@ def run_table(job: Job) -> Report:
     if not loaded:
         return Report(TITLE, (), skipped, (), (), ())
     words, rounds, seed, progress = loaded[NAME], job.rounds, job.seed, job.progress
-    job.output.mkdir(parents=True, exist_ok=True)
-    journal = Journal(job.output / f"{NAME}-units.jsonl")
+    journal = Journal(job.unit_file(NAME))
     command = job.command(NAME)
     splits = SPLITS if rounds is None else SPLITS[:1]
     units = {

@@ -70,9 +70,8 @@ def run(job: Job) -> Report:
 
     Sequences are partitions. Writes ``surrogates``: cells (CSV), tables (Markdown), conclusions (text), and the units.
     """
-    job.output.mkdir(parents=True, exist_ok=True)
     sets, skipped = load_benchmarks(job.data_dir)
-    units = Units(job.output / f"{NAME}-units.jsonl")
+    units = Units(job.unit_file(NAME))
     found: Found = {}
     total = len(sets) * len(METHODS)
     for done, (name, method) in enumerate((name, method) for name in sets for method in METHODS):
