@@ -100,6 +100,7 @@ def test_the_gap_of_additive_parts_is_the_smallest_over_scores(rng):
     assert gap <= min(lost) <= gap + 2e-3
 
 
+@pytest.mark.slow
 def test_the_conclusions_hold(tmp_path):
     report = experiments.get("calibration").run(tmp_path, sequences=10, rounds=10_000)
     assert [conclusion.verdict for conclusion in report.conclusions] == ["HOLDS"] * 4

@@ -80,6 +80,7 @@ def rows_of(path):
 
 
 class TestRun:
+    @pytest.mark.slow
     def test_files_and_report(self, finished):
         report, _ = finished
         table, passes, page, text = report.files
@@ -95,10 +96,12 @@ class TestRun:
         assert f"| {LARGE} (chooses) | ours | 4 | 40 |" in words
         assert "14 comparisons of the paper hold" in words
 
+    @pytest.mark.slow
     def test_progress(self, finished):
         _, told = finished
         assert told == [(user, done, N_PASSES) for user in (SMALL, LARGE) for done in range(N_PASSES + 1)]
 
+    @pytest.mark.slow
     def test_passes_are_those_of_the_plain_algorithm(self, finished, mail):
         table = [row for row in rows_of(finished[0].files[0]) if row["user"] == SMALL]
         messages = load_enron_folders(SMALL, data_dir=mail)
@@ -114,6 +117,7 @@ class TestRun:
                 plain.learn(x, plain.pairs_of({code}))
             assert int(row["mistakes"]) == plain.mistakes
 
+    @pytest.mark.slow
     def test_parameters_are_the_best_of_the_user_with_the_most_messages(self, finished):
         table, passes = map(rows_of, finished[0].files[:2])
         for row in table:
@@ -123,6 +127,7 @@ class TestRun:
             best = min(alike, key=lambda p: (int(p["mistakes"]), float(p["margin"]), float(p["C"])))
             assert (row["C"], row["margin"]) == (best["C"], best["margin"])
 
+    @pytest.mark.slow
     def test_other_words(self, finished, mail):
         messages, with_people = (
             load_enron_folders(SMALL, fields=fields, data_dir=mail)
@@ -146,6 +151,7 @@ class TestRun:
         assert int(row["mistakes"]) == expected.n_mistakes_
         assert "`rankwise reproduce enron --rounds 6`" in (tmp_path / "enron.md").read_text(encoding="utf-8")
 
+    @pytest.mark.slow
     def test_what_was_finished_is_kept(self, finished, mail, tmp_path, monkeypatch):
         stops = 200  # in the second mailbox
 

@@ -164,6 +164,7 @@ class TestRun:
             RUN(tmp_path, **bad)
 
 
+@pytest.mark.slow
 @needs_data
 def test_the_weights_are_the_papers():
     """The total costs that the paper prints: LETTER and ISOLET to every digit."""

@@ -29,6 +29,7 @@ def made_sets(monkeypatch):
     monkeypatch.setattr(datasets, "load_multilabel", load)
 
 
+@pytest.mark.slow
 def test_the_conclusions_hold_on_made_sets(tmp_path, made_sets):
     steps = []
     report = experiments.get("missing-labels").run(

@@ -44,6 +44,7 @@ def test_schemes_hide_what_they_say():
     assert ["".join(letter or "." for letter in word) for word in (even, odd)] == ["abcde.....", ".....fghij"]
 
 
+@pytest.mark.slow
 def test_table_page_and_going_on(tmp_path, words, monkeypatch):
     report = RUN(tmp_path, rounds=20, sequences=2, seed=1)
     table, page, text = report.files
@@ -142,6 +143,7 @@ def test_the_regulariser_is_worth_as_many_words_in_both_splits():
     assert others == fold_0._replace(alpha=fold_0.alpha / 10)
 
 
+@pytest.mark.slow
 def test_the_choice_prints_every_candidate(words, monkeypatch, capsys):
     monkeypatch.setattr(datasets, "load_ocr", lambda: replace(words, fold=np.arange(60) % 3))
     monkeypatch.setattr(_ocr_choice, "MARGINS", (50.0,))

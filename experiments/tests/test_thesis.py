@@ -205,6 +205,7 @@ def adult(monkeypatch):
     monkeypatch.setattr(intervals, "FEW", (20, 60))
 
 
+@pytest.mark.slow
 def test_intervals_run_draw_and_judge(tmp_path, adult):
     report = intervals.run(tmp_path, sequences=1)
     table, page, text, picture = report.files
