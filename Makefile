@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The papers' experiments, a second distribution; the source distribution of rankwise does without them.
+EXPERIMENTS := $(wildcard experiments/pyproject.toml)
+EDITABLE_EXPERIMENTS := $(if $(EXPERIMENTS),--editable experiments)
 
 .PHONY: help demo test test-torch test-dask test-browser test-lowest lint format bench docs figures clean
 .DEFAULT_GOAL := help
@@ -14,9 +17,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
-# One stamp per extra: installed again only when pyproject.toml changes.
-$(VENV)/installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+# One stamp per extra: installed again only when a pyproject.toml changes.
+$(VENV)/installed-%: pyproject.toml $(EXPERIMENTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(EDITABLE_EXPERIMENTS)
 	@touch $@
 
 demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in data; table and picture
@@ -42,7 +45,7 @@ test-browser: $(VENV)/installed-browser ## the report in headless Chromium; with
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' --constraint tests/lowest.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' $(EDITABLE_EXPERIMENTS) --constraint tests/lowest.txt
 	$(VENV)-lowest/bin/python -m pytest -n 2
 
 lint: $(VENV)/installed-lint ## ruff, mypy, import-linter

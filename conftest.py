@@ -1,4 +1,4 @@
-"""What pytest skips where a package is missing: what needs PyTorch, Dask, river, or a browser.
+"""What pytest skips where a package is missing: what needs PyTorch, Dask, river, a browser, or the experiments.
 
 `make test-torch`, `make test-dask` and `make test-browser` have them, `make test` has river, `make test-lowest` none.
 """
@@ -10,6 +10,7 @@ NEEDED_BY = {
     "dask": ["src/rankwise/dask"],
     "river": ["src/rankwise/river", "docs/streams.md"],
     "playwright": ["tests/browser"],
+    "rankwise_experiments": ["experiments"],
 }
 
 collect_ignore = ["docs/hooks"]  # they need what builds the pages: `make docs`

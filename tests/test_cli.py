@@ -1,18 +1,16 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
+from types import SimpleNamespace
 
 import pytest
-import sklearn.datasets
 from typer.testing import CliRunner
 
-from rankwise import PRIL, MulticlassPerceptron, __version__, cli, experiments, save
+from rankwise import PRIL, MulticlassPerceptron, __version__, cli, save
 from rankwise.cli._app import app
 from rankwise.datasets import make_ordinal
-
-QUICK = ["--sequences", "2", "--rounds", "40"]
 
 
 def run(*arguments):
@@ -25,16 +23,6 @@ def assert_fails(result, code, *parts):
     assert result.output.count("\n") == 1
     for part in parts:
         assert part in result.output
-
-
-@pytest.fixture
-def nowhere(monkeypatch):
-    def refuse(**kwargs):
-        raise URLError("no network in tests")
-
-    monkeypatch.delenv("RANKWISE_DATA", raising=False)
-    monkeypatch.setattr("rankwise.datasets._find._beside_checkout", lambda: None)
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", refuse)
 
 
 @pytest.fixture
@@ -57,91 +45,51 @@ def test_without_a_command_it_shows_its_commands():
 
 
 class TestReproduce:
-    def test_list(self):
-        result = run("reproduce", "--list")
-        assert result.exit_code == 0
-        assert [line.split()[0] for line in result.output.splitlines()] == list(experiments.names())
+    """Without the distribution of experiments; those with it are tested there."""
 
-    def test_run(self, tmp_path, nowhere):
-        result = run("reproduce", "pril-fraction", "--output", tmp_path / "out", "--seed", 3, *QUICK)
-        assert result.exit_code == 0
-        assert "skipped parkinsons: " in result.output
-        assert "HOLDS" in result.output
-        expected = experiments.get("pril-fraction").run(tmp_path / "again", sequences=2, rounds=40, seed=3)
-        assert str(expected) in result.output
-        for path in expected.files:
-            assert str(tmp_path / "out" / path.name) in result.output
-            assert (tmp_path / "out" / path.name).is_file()
-        same = "pril-fraction-final.csv"
-        assert (tmp_path / "out" / same).read_bytes() == (tmp_path / "again" / same).read_bytes()
+    @pytest.mark.parametrize("arguments", [["--list"], ["pril-fraction"], []])
+    def test_where_none_are_installed_it_says_how_to_get_them(self, arguments, monkeypatch):
+        monkeypatch.setattr("rankwise.cli._reproduce.entry_points", lambda group: ())
+        assert_fails(run("reproduce", *arguments), 2, "pip install rankwise-experiments")
 
-    def test_results_for_machines(self, tmp_path, nowhere):
-        result = run("reproduce", "pril-fraction", "--output", tmp_path, "--json", *QUICK)
-        found = json.loads(result.stdout)
-        assert found["conclusions"]
-        assert all(verdict["verdict"].startswith(("HOLDS", "DOES")) for verdict in found["conclusions"])
-        assert "parkinsons" in found["skipped"]
-        assert all(Path(file).is_file() for file in found["files"])
-
-    def test_sequences_are_the_experiments_own_unless_given(self, monkeypatch):
+    def test_experiments_come_from_every_entry_point_of_the_group(self, monkeypatch, tmp_path):
         given = []
 
-        def run_it(output, *, sequences="its own", **rest):
-            given.append(sequences)
-            return experiments.Report("title", ("data",), {}, (), (), ())
+        def run_it(output, **options):
+            given.append((output, options.pop("seed"), sorted(options)))
+            return Outcome()
 
-        monkeypatch.setattr(experiments, "get", lambda name: experiments.Experiment(name, "", run_it))
-        for options in ([], ["--sequences", "7"]):
-            assert run("reproduce", "importance-table", *options).exit_code == 0
-        assert given == ["its own", 7]
+        catalogues = [
+            SimpleNamespace(names=lambda: ("first",), get=lambda name: SimpleNamespace(summary="one thing")),
+            SimpleNamespace(
+                names=lambda: ("second", "third"),
+                get=lambda name: SimpleNamespace(summary=f"the {name}", options=("seed",), run=run_it),
+            ),
+        ]
+        points = {"rankwise.experiments": [SimpleNamespace(load=lambda c=c: c) for c in catalogues]}
+        monkeypatch.setattr("rankwise.cli._reproduce.entry_points", lambda group: points[group])
+        assert run("reproduce", "--list").output == "first   one thing\nsecond  the second\nthird   the third\n"
+        result = run("reproduce", "third", "--seed", 4, "--output", tmp_path)
+        assert (result.exit_code, result.output) == (0, "what it found\n\nwritten: a file\n")
+        assert given == [(tmp_path, 4, ["data_dir", "progress"])]
+        assert_fails(run("reproduce", "third", "--rounds", 4), 2, "third has no --rounds")
 
-    def test_nothing_ran(self, tmp_path, monkeypatch):
-        report = experiments.Report("title", (), {"all": "gone"}, (), (), ())
-        silent = experiments.Experiment("x", "y", lambda *a, **k: report)
-        monkeypatch.setattr(experiments, "names", lambda: ("x",))
-        monkeypatch.setattr(experiments, "get", lambda name: silent)
-        result = run("reproduce", "x")
-        assert result.exit_code == 1
-        assert "skipped all: gone" in result.output
-        assert "no data set could be used" in result.output
+    def test_a_distribution_that_is_broken_is_one_line(self, monkeypatch):
+        def load():
+            raise ImportError("something is missing: pip install something")
 
-    @pytest.mark.parametrize(
-        ("arguments", "part"),
-        [
-            ([], "which experiment? Known: pril-fraction"),
-            (["pril"], "there is no experiment 'pril'"),
-            (["pril-fraction", "--sequences", "0"], "--sequences"),
-            (["pril-fraction", "--rounds", "many"], "--rounds"),
-            (["pril-fraction", "--data-dir", "no/such/place"], "--data-dir"),
-            (["pril-fraction", "--nonsense"], "--nonsense"),
-            (["enron", "--seed", "1"], "enron has no --seed"),
-            (["enron", "--sequences", "1"], "enron has no --sequences"),
-        ],
-    )
-    def test_wrong_usage(self, arguments, part):
-        assert_fails(run("reproduce", *arguments), 2, part)
+        monkeypatch.setattr("rankwise.cli._reproduce.entry_points", lambda group: [SimpleNamespace(load=load)])
+        assert_fails(run("reproduce", "--list"), 2, "pip install something")
 
-    def test_damaged_data(self, tmp_path, nowhere):
-        (tmp_path / "abalone").mkdir()
-        (tmp_path / "abalone" / "abalone.csv").write_text("sex,rings\nM,1,2\n", encoding="utf-8")
-        result = run("reproduce", "pril-fraction", "--data-dir", tmp_path, "--output", tmp_path / "out")
-        assert_fails(result, 1, "abalone.csv is damaged")
 
-    def test_output_that_cannot_be_written(self, tmp_path, nowhere):
-        (tmp_path / "file").touch()
-        result = run("reproduce", "pril-fraction", "--output", tmp_path / "file" / "out", *QUICK)
-        assert_fails(result, 1, "file")
+@dataclass
+class Outcome:
+    ran: tuple = ("data",)
+    files: tuple = ("a file",)
+    conclusions: tuple = ()
 
-    def test_without_matplotlib(self, tmp_path, nowhere, monkeypatch):
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        assert_fails(run("reproduce", "pril-fraction", "--output", tmp_path, *QUICK), 2, 'pip install "rankwise[plot]"')
-
-    def test_interrupt(self, tmp_path, monkeypatch):
-        def interrupted(*args, **kwargs):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(experiments, "get", lambda name: experiments.Experiment(name, "", interrupted))
-        assert run("reproduce", "pril-fraction", "--output", tmp_path).exit_code == 130
+    def __str__(self):
+        return "what it found"
 
 
 class TestDemo:

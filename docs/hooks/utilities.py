@@ -7,7 +7,7 @@ from typing import Any
 import rankwise
 
 _MARK = "<!-- other packages -->"
-_INSIDE = {"cli", "experiments", "solvers"}  # documented as commands, or not meant for use from outside
+_INSIDE = {"cli", "solvers"}  # documented as commands, or not meant for use from outside
 
 
 def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:

@@ -23,9 +23,9 @@ def demo(
     if output.suffix.lower() not in PICTURES:
         raise typer.BadParameter(f"a picture's name ends in {', '.join(PICTURES)}. Got {str(output)!r} instead.")
     with plain_errors():
-        from rankwise.experiments import demo as comparison
+        from rankwise.cli import _demo_comparison
 
-        result = comparison.run(output)
+        result = _demo_comparison.run(output)
     if json:
         print_json(asdict(result))
     else:

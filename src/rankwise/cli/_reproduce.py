@@ -1,16 +1,61 @@
-"""The command ``reproduce``: an experiment of a paper again."""
+"""The command ``reproduce``: an experiment of a paper again.
+
+The experiments are a distribution of their own, ``rankwise-experiments``. A package with experiments registers a
+:class:`Catalogue` in the entry point group ``rankwise.experiments``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Protocol
 
 import typer
 
-from rankwise.cli._errors import BAD_DATA, complain, plain_errors
+from rankwise.cli._errors import BAD_DATA, WRONG_USAGE, complain, plain_errors
 from rankwise.cli._options import AsJSON
 from rankwise.cli._print import print_json, progress_bars
+
+GROUP = "rankwise.experiments"
+
+
+class Experiment(Protocol):
+    """An experiment of a paper.
+
+    Attributes
+    ----------
+    summary : str
+        What it shows, in one line.
+    options : tuple of str
+        Which of ``sequences``, ``rounds`` and ``seed`` it takes.
+    """
+
+    summary: str
+    options: tuple[str, ...]
+
+    def run(self, output: Path, *, data_dir: Path | None, progress: Any, **options: int) -> Any:
+        """Write tables and figures; return a dataclass with ``ran``, ``conclusions`` and ``files``."""
+
+
+class Catalogue(Protocol):
+    """What an entry point names: a module, or an object, that knows experiments by name."""
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all experiments, in the order in which they are listed."""
+
+    def get(self, name: str) -> Experiment:
+        """Return the experiment of that name."""
+
+
+def _catalogues() -> dict[str, Catalogue]:
+    """Catalogue of every known experiment, by the experiment's name."""
+    with plain_errors():
+        installed: list[Catalogue] = [point.load() for point in entry_points(group=GROUP)]
+    if not installed:
+        complain("the papers' experiments are a package of their own: pip install rankwise-experiments")
+        raise typer.Exit(WRONG_USAGE)
+    return {name: catalogue for catalogue in installed for name in catalogue.names()}
 
 
 def reproduce(
@@ -35,20 +80,22 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     json: AsJSON = False,
 ) -> None:
-    """Run an experiment of a paper again, and say which of its conclusions hold."""
-    from rankwise import experiments
+    """Run an experiment of a paper again, and say which of its conclusions hold.
 
+    The experiments are a package of their own: pip install rankwise-experiments.
+    """
+    known = _catalogues()
     if list_:
-        width = max(map(len, experiments.names()))
-        for known in experiments.names():
-            typer.echo(f"{known.ljust(width)}  {experiments.get(known).summary}")
+        width = max(map(len, known))
+        for each, catalogue in known.items():
+            typer.echo(f"{each.ljust(width)}  {catalogue.get(each).summary}")
         return
-    if name not in experiments.names():
+    if name is None or name not in known:
         what = "which experiment?" if name is None else f"there is no experiment {name!r}."
-        raise typer.BadParameter(f"{what} Known: {', '.join(experiments.names())}.")
-    experiment = experiments.get(name)
-    options = {"sequences": sequences, "rounds": rounds, "seed": seed}
-    options = {option: value for option, value in options.items() if value is not None}
+        raise typer.BadParameter(f"{what} Known: {', '.join(known)}.")
+    experiment = known[name].get(name)
+    given = {"sequences": sequences, "rounds": rounds, "seed": seed}
+    options = {option: value for option, value in given.items() if value is not None}
     for option in options:
         if option not in experiment.options:
             raise typer.BadParameter(f"{name} has no --{option}.")

@@ -1,7 +1,8 @@
 """Features: from raw columns, and learnt from labels; transformers to put before an estimator."""
 
 from rankwise.features._columns import RowError
+from rankwise.features._polynomial import polynomial_features
 from rankwise.features.hidden import HiddenFeatures
 from rankwise.features.table import TableEncoder
 
-__all__ = ["HiddenFeatures", "RowError", "TableEncoder"]
+__all__ = ["HiddenFeatures", "RowError", "TableEncoder", "polynomial_features"]

@@ -1,0 +1,155 @@
+"""What interval labels cost: a comparison on data that need no download, as tables and one picture.
+
+Two data sets: the PRIL paper's synthetic one, in the feature space of its kernel ``(x.z + 1)^2``, and scikit-learn's
+diabetes data with the progression in five grades, standardised. PRank, Widrow-Hoff and the multi-class perceptron see
+exact labels, PRIL sees intervals; all are judged by the exact labels of rows they have not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import ShuffleSplit
+from sklearn.preprocessing import StandardScaler
+
+from rankwise import datasets, metrics
+from rankwise._files import replacing
+from rankwise.annotation import partial_labels
+from rankwise.evaluation import format_table, progressive
+from rankwise.features import polynomial_features
+from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
+from rankwise.plots import ProgressiveDisplay, ThresholdDisplay
+from rankwise.plots._style import load_matplotlib
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+CLASSES = np.arange(1, 6)
+SHARE = 0.75  # of the labels are intervals: the paper's section 5.1
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A model, and the labels it is shown: intervals of a kind for a share of the rows, exact ones for the rest."""
+
+    name: str
+    estimator: type[Any]
+    kind: Literal[1, 2] = 1
+    share: float = 0.0
+
+    @property
+    def labels(self) -> str:
+        """What it saw, in words."""
+        if not self.share:
+            return "exact"
+        rest = f", {1 - self.share:.0%} exact" if self.share < 1 else ""
+        return f"{self.share:.0%} type {self.kind}{rest}"
+
+    def shown(self, y: Codes, seed: int) -> NDArray[Any]:
+        """Labels it is shown where the exact ones are ``y``."""
+        return partial_labels(y, self.share, self.kind, CLASSES, seed) if self.share else y
+
+    def model(self) -> Any:
+        """Return a fresh model with default parameters."""
+        return self.estimator(classes=CLASSES, random_state=0)
+
+
+CONTESTANTS = (
+    Contestant("PRank", PRank),
+    Contestant("PRIL", PRIL, kind=1, share=SHARE),
+    Contestant("PRIL", PRIL, kind=2, share=SHARE),
+    Contestant("PRIL", PRIL, kind=1, share=1.0),
+    Contestant("PRIL", PRIL, kind=2, share=1.0),
+    Contestant("Widrow-Hoff", WidrowHoff),
+    Contestant("multi-class perceptron", MulticlassPerceptron),
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Tables by data set, and the picture's path."""
+
+    tables: Mapping[str, list[dict[str, Any]]]
+    picture: Path
+
+    def __str__(self) -> str:
+        parts = [f"{title}\n\n{format_table(rows)}" for title, rows in self.tables.items()]
+        legend = "type 1: two neighbouring ranks, one of them right; type 2: the rank and both its neighbours"
+        return "\n\n".join([*parts, legend])
+
+
+def run(output: Path) -> Demo:
+    """Compare the models on both data sets, and write the picture to ``output``."""
+    load_matplotlib()  # what cannot be drawn or written shall be known before the work, not after
+    output.parent.mkdir(parents=True, exist_ok=True)
+    X, y = datasets.make_pril_synthetic(10_000, random_state=0)
+    features = polynomial_features(X, 2)
+    diabetes = datasets.load_diabetes_grades(len(CLASSES))
+    tables = {
+        "Synthetic: 5 classes, trained on 5,000 rows, tested on 5,000": _compare(
+            features, y, ShuffleSplit(1, test_size=0.5, random_state=0), scale=False
+        ),
+        "Diabetes: 5 grades, trained on 70 % of 442 rows, tested on the rest, mean of 20 splits": _compare(
+            diabetes.X, diabetes.y, ShuffleSplit(20, test_size=0.3, random_state=0), scale=True
+        ),
+    }
+    with replacing(output) as temporary:
+        _picture(features, y).savefig(temporary, dpi=150, format=output.suffix.lower().lstrip("."))
+    return Demo(tables, output)
+
+
+def _compare(X: Floats, y: Codes, splits: ShuffleSplit, *, scale: bool) -> list[dict[str, Any]]:
+    """Test each contestant; one row of the table for each."""
+    scores = np.zeros((len(CONTESTANTS), 3))
+    for number, (train, test) in enumerate(splits.split(X)):
+        seen, unseen = X[train], X[test]
+        if scale:
+            scaler = StandardScaler().fit(seen)
+            seen, unseen = scaler.transform(seen), scaler.transform(unseen)
+        for place, contestant in enumerate(CONTESTANTS):
+            model = contestant.model().fit(seen, contestant.shown(y[train], seed=number))
+            predicted = model.predict(unseen)
+            scores[place] += (
+                metrics.mean_absolute_error(y[test], predicted, classes=CLASSES),
+                metrics.accuracy_within(y[test], predicted, tolerance=0, classes=CLASSES),
+                metrics.accuracy_within(y[test], predicted, tolerance=1, classes=CLASSES),
+            )
+    return [
+        {
+            "model": contestant.name,
+            "labels it saw": contestant.labels,
+            "MAE": f"{mae:.3f}",
+            "exactly right": f"{hits:.1%}",
+            "within one rank": f"{near:.1%}",
+        }
+        for contestant, (mae, hits, near) in zip(CONTESTANTS, scores / splits.get_n_splits(), strict=True)
+    ]
+
+
+def _picture(X: Floats, y: Codes) -> Any:
+    """Left: thresholds of a PRIL model on the score axis. Right: average error of the models while they learn."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13.5, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.0))
+    shown = next(c for c in CONTESTANTS if c.share == SHARE and c.kind == 2)
+    half = len(y) // 2
+    model = shown.model().fit(X[:half], shown.shown(y[:half], seed=0))
+    ThresholdDisplay.from_estimator(model, X[half:], shown.shown(y[half:], seed=1), truth=y[half:], ax=left)
+    left.set_title(f"PRIL learnt from {SHARE:.0%} interval labels: classes and thresholds on its score", fontsize=11)
+
+    curves = {
+        c.name if not c.share else f"{c.name}, {c.share:.0%} type {c.kind}": progressive(
+            c.model(), X, c.shown(y, seed=0), truth=y, classes=CLASSES
+        )
+        for c in CONTESTANTS
+        if c.share < 1
+    }
+    ProgressiveDisplay.from_results(curves, loss_name="average absolute error so far, ranks", ax=right)
+    right.set_title("Predict, then learn: error against the exact labels", fontsize=11)
+    return figure
