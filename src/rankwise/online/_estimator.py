@@ -67,16 +67,15 @@ class OnlineEstimator(DictStream):
         self,
         state: State,
         rows: Rows,
-        lower: NDArray[np.int32],
-        upper: NDArray[np.int32],
-        mask: NDArray[np.bool_],
+        labels: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]],
         weight: NDArray[np.float64],
         order: NDArray[np.int64],
         predictions: NDArray[np.int32],
     ) -> int:
         """Learn from the rows in order, in place; return -1, or the row whose score is not finite.
 
-        When ``predictions`` has room for every row it is filled with the codes predicted before learning.
+        ``labels`` are lower codes, upper codes and candidates (``NO_MASK`` where every label is an interval). When
+        ``predictions`` has room for every row it is filled with the codes predicted before learning.
         """
         raise NotImplementedError  # not abstract: a ranker of labels has its own rounds, which do not call this
 
@@ -291,7 +290,7 @@ class OnlineEstimator(DictStream):
         if labels.mask is not None:  # a candidate set of all classes says nothing, as a missing label does
             weight = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
         try:
-            bad = self._pass(self._state, rows, labels.lower, labels.upper, mask, weight, order, predictions)
+            bad = self._pass(self._state, rows, (labels.lower, labels.upper, mask), weight, order, predictions)
         except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
             self._state.update(before)
             raise

@@ -88,7 +88,7 @@ class DictStream(OrdinalEstimator):
         if order is not self._order or len(self._features.column) > self.n_features_in_:
             self._welcome(row, order)
         self._one_weight[0] = w
-        if self._pass(self._state, row, lower, upper, mask, self._one_weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
+        if self._pass(self._state, row, (lower, upper, mask), self._one_weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
             self._refuse_row(row, 0)
 
     def _order_with(self, y: Any) -> ClassOrder:
