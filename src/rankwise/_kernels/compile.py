@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numba
 from numba.core.caching import IndexDataCacheFile
+from numba.extending import register_jitable
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^ *(?:from|import) rankwise([\w.]*)(?: import (\([\w,\s]*|[\w, ]*))?", re.MULTILINE)
@@ -79,7 +80,16 @@ def kernel(function):
     compiled = _njit(function)
     cache = getattr(compiled, "_cache", None)
     if cache is not None:  # there is none where numba is switched off
-        cache._cache_file = _NamedByContent(
-            cache._cache_path, cache._impl.filename_base, digest_of_sources(function)
-        )  # fmt: skip
+        digest = digest_of_sources(function)
+        # A factory makes kernels of one name from functions of several files: each state of the sources has its index.
+        name = f"{cache._impl.filename_base}.{digest[:12]}"
+        cache._cache_file = _NamedByContent(cache._cache_path, name, digest)
     return compiled
+
+
+def inlined(function):
+    """Compile a function into every kernel that calls it, once for each row. It must not make or return arrays.
+
+    The caller holds all arrays meanwhile, so references to them are not counted in it: counting costs more than a row.
+    """
+    return register_jitable(forceinline=True, _nrt=False)(function)

@@ -15,6 +15,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._kernels.compile import inlined
+from rankwise._kernels.rows import dots_lagged
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows
 from rankwise.online._estimator import OnlineEstimator
@@ -52,6 +54,25 @@ def best_rank(scores, n_classes):
     for k in range(1, n_classes):
         best = k if scores[k] > scores[best] else best
     return best
+
+
+@inlined
+def score_row(X, i, room):
+    """Fill in the scores s(k) of row i, for a ``room`` that begins with W, W_lag, b, b_lag and room for scores."""
+    W, W_lag, b, b_lag, scores = room[:5]
+    dots_lagged(X, i, W, W_lag, 0.0, scores)
+    return accumulate(scores, b, b_lag, 0.0)
+
+
+@inlined
+def predict_row(X, i, finite, rounds, room):
+    """Rank by averaged weights, for a ``room`` as above with as much room behind it."""
+    W, W_lag, b, b_lag, scores, averaged = room[:6]
+    if rounds == 0.0:
+        return best_rank(scores, b.size)
+    dots_lagged(X, i, W, W_lag, 1.0 / rounds, averaged)
+    accumulate(averaged, b, b_lag, 1.0 / rounds)
+    return best_rank(averaged, b.size)
 
 
 @register_jitable

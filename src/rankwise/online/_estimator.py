@@ -60,7 +60,8 @@ class OnlineEstimator(OnlineModel):
     ) -> int:
         """Learn from the rows in order, in place; return -1, or the row whose score is not finite.
 
-        When ``predictions`` has room for every row it is filled with the codes predicted before learning.
+        ``labels`` are lower codes, upper codes and candidates (``NO_MASK`` where every label is an interval). When
+        ``predictions`` has room for every row it is filled with the codes predicted before learning.
         """
 
     def _writable(self, state: State, *, whole: bool) -> State:

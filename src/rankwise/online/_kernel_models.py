@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows, length
 from rankwise.base.state import COUNTS, State, StateArray, grown
-from rankwise.online._estimator import KernelLabels, OnlineEstimator
+from rankwise.online._estimator import OnlineEstimator
 from rankwise.online._support_vectors import DenseSupport, SparseSupport
 
 Floats = NDArray[np.float64]
@@ -37,8 +37,8 @@ Floats = NDArray[np.float64]
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
 #: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1.
 Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]
-#: Lower and upper ends, mask and weights of a block's rows.
-BlockLabels = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Floats]
+#: Lower and upper ends and mask of some rows.
+LabelArrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
 
 _BLOCK_ROWS = 128
 
@@ -57,12 +57,13 @@ _PLACES = frozenset({"size", "support_used", "support_start", "support_stop"})
 
 
 @register_jitable
-def admit(b, block, strength, influence, born, size, budget, birth):
+def admit(b, block, strength, vectors, budget, birth):
     """Give row b of a block a slot: the next free one, or on a full budget that of the least influential vector.
 
     ``strength[s]`` is ``|a_s|``, up to its sign; the caller sets the coefficients of the slot that it gets.
     """
     values, within, slots, taken = block
+    influence, born, size = vectors
     if size[0] < budget:
         slot = size[0]
         size[0] += 1
@@ -105,7 +106,13 @@ class KernelEstimator(OnlineEstimator):
 
     @abstractmethod
     def _block_pass(
-        self, state: State, block: Block, labels: BlockLabels, budget: int, predictions: NDArray[np.int32]
+        self,
+        state: State,
+        block: Block,
+        labels: LabelArrays,
+        weight: Floats,
+        budget: int,
+        predictions: NDArray[np.int32],
     ) -> int:
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
@@ -123,12 +130,11 @@ class KernelEstimator(OnlineEstimator):
         self,
         state: State,
         rows: Rows,
-        labels: KernelLabels,
+        labels: LabelArrays,
         weight: Floats,
         order: NDArray[np.int64],
         predictions: NDArray[np.int32],
     ) -> int:
-        lower, upper, mask = labels
         if "support" not in state and "support_data" not in state:
             store = SparseSupport if isinstance(rows, tuple) else DenseSupport
             state.update(store.start(self.n_features_in_))
@@ -141,14 +147,9 @@ class KernelEstimator(OnlineEstimator):
         for start in range(0, length(rows), _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, length(rows))
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            of_block = (
-                lower[picked],
-                upper[picked],
-                mask[picked] if mask.size else mask,
-                weight[picked] if weight.size else weight,
-            )
+            lower, upper, mask, c = (part[picked] if part.size else part for part in (*labels, weight))
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad = self._learn_block(state, rows, picked, of_block, slot_of, bool(order.size), guesses)
+            bad = self._learn_block(state, rows, picked, (lower, upper, mask), c, slot_of, bool(order.size), guesses)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:
@@ -160,7 +161,8 @@ class KernelEstimator(OnlineEstimator):
         state: State,
         rows: Rows,
         picked: NDArray[Any],
-        labels: BlockLabels,
+        labels: LabelArrays,
+        weight: Floats,
         slot_of: NDArray[np.int64],
         remember_rows: bool,
         predictions: NDArray[np.int32],
@@ -183,7 +185,7 @@ class KernelEstimator(OnlineEstimator):
         if not good.all():  # as a support vector it would spoil every later score
             return int(np.argmin(good))
         taken = np.full(picked.size, -1, dtype=np.int64)
-        bad = self._block_pass(state, (values, within, slot_of[picked], taken), labels, budget, predictions)
+        bad = self._block_pass(state, (values, within, slot_of[picked], taken), labels, weight, budget, predictions)
         if bad >= 0:
             return int(bad)
         store.store(state, vectors, taken)

@@ -12,8 +12,8 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import dot_lagged, n_rows
+from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.rows import dot, dot_lagged, n_rows
 from rankwise.base.rows import Rows, length
 from rankwise.base.state import LINEAR_THRESHOLDS
 from rankwise.base.threshold_model import ThresholdModel
@@ -81,6 +81,22 @@ def move_violated(f, lo, hi, c, ends, sums, lag, rounds):
     if (sums[below] > sums[below + 1]) | (sums[above - 1] > sums[above]):
         restore_order(sums, lag, rounds)
     return a, violated
+
+
+@inlined
+def score_row(X, i, room):
+    """Score ``<w, x_i>``, for a ``room`` that begins with w."""
+    return dot(X, i, room[0])
+
+
+@inlined
+def predict_row(X, i, f, rounds, room):
+    """Code by averaged weights and thresholds, for a ``room`` that begins with w, its lag, ends, thresholds, lag."""
+    w, w_lag, _, t, t_lag = room[:5]
+    if rounds == 0.0:
+        return rank_lagged(f, t, t_lag, 0.0)
+    rate = 1.0 / rounds
+    return rank_lagged(dot_lagged(X, i, w, w_lag, rate), t, t_lag, rate)
 
 
 @kernel

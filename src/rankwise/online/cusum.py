@@ -26,62 +26,62 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import axpy_columns, dots_lagged, n_rows, squared_norm
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, averaged
+from rankwise.base.state import COUNTS, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
     accumulate,
-    best_rank,
     margin_of_scores,
+    predict_row,
+    score_row,
     signed_step,
     winner_and_target,
 )
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 
 Floats = NDArray[np.float64]
 
 
-@kernel
-def _learn(X, lower, upper, mask, weight, order, weights, counts, options, intercept, average, predictions):
-    W, W_lag, b, b_lag = weights
-    scores, factors, away = np.zeros(W.shape[1]), np.zeros(W.shape[1]), np.zeros(b.size, dtype=np.int64)
-    margin = margin_of_scores(options)
-    rounds = float(counts[ROUNDS])
-    for r in range(n_rows(X)):
-        i = order[r] if order.size else r
-        if predictions.size:
-            rate = 1.0 / rounds if average and rounds else 0.0
-            dots_lagged(X, i, W, W_lag, rate, scores)
-            accumulate(scores, b, b_lag, rate)
-            predictions[i] = best_rank(scores, b.size)
-        dots_lagged(X, i, W, W_lag, 0.0, scores)
-        if not accumulate(scores, b, b_lag, 0.0):
-            return i
-        c = weight[i] if weight.size else 1.0
-        lo, hi = np.int64(lower[i]), np.int64(upper[i])
-        if (c == 0.0) | ((lo == 0) & (hi == b.size - 1) & (mask.size == 0)):
-            continue
-        winner, target = winner_and_target(scores, lo, hi, mask, i, away, *margin)
-        if winner != target:
-            square = squared_norm(X, i) + (1.0 if intercept else 0.0) if options.passive else 0.0
-            a = signed_step(scores, winner, target, square, c, options)
-            first, last = min(winner, target) + 1, max(winner, target) + 1
-            for k in range(first, last):
-                factors[k] = a
-                if intercept:
-                    b[k] += a
-                    b_lag[k] += a * rounds
-            axpy_columns(X, i, factors, rounds, W, W_lag, first, last)
-            for k in range(first, last):
-                factors[k] = 0.0
-            counts[UPDATES] += 1
-            counts[VIOLATIONS] += last - first
-        rounds += 1.0
-        counts[ROUNDS] += 1
-    return -1
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    W, W_lag, b, b_lag = model
+    _, intercept, rule = options
+    scores, averaged, factors = np.zeros(W.shape[1]), np.zeros(W.shape[1]), np.zeros(W.shape[1])
+    away = np.zeros(b.size, dtype=np.int64)
+    return b.size - 1, (W, W_lag, b, b_lag, scores, averaged, factors, away, mask, intercept, rule)
+
+
+@inlined
+def _step(X, i, finite, lo, hi, c, past, room):
+    W, W_lag, b, b_lag, scores, _, factors, away, mask, intercept, rule = room
+    if not finite:
+        return NOT_FINITE
+    if c == 0.0:
+        return UNCHANGED
+    flat, slope = margin_of_scores(rule)
+    winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, flat, slope)
+    if winner == target:
+        return UNCHANGED
+    square = squared_norm(X, i) + (1.0 if intercept else 0.0) if rule.passive else 0.0
+    a, rounds = signed_step(scores, winner, target, square, c, rule), past[0]
+    first, last = min(winner, target) + 1, max(winner, target) + 1
+    for k in range(first, last):
+        factors[k] = a
+        if intercept:
+            b[k] += a
+            b_lag[k] += a * rounds
+    axpy_columns(X, i, factors, rounds, W, W_lag, first, last)
+    for k in range(first, last):
+        factors[k] = 0.0
+    return last - first
+
+
+_learn = make_pass(_prepare, score_row, predict_row, _step)
 
 
 @kernel
@@ -172,12 +172,9 @@ class CuSumRank(CumulativeEstimator):
         self.classes = classes
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        lower, upper, mask = labels
-        weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
-        return _learn(
-            rows, lower, upper, mask, weight, order, weights, state["counts"],
-            self._step_options(), self.fit_intercept, self.average, predictions,
-        )  # fmt: skip
+        model = state["W"], state["W_lag"], state["b"], state["b_lag"]
+        options = self.average, self.fit_intercept, self._step_options()
+        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     @property
     def coef_(self) -> Floats:

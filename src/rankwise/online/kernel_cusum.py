@@ -29,72 +29,72 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import dots_lagged, n_rows
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, StateArray, averaged
+from rankwise.base.state import GIVEN_ORDER, StateArray, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
     accumulate,
-    best_rank,
     margin_of_scores,
+    predict_row,
+    score_row,
     signed_step,
     winner_and_target,
 )
 from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 
 Floats = NDArray[np.float64]
 
 
-@kernel
-def _learn_block(block, labels, vectors, intercepts, counts, options, intercept, average, budget, predictions):
-    """Run the rounds of a block."""
-    values, within, slots, _taken = block
-    lower, upper, mask, weight = labels
-    dual, dual_lag, strength, influence, born, size = vectors
-    b, b_lag = intercepts
-    scores, away = np.zeros(dual.shape[1]), np.zeros(b.size, dtype=np.int64)
-    margin = margin_of_scores(options)
-    for i in range(slots.size):
-        rounds = float(counts[ROUNDS])
-        if predictions.size:
-            rate = 1.0 / rounds if average and rounds else 0.0
-            dots_lagged(values, i, dual, dual_lag, rate, scores)
-            accumulate(scores, b, b_lag, rate)
-            predictions[i] = best_rank(scores, b.size)
-        dots_lagged(values, i, dual, dual_lag, 0.0, scores)
-        if not accumulate(scores, b, b_lag, 0.0):
-            return i
-        c = weight[i] if weight.size else 1.0
-        lo, hi = np.int64(lower[i]), np.int64(upper[i])
-        if (c == 0.0) | ((lo == 0) & (hi == b.size - 1) & (mask.size == 0)):
-            continue
-        winner, target = winner_and_target(scores, lo, hi, mask, i, away, *margin)
-        if winner != target:
-            square = within[i, i] + (1.0 if intercept else 0.0)
-            a = signed_step(scores, winner, target, square, c, options)
-            counts[UPDATES] += 1
-            counts[VIOLATIONS] += abs(target - winner)
-            slot = slots[i]
-            if slot < 0 and a != 0.0:
-                slot = admit(i, block, strength, influence, born, size, budget, counts[UPDATES])
-                dual[slot] = 0.0
-                dual_lag[slot] = 0.0
-            if slot >= 0:
-                for k in range(min(winner, target) + 1, max(winner, target) + 1):
-                    dual[slot, k] += a
-                    dual_lag[slot, k] += a * rounds
-                    if intercept:
-                        b[k] += a
-                        b_lag[k] += a * rounds
-                square = 0.0
-                for k in range(b.size):
-                    square += dual[slot, k] ** 2
-                strength[slot] = np.sqrt(square)
-        counts[ROUNDS] += 1
-    return -1
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    dual, dual_lag, b, b_lag, strength, block, vectors = model
+    _, intercept, rule, budget = options
+    scores, averaged = np.zeros(dual.shape[1]), np.zeros(dual.shape[1])
+    away = np.zeros(b.size, dtype=np.int64)
+    slots = strength, block, vectors, budget
+    return b.size - 1, (dual, dual_lag, b, b_lag, scores, averaged, away, mask, slots, intercept, rule)
+
+
+@inlined
+def _step(values, i, finite, lo, hi, c, past, room):
+    dual, dual_lag, b, b_lag, scores, _, away, mask, (strength, block, vectors, budget), intercept, rule = room
+    if not finite:
+        return NOT_FINITE
+    if c == 0.0:
+        return UNCHANGED
+    flat, slope = margin_of_scores(rule)
+    winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, flat, slope)
+    if winner == target:
+        return UNCHANGED
+    _, within, slots, _ = block
+    rounds, updates, _ = past
+    a = signed_step(scores, winner, target, within[i, i] + (1.0 if intercept else 0.0), c, rule)
+    slot = slots[i]
+    if slot < 0 and a != 0.0:
+        slot = admit(i, block, strength, vectors, budget, updates + 1)
+        dual[slot] = 0.0
+        dual_lag[slot] = 0.0
+    if slot >= 0:
+        for k in range(min(winner, target) + 1, max(winner, target) + 1):
+            dual[slot, k] += a
+            dual_lag[slot, k] += a * rounds
+            if intercept:
+                b[k] += a
+                b_lag[k] += a * rounds
+        square = 0.0
+        for k in range(b.size):
+            square += dual[slot, k] ** 2
+        strength[slot] = np.sqrt(square)
+    return abs(target - winner)
+
+
+_learn_block = make_pass(_prepare, score_row, predict_row, _step)
 
 
 @kernel
@@ -204,12 +204,11 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _block_pass(self, state, block, labels, budget, predictions):
-        vectors = tuple(state[name] for name in ("dual", "dual_lag", "strength", "influence", "born", "size"))
-        return _learn_block(
-            block, labels, vectors, (state["b"], state["b_lag"]), state["counts"],
-            self._step_options(), self.fit_intercept, self.average, budget, predictions,
-        )  # fmt: skip
+    def _block_pass(self, state, block, labels, weight, budget, predictions):
+        vectors = state["influence"], state["born"], state["size"]
+        model = (*(state[name] for name in ("dual", "dual_lag", "b", "b_lag", "strength")), block, vectors)
+        options = self.average, self.fit_intercept, self._step_options(), budget
+        return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
 
     @property
     def dual_coef_(self) -> Floats:

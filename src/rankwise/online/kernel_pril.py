@@ -16,56 +16,61 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import dot, dot_lagged
+from rankwise._kernels.compile import inlined
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, averaged
-from rankwise.decisions.thresholds import rank_lagged
+from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
-from rankwise.online._threshold_models import ThresholdEstimator, move_violated, scores_of_rows, with_sentinels
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._threshold_models import (
+    ThresholdEstimator,
+    move_violated,
+    predict_row,
+    score_row,
+    scores_of_rows,
+    with_sentinels,
+)
 
 Floats = NDArray[np.float64]
 
 
-@kernel
-def _learn_block(block, labels, vectors, thresholds, counts, budget, average, predictions):
-    """Run the rounds of a block."""
-    values, _within, slots, _taken = block
-    lower, upper, _mask, weight = labels
-    dual, dual_lag, influence, born, size = vectors
-    final_t, t_lag = thresholds
-    ends = with_sentinels(final_t)
-    t = ends[1:-1]
-    for b in range(slots.size):
-        rounds = float(counts[ROUNDS])
-        f = dot(values, b, dual)
-        if not np.isfinite(f):
-            return b
-        if predictions.size:
-            rate = 1.0 / rounds if average and rounds else 0.0
-            score = dot_lagged(values, b, dual, dual_lag, rate) if rate else f
-            predictions[b] = rank_lagged(score, t, t_lag, rate)
-        c = weight[b] if weight.size else 1.0
-        lo, hi = lower[b], upper[b]
-        if c == 0.0 or (lo == 0 and hi == t.size):
-            continue
-        if f <= ends[lo] or f >= ends[hi + 1]:
-            a, violated = move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
-            counts[UPDATES] += 1
-            counts[VIOLATIONS] += violated
-            slot = slots[b]
-            if slot < 0 and a != 0.0:
-                slot = admit(b, block, dual, influence, born, size, budget, counts[UPDATES])
-                dual[slot] = 0.0
-                dual_lag[slot] = 0.0
-            if slot >= 0:
-                dual[slot] += a
-                dual_lag[slot] += a * rounds
-        counts[ROUNDS] += 1
-    final_t[:] = t
-    return -1
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    dual, dual_lag, t, t_lag, block, vectors = model
+    ends = with_sentinels(t)
+    return t.size, (dual, dual_lag, ends, ends[1:-1], t_lag, block, vectors, options[1])
+
+
+@inlined
+def _step(values, b, f, lo, hi, c, past, room):
+    dual, dual_lag, ends, _, t_lag, block, vectors, budget = room
+    if f > ends[lo] and f < ends[hi + 1]:
+        return UNCHANGED
+    if not np.isfinite(f):
+        return NOT_FINITE
+    if c == 0.0:
+        return UNCHANGED
+    rounds, updates, _ = past
+    a, violated = move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
+    slot = block[2][b]
+    if slot < 0 and a != 0.0:
+        slot = admit(b, block, dual, vectors, budget, updates + 1)
+        dual[slot] = 0.0
+        dual_lag[slot] = 0.0
+    if slot >= 0:
+        dual[slot] += a
+        dual_lag[slot] += a * rounds
+    return violated
+
+
+@register_jitable
+def _finish(model, room):
+    model[2][:] = room[3]
+
+
+_learn_block = make_pass(_prepare, score_row, predict_row, _step, _finish)
 
 
 class KernelPRIL(KernelEstimator, ThresholdEstimator):
@@ -147,10 +152,11 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         self.random_state = random_state
         self.classes = classes
 
-    def _block_pass(self, state, block, labels, budget, predictions):
-        vectors = tuple(state[name] for name in ("dual", "dual_lag", "influence", "born", "size"))
-        thresholds = state["t"], state["t_lag"]
-        return _learn_block(block, labels, vectors, thresholds, state["counts"], budget, self.average, predictions)
+    def _block_pass(self, state, block, labels, weight, budget, predictions):
+        vectors = state["influence"], state["born"], state["size"]
+        model = state["dual"], state["dual_lag"], state["t"], state["t_lag"], block, vectors
+        options = self.average, budget
+        return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
 
     def _project(self, rows: Rows) -> Floats:
         state = self._state

@@ -42,12 +42,13 @@ from scipy.stats import rankdata
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, StateArray, averaged
+from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 
 Floats = NDArray[np.float64]
 
@@ -65,49 +66,60 @@ def _winner(scores, b, b_lag, rate):
     return best if zero == 0.0 else -1
 
 
-@kernel
-def _learn(X, lower, upper, mask, weight, order, weights, tally, average, intercept, predictions):
-    W, W_lag, b, b_lag = weights
-    counts, cost, known = tally
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    W, W_lag, b, b_lag, cost, known = model
     scores, averaged = np.empty(b.size), np.empty(b.size)
-    rounds = float(counts[ROUNDS])
-    for r in range(n_rows(X)):
-        i = order[r] if order.size else r
-        lo, hi = lower[i], upper[i]
-        dots_lagged(X, i, W, W_lag, 0.0, scores)
-        best = _winner(scores, b, b_lag, 0.0)
-        if best < 0:
-            return i
-        if predictions.size:
-            predictions[i] = best
-            if average and rounds:
-                dots_lagged(X, i, W, W_lag, 1.0 / rounds, averaged)
-                predictions[i] = _winner(averaged, b, b_lag, 1.0 / rounds)
-                if predictions[i] < 0:
-                    return i
-        c = weight[i] if weight.size else 1.0
-        if c == 0.0 or (lo == 0 and hi == b.size - 1 and mask.size == 0):
-            continue
-        if best < lo or best > hi or (mask.size and not mask[i, best]):
-            # The best-scored class that the label admits, and whether the learner could have predicted any.
-            target, could = -1, False
-            for k in range(lo, hi + 1):
-                if mask.size == 0 or mask[i, k]:
-                    could |= known[k]
-                    if target < 0 or scores[k] > scores[target]:
-                        target = k
-            axpy_two(X, i, c, rounds, W, W_lag, target, best)
-            b[target] += c * intercept
-            b[best] -= c * intercept
-            b_lag[target] += c * rounds * intercept
-            b_lag[best] -= c * rounds * intercept
-            counts[UPDATES] += 1
-            counts[VIOLATIONS] += could
-            cost[0] += c * could
-        rounds += 1.0
-        counts[ROUNDS] += 1
-    known[:] = True
-    return -1
+    return b.size - 1, (W, W_lag, b, b_lag, scores, averaged, cost, known, mask, options[1])
+
+
+@inlined
+def _score(X, i, room):
+    """Best class of row i, by the scores that are filled in."""
+    W, W_lag, b, b_lag, scores = room[:5]
+    dots_lagged(X, i, W, W_lag, 0.0, scores)
+    return _winner(scores, b, b_lag, 0.0)
+
+
+@inlined
+def _predict(X, i, best, rounds, room):
+    W, W_lag, b, b_lag, _, averaged = room[:6]
+    if best < 0 or rounds == 0.0:
+        return best
+    dots_lagged(X, i, W, W_lag, 1.0 / rounds, averaged)
+    return _winner(averaged, b, b_lag, 1.0 / rounds)
+
+
+@inlined
+def _step(X, i, best, lo, hi, c, past, room):
+    W, W_lag, b, b_lag, scores, _, cost, known, mask, intercept = room
+    if best < 0:
+        return NOT_FINITE
+    if c == 0.0 or (lo <= best <= hi and (mask.size == 0 or mask[i, best])):
+        return UNCHANGED
+    # The best-scored class that the label admits, and whether the learner could have predicted any.
+    target, could = -1, False
+    for k in range(lo, hi + 1):
+        if mask.size == 0 or mask[i, k]:
+            could |= known[k]
+            if target < 0 or scores[k] > scores[target]:
+                target = k
+    rounds = past[0]
+    axpy_two(X, i, c, rounds, W, W_lag, target, best)
+    b[target] += c * intercept
+    b[best] -= c * intercept
+    b_lag[target] += c * rounds * intercept
+    b_lag[best] -= c * rounds * intercept
+    cost[0] += c * could
+    return int(could)
+
+
+@register_jitable
+def _finish(model, room):
+    model[5][:] = True
+
+
+_learn = make_pass(_prepare, _score, _predict, _step, _finish)
 
 
 @kernel
@@ -222,13 +234,9 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
             )
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        lower, upper, mask = labels
-        weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
-        tally = state["counts"], state["cost"], state["known"]
-        intercept = 1.0 if self.fit_intercept else 0.0
-        return _learn(
-            rows, lower, upper, mask, weight, order, weights, tally, self.average, intercept, predictions
-        )  # fmt: skip
+        model = tuple(state[name] for name in ("W", "W_lag", "b", "b_lag", "cost", "known"))
+        options = self.average, 1.0 if self.fit_intercept else 0.0
+        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     @property
     def coef_(self) -> Floats:

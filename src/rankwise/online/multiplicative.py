@@ -36,16 +36,18 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries, n_rows
+from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, State, StateArray, averaged
+from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, averaged
 from rankwise.decisions.thresholds import rank, ranks
 from rankwise.labels import ClassOrder
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
+    score_row,
     scores_of_rows,
     with_sentinels,
 )
@@ -95,64 +97,69 @@ def _adapted_rate(violations, n_thresholds):
     return rate
 
 
-@kernel
-def _learn(X, lower, upper, weight, order, weights, thresholds, counts, scale, options, predictions):
-    S, S_lag, w = weights
-    final_T, T_lag, final_t = thresholds
-    sums, ends = with_sentinels(final_T), with_sentinels(final_t)
-    T, t = sums[1:-1], ends[1:-1]
-    adaptive, signed, average = options
-    scratch = np.empty(S.size if predictions.size and average else 0)
-    averaged_t = np.empty(t.size)
-    rounds = float(counts[ROUNDS])
-    for r in range(n_rows(X)):
-        i = order[r] if order.size else r
-        f = dot(X, i, w)
-        if not np.isfinite(f):
-            return i  # the state is put back as it was
-        if predictions.size:
-            predictions[i] = rank(f, t)
-            if average and rounds:
-                for p in range(n_entries(X, i)):
-                    j = column(X, i, p)
-                    scratch[j] = _weight(scale[ETA] * (S[j] - S_lag[j] / rounds), scale[SHIFT], signed)
-                for k in range(t.size):
-                    averaged_t[k] = _weight(scale[ETA] * (T[k] - T_lag[k] / rounds), scale[SHIFT], signed)
-                    if k > 0:
-                        averaged_t[k] = max(averaged_t[k], averaged_t[k - 1])
-                predictions[i] = rank(dot(X, i, scratch), averaged_t)
-        c = weight[i] if weight.size else 1.0
-        lo, hi = lower[i], upper[i]
-        if c == 0.0 or (lo == 0 and hi == t.size):
-            continue
-        if f <= ends[lo] or f >= ends[hi + 1]:
-            a, violated = move_violated(f, lo, hi, c, ends, sums, T_lag, rounds)
-            axpy_lagged(X, i, a, rounds, S, S_lag)
-            counts[UPDATES] += 1
-            counts[VIOLATIONS] += violated
-            eta, top = scale[ETA], 0.0
-            if adaptive:
-                eta = _adapted_rate(counts[VIOLATIONS], t.size)
-            sunk = False
-            if eta == scale[ETA]:
-                for p in range(n_entries(X, i)):
-                    j = column(X, i, p)
-                    old, w[j] = w[j], _weight(eta * S[j], scale[SHIFT], signed)
-                    top = max(top, abs(eta * S[j]))
-                    sunk = sunk or abs(old) >= _SUNK > abs(w[j])
-                for k in range(t.size):
-                    old, t[k] = t[k], _weight(eta * T[k], scale[SHIFT], signed)
-                    top = max(top, abs(eta * T[k]))
-                    sunk = sunk or abs(old) >= _SUNK > abs(t[k])
-            # A new zero for the exponents when they have risen far above it, or may all have sunk far below.
-            if eta != scale[ETA] or top > scale[SHIFT] + _ROOM or (sunk and scale[SHIFT] > _ROOM):
-                scale[ETA] = eta
-                _refresh_all(S, T, w, t, scale, signed)
-        rounds += 1.0
-        counts[ROUNDS] += 1
-    final_T[:] = T
-    final_t[:] = t
-    return -1
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    S, S_lag, w, T, T_lag, t, scale = model
+    average, adaptive, signed = options
+    sums, ends = with_sentinels(T), with_sentinels(t)
+    averaged = np.empty(S.size if predicting and average else 0), np.empty(t.size)
+    return t.size, (w, S, S_lag, ends, ends[1:-1], sums, sums[1:-1], T_lag, scale, averaged, adaptive, signed)
+
+
+@inlined
+def _predict(X, i, f, rounds, room):
+    _, S, S_lag, _, t, _, T, T_lag, scale, (averaged_w, averaged_t), _, signed = room
+    if rounds == 0.0:
+        return rank(f, t)
+    for p in range(n_entries(X, i)):
+        j = column(X, i, p)
+        averaged_w[j] = _weight(scale[ETA] * (S[j] - S_lag[j] / rounds), scale[SHIFT], signed)
+    for k in range(t.size):
+        averaged_t[k] = _weight(scale[ETA] * (T[k] - T_lag[k] / rounds), scale[SHIFT], signed)
+        if k > 0:
+            averaged_t[k] = max(averaged_t[k], averaged_t[k - 1])
+    return rank(dot(X, i, averaged_w), averaged_t)
+
+
+@inlined
+def _step(X, i, f, lo, hi, c, past, room):
+    w, S, S_lag, ends, t, sums, T, T_lag, scale, _, adaptive, signed = room
+    if f > ends[lo] and f < ends[hi + 1]:
+        return UNCHANGED
+    if not np.isfinite(f):
+        return NOT_FINITE
+    if c == 0.0:
+        return UNCHANGED
+    rounds, _, violations = past
+    a, violated = move_violated(f, lo, hi, c, ends, sums, T_lag, rounds)
+    axpy_lagged(X, i, a, rounds, S, S_lag)
+    eta, top, sunk = scale[ETA], 0.0, False
+    if adaptive:
+        eta = _adapted_rate(violations + violated, t.size)
+    if eta == scale[ETA]:
+        for p in range(n_entries(X, i)):
+            j = column(X, i, p)
+            old, w[j] = w[j], _weight(eta * S[j], scale[SHIFT], signed)
+            top = max(top, abs(eta * S[j]))
+            sunk = sunk or abs(old) >= _SUNK > abs(w[j])
+        for k in range(t.size):
+            old, t[k] = t[k], _weight(eta * T[k], scale[SHIFT], signed)
+            top = max(top, abs(eta * T[k]))
+            sunk = sunk or abs(old) >= _SUNK > abs(t[k])
+    # A new zero for the exponents when they have risen far above it, or may all have sunk far below.
+    if eta != scale[ETA] or top > scale[SHIFT] + _ROOM or (sunk and scale[SHIFT] > _ROOM):
+        scale[ETA] = eta
+        _refresh_all(S, T, w, t, scale, signed)
+    return violated
+
+
+@register_jitable
+def _finish(model, room):
+    model[3][:] = room[6]
+    model[5][:] = room[4]
+
+
+_learn = make_pass(_prepare, score_row, _predict, _step, _finish)
 
 
 @kernel
@@ -245,20 +252,9 @@ class MultiplicativePRIL(ThresholdEstimator):
             self._state["t"][:] = 1.0  # the weight of exponent 0
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        lower, upper, _ = labels
-        return _learn(
-            rows,
-            lower,
-            upper,
-            weight,
-            order,
-            (state["S"], state["S_lag"], state["w"]),
-            (state["T"], state["T_lag"], state["t"]),
-            state["counts"],
-            state["scale"],
-            (self.eta == "auto", self.signed, self.average),
-            predictions,
-        )
+        model = tuple(state[name] for name in ("S", "S_lag", "w", "T", "T_lag", "t", "scale"))
+        options = self.average, self.eta == "auto", self.signed
+        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
         if not self.signed:  # an exponent of 0 is a weight above 0 there

@@ -36,22 +36,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
+from rankwise._kernels.compile import inlined
+from rankwise._kernels.rows import axpy_lagged, squared_norm
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS
-from rankwise.decisions.thresholds import rank_lagged
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import (
     LinearThresholdEstimator,
     move,
     move_violated,
+    predict_row,
     restore_order,
+    score_row,
     with_sentinels,
 )
 
 
-@register_jitable(forceinline=True)
-def perceptron_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness):
+@inlined
+def perceptron_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, breaks):
     """The paper's step: the violated thresholds move by c, and w with them."""
     return move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
 
@@ -78,12 +79,12 @@ def _pull(f, lo, hi, shift, t, cap, softness):
 
 
 @register_jitable
-def _balance(f, lo, hi, square, t, cap, softness):
+def _balance(f, lo, hi, square, t, cap, softness, breaks):
     """The root a of ``_pull(a |x|^2) = a``, exactly: bisection over the break points, then one linear equation.
 
-    In terms of the shift s = a |x|^2 multiplier k bends where its loss is 0 and, if capped, where it reaches the cap.
+    In terms of the shift s = a |x|^2 multiplier k bends where its loss is 0 and, if capped, where it reaches the cap;
+    ``breaks`` is room for these points.
     """
-    breaks = np.empty(2 * t.size)
     n = 0
     reach = cap * (1.0 + softness)
     for k in range(t.size):
@@ -130,7 +131,7 @@ def _balance(f, lo, hi, square, t, cap, softness):
 
 
 @register_jitable
-def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness):
+def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, breaks):
     """Smallest move that satisfies the constraints with margin 1; return the step a along x and the violations."""
     violated = 0
     for k in range(lo):
@@ -139,7 +140,7 @@ def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, sof
         violated += f >= t[k]
     square = squared_norm(X, i)
     cap, softness = cap * c, softness / c
-    a = _balance(f, lo, hi, square, t, cap, softness)
+    a = _balance(f, lo, hi, square, t, cap, softness, breaks)
     shift = a * square
     for k in range(lo):
         move(ends, t_lag, k + 1, -_multiplier(k, f, lo, shift, t, cap, softness), rounds)
@@ -149,52 +150,43 @@ def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, sof
     return a, violated
 
 
-def _make_pass(step, margin, plain):
-    """Compile the online loop for a step that is due when a constraint holds by no more than ``margin``.
-
-    The ``plain`` version is for rows in the order given, with unit weights and no predictions asked for: the common
-    case, which then need not test for the others in every round.
-    """
-
-    @kernel
-    def learn(X, lower, upper, weight, order, w, w_lag, thresholds, t_lag, counts, cap, softness, average, predictions):
-        ends = with_sentinels(thresholds)
-        t = ends[1:-1]
-        rounds = float(counts[ROUNDS])
-        updates, violations, bad = 0, 0, -1
-        for r in range(n_rows(X)):
-            i = r if plain or not order.size else order[r]
-            c = 1.0 if plain or not weight.size else weight[i]
-            lo, hi = lower[i], upper[i]
-            f = dot(X, i, w)
-            if not plain and predictions.size:
-                rate = 1.0 / rounds if average and rounds else 0.0
-                score = dot_lagged(X, i, w, w_lag, rate) if rate else f
-                predictions[i] = rank_lagged(score, t, t_lag, rate)
-            # Both comparisons are false for a score that is NaN or infinite: it never passes for a satisfied one.
-            if not (f - ends[lo] > margin and ends[hi + 1] - f > margin):
-                if not np.isfinite(f):
-                    bad = i
-                    break
-                if c > 0.0:
-                    a, violated = step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness)
-                    axpy_lagged(X, i, a, rounds, w, w_lag)
-                    updates += 1
-                    violations += violated
-            # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
-            rounds += (c > 0.0) & ((lo > 0) | (hi < t.size))
-        thresholds[:] = t
-        counts[ROUNDS] = rounds
-        counts[UPDATES] += updates
-        counts[VIOLATIONS] += violations
-        return bad
-
-    return learn
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    w, w_lag, t, t_lag = model
+    _, cap, softness = options
+    ends = with_sentinels(t)
+    return t.size, (w, w_lag, ends, ends[1:-1], t_lag, cap, softness, np.empty(2 * t.size))
 
 
-_PERCEPTRON = {plain: _make_pass(perceptron_step, 0.0, plain) for plain in (True, False)}
+@register_jitable
+def _finish(model, room):
+    model[2][:] = room[3]
+
+
+def _make_passes(move_thresholds, margin):
+    """Compile passes with a step that is due when a constraint holds by no more than ``margin``."""
+
+    @inlined
+    def step(X, i, f, lo, hi, c, past, room):
+        w, w_lag, ends, t, t_lag, cap, softness, breaks = room
+        # Both comparisons are false for a score that is NaN or infinite: it never passes for a satisfied one.
+        if f - ends[lo] > margin and ends[hi + 1] - f > margin:
+            return UNCHANGED
+        if not np.isfinite(f):
+            return NOT_FINITE
+        if c == 0.0:
+            return UNCHANGED
+        rounds = past[0]
+        a, violated = move_thresholds(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, breaks)
+        axpy_lagged(X, i, a, rounds, w, w_lag)
+        return violated
+
+    return {plain: make_pass(_prepare, score_row, predict_row, step, _finish, plain=plain) for plain in (True, False)}
+
+
+_PERCEPTRON = _make_passes(perceptron_step, 0.0)
 _JUST_BELOW_ONE = np.nextafter(1.0, 0.0)  # "by no more than this" is "by less than 1"
-_PASSIVE_AGGRESSIVE = {plain: _make_pass(passive_aggressive_step, _JUST_BELOW_ONE, plain) for plain in (True, False)}
+_PASSIVE_AGGRESSIVE = _make_passes(passive_aggressive_step, _JUST_BELOW_ONE)
 
 
 class PRIL(LinearThresholdEstimator):
@@ -271,15 +263,12 @@ class PRIL(LinearThresholdEstimator):
         self.classes = classes
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        lower, upper, _ = labels
         kernels = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
         learn = kernels[not (weight.size or order.size or predictions.size)]
+        model = state["w"], state["w_lag"], state["t"], state["t_lag"]
         cap = float(self.C) if self.step == "pa1" else np.inf
         softness = 0.5 / self.C if self.step == "pa2" else 0.0
-        return learn(
-            rows, lower, upper, weight, order, state["w"], state["w_lag"], state["t"], state["t_lag"], state["counts"],
-            cap, softness, self.average, predictions,
-        )  # fmt: skip
+        return learn(rows, labels, weight, order, model, state["counts"], (self.average, cap, softness), predictions)
 
 
 class PRank(PRIL):

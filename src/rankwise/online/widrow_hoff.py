@@ -17,56 +17,65 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, n_rows, squared_norm
+from rankwise._kernels.compile import inlined
+from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, squared_norm
 from rankwise._sklearn import Interval
 from rankwise.base.rows import Rows, length
-from rankwise.base.state import COUNTS, ROUNDS, UPDATES, VIOLATIONS, StateArray, averaged
+from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank
 from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import scores_of_rows
 
 Floats = NDArray[np.float64]
 
 
-@kernel
-def _learn(
-    X, lower, upper, halves, weight, order, w, w_lag, b, counts, rate, normalized, intercept, average, predictions
-):
-    rounds = float(counts[ROUNDS])
-    for r in range(n_rows(X)):
-        i = order[r] if order.size else r
-        f = dot(X, i, w) + b[0]
-        if not np.isfinite(f):
-            return i
-        if predictions.size:
-            part = 1.0 / rounds if average and rounds else 0.0
-            score = dot_lagged(X, i, w, w_lag, part) + (b[0] - b[1] * part)
-            predictions[i] = rank(score, halves)
-        c = weight[i] if weight.size else 1.0
-        lo, hi = lower[i], upper[i]
-        if c == 0.0 or (lo == 0 and hi == halves.size):
-            continue
-        error = min(max(f, lo + 1.0), hi + 1.0) - f
-        if error != 0.0:
-            step = c * rate
-            if normalized:
-                square = squared_norm(X, i) + (1.0 if intercept else 0.0)
-                step = min(1.0, step) / square if square > 0.0 else 0.0
-            change = step * error
-            axpy_lagged(X, i, change, rounds, w, w_lag)
-            if intercept:
-                b[0] += change
-                b[1] += change * rounds
-            counts[UPDATES] += 1
-            counts[VIOLATIONS] += abs(error) >= 0.5
-        rounds += 1.0
-        counts[ROUNDS] += 1
-    return -1
+@register_jitable
+def _prepare(model, mask, options, predicting):
+    w, w_lag, b, halves = model
+    _, rate, normalized, intercept = options
+    return halves.size, (w, w_lag, b, halves, rate, normalized, intercept)
+
+
+@inlined
+def _score(X, i, room):
+    w, _, b = room[:3]
+    return dot(X, i, w) + b[0]
+
+
+@inlined
+def _predict(X, i, f, rounds, room):
+    w, w_lag, b, halves = room[:4]
+    rate = 1.0 / rounds if rounds else 0.0
+    return rank(dot_lagged(X, i, w, w_lag, rate) + (b[0] - b[1] * rate), halves)
+
+
+@inlined
+def _step(X, i, f, lo, hi, c, past, room):
+    w, w_lag, b, _, rate, normalized, intercept = room
+    if not np.isfinite(f):
+        return NOT_FINITE
+    error = min(max(f, lo + 1.0), hi + 1.0) - f
+    if c == 0.0 or error == 0.0:
+        return UNCHANGED
+    step = c * rate
+    if normalized:
+        square = squared_norm(X, i) + (1.0 if intercept else 0.0)
+        step = min(1.0, step) / square if square > 0.0 else 0.0
+    change, rounds = step * error, past[0]
+    axpy_lagged(X, i, change, rounds, w, w_lag)
+    if intercept:
+        b[0] += change
+        b[1] += change * rounds
+    return int(abs(error) >= 0.5)
+
+
+_learn = make_pass(_prepare, _score, _predict, _step)
 
 
 class WidrowHoff(ThresholdModel, OnlineEstimator):
@@ -136,11 +145,9 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
         self.classes = classes
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        lower, upper, _ = labels
-        return _learn(
-            rows, lower, upper, self.thresholds_, weight, order, state["w"], state["w_lag"], state["b"],
-            state["counts"], float(self.learning_rate), self.normalized, self.fit_intercept, self.average, predictions,
-        )  # fmt: skip
+        model = state["w"], state["w_lag"], state["b"], self.thresholds_
+        options = self.average, float(self.learning_rate), self.normalized, self.fit_intercept
+        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     @property
     def coef_(self) -> Floats:
