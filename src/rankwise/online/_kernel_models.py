@@ -147,7 +147,8 @@ class KernelEstimator(OnlineEstimator):
         for start in range(0, length(rows), _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, length(rows))
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            lower, upper, mask, c = (part[picked] if part.size else part for part in (*labels, weight))
+            arrays: Any = (array[picked] if array.size else array for array in (*labels, weight))
+            lower, upper, mask, c = arrays
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
             bad = self._learn_block(state, rows, picked, (lower, upper, mask), c, slot_of, bool(order.size), guesses)
             if predictions.size:
