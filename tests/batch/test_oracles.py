@@ -67,7 +67,7 @@ def test_derivatives_are_the_limits_of_differences(mu):
     for risk, *_ in _cases(1):
         n_weights = 2 * risk.n_scores
         theta = np.concatenate([rng.standard_normal(n_weights), np.sort(rng.standard_normal(risk.n_offsets))])
-        smoothed = smoothing._Smoothed(design, risk, np.zeros(theta.size), mu)
+        smoothed = smoothing._Smoothed(design, risk.smoothed(mu), np.zeros(theta.size))
 
         def gradient(theta, smoothed=smoothed):
             return smoothed.at(theta, smoothed.scores(theta)).gradient
@@ -80,7 +80,7 @@ def test_derivatives_are_the_limits_of_differences(mu):
         slopes = [(value(theta + u) - value(theta - u)) / (2 * step) for u in units]
         np.testing.assert_allclose(gradient(theta), slopes, atol=1e-7)
         bends = [(gradient(theta + u) - gradient(theta - u)) / (2 * step) for u in units]
-        hessian = risk.hessian(design, smoothed.scores(theta), theta[n_weights:], mu)
+        hessian = risk.smoothed(mu).hessian(design, smoothed.scores(theta), theta[n_weights:])
         np.testing.assert_allclose(hessian, bends, atol=1e-5)
 
 
@@ -91,7 +91,7 @@ def test_dual_points_make_planes_below_the_risk_everywhere(seed, mu):
     for risk, *_ in _cases(seed):
         scores, offsets = rng.standard_normal((30, risk.n_scores)), np.sort(rng.standard_normal(risk.n_offsets))
         for balanced in (False, True):
-            gain, r, pull = risk.dual(scores, offsets, mu, balanced=balanced)
+            gain, r, pull = risk.smoothed(mu).dual(scores, offsets, balanced=balanced)
             assert not balanced or not pull.any()
             for scale in (0.1, 1.0, 5.0):
                 other = scale * rng.standard_normal((30, risk.n_scores))

@@ -6,7 +6,7 @@ changes nothing but the time.
 
 =======================================================  ===========================================================
 SVOR, VILMA, MORD, PiecewiseMORD,                        rows stay on the workers; a step of the solver is a sum over
-MissingLabelClassifier                                   blocks; objective and certificate of one machine
+RoundedRegression, MissingLabelClassifier                blocks; objective and certificate of one machine
 PRank, PRIL, MultiplicativePRIL, CuSumRank,              partitions in turn (``mode="sequential"``), or side by side
 ImportanceWeightedPerceptron, LabelRanker                from a shared model (``mode="mixing"``)
 =======================================================  ===========================================================
@@ -14,7 +14,7 @@ ImportanceWeightedPerceptron, LabelRanker                from a shared model (``
 Tasks run on the current ``dask.distributed.Client``; without one, in threads of this machine. ``to_local`` gives the
 fitted plain estimator, which needs no Dask to predict; :func:`rankwise.save` stores that.
 
-This is the only room that imports Dask. Without it: ``pip install 'rankwise[dask]'``.
+No other package imports Dask. Without it: ``pip install 'rankwise[dask]'``.
 """
 
 try:
@@ -36,6 +36,7 @@ from rankwise.dask.estimators import (
     MultiplicativePRIL,
     PiecewiseMORD,
     PRank,
+    RoundedRegression,
 )
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "MultiplicativePRIL",
     "PRank",
     "PiecewiseMORD",
+    "RoundedRegression",
 ]

@@ -22,6 +22,8 @@ import numpy as np
 from dask.delayed import Delayed
 from sklearn.utils import _safe_indexing
 
+from rankwise._errors import RowError
+
 _watchers: list[Callable[[], None]] = []
 
 
@@ -95,6 +97,8 @@ def naming_partition(number: int) -> Iterator[None]:
     """Errors about data begin with the number of the partition; the row in them is counted within it."""
     try:
         yield
+    except RowError as error:
+        raise RowError(error.reason, error.row, error.column, message=f"partition {number}: {error}") from None
     except (ValueError, TypeError) as error:
         raise type(error)(f"partition {number}: {error}") from None
 
