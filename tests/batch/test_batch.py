@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+from rankwise.batch._estimator import BatchEstimator
 from rankwise.solvers.design import rows_of_part
 from rankwise.solvers.smoothing import step_of_part
 from tests.streams import make_stream
@@ -235,3 +236,22 @@ def test_the_part_that_is_solved_first_may_have_no_weight(solver):
     assert not counts.all()
     model = SVOR(solver=solver, tol=1e-4).fit(X, y, sample_weight=weight)
     assert model.objective_ == pytest.approx(SVOR(tol=1e-4).fit(X[counts], y[counts]).objective_, rel=2e-4)
+
+
+@each
+def test_a_fit_or_path_that_fails_on_the_way_leaves_the_estimator_as_it_was(estimator, monkeypatch):
+    model, stream = prepared(estimator)
+    model.fit(stream.X, stream.y)
+    before = dict(vars(model))
+
+    def failing(self, solution, n_weights):
+        set_attributes(self, solution, n_weights)
+        raise KeyboardInterrupt
+
+    set_attributes = BatchEstimator._accept
+    monkeypatch.setattr(BatchEstimator, "_accept", failing)
+    for learn in (model.fit, lambda X, y: model.path(X, y, [0.1, 0.01])):
+        with pytest.raises(KeyboardInterrupt):
+            learn(2.0 * stream.X[:, :3], stream.y)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())

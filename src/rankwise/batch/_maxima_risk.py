@@ -27,7 +27,7 @@ from scipy.optimize import linprog
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise.batch._coded_rows import CodedRows, Codes
-from rankwise.solvers.design import Design
+from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
 from rankwise.solvers.row_sums import KinkedRowRisk
 
@@ -308,7 +308,7 @@ class MaximaRisk(KinkedRowRisk):
         left = float(np.abs(self._pull(flow)).sum()) * (1.0 + float(np.ptp(c)))
         return gain - left, r, np.zeros_like(c)
 
-    def hessian(self, design: Design, scores: Floats, c: Floats) -> Floats:
+    def hessian(self, design: LinearMap, scores: Floats, c: Floats) -> Floats:
         """Second derivatives of the smoothed risk by weights and offsets."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
         ww, wb, half = self.rows.mean(_curvature, design, scores, self._intercepts(c), self.mu, self.basis, self.model)

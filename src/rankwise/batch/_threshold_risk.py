@@ -32,7 +32,7 @@ from scipy import sparse
 
 from rankwise.batch._coded_rows import CodedRows, Codes
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
-from rankwise.solvers.design import Design
+from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
 from rankwise.solvers.row_sums import KinkedRowRisk
 
@@ -118,7 +118,7 @@ class ThresholdRisk(KinkedRowRisk):
         _, gain, r, _ = self._evaluate(scores, t, self.mu, scale_low, scale_high)
         return gain, r, np.zeros_like(t)
 
-    def hessian(self, design: Design, scores: Floats, t: Floats) -> Floats:
+    def hessian(self, design: LinearMap, scores: Floats, t: Floats) -> Floats:
         """Second derivatives of the smoothed risk by weights and thresholds, (d + K-1, d + K-1)."""
         d = design.n_features
         by_weight, by_both, by_threshold = self.rows.mean(_curvature, design, scores, t, self.mu, self.reach)

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import Interval
 from rankwise.base.rows import Rows
-from rankwise.batch._estimator import BatchEstimator
+from rankwise.batch._estimator import LossEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder, Labels
@@ -39,16 +39,10 @@ from rankwise.losses import loss_matrix
 Floats = NDArray[np.float64]
 
 
-class _UnifiedEstimator(BatchEstimator, abstract=True):
+class _UnifiedEstimator(LossEstimator):
     """Base of the estimators with a score for every class."""
 
-    loss: Any
     intercepts_: Floats
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchEstimator._parameter_constraints,
-        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
-    }
 
     @abstractmethod
     def _beta(self, order: ClassOrder) -> Floats:
@@ -108,24 +102,6 @@ class MORD(_UnifiedEstimator):
     array([1, 3, 5])
     """
 
-    def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
-
     def _beta(self, order: ClassOrder) -> Floats:
         return np.arange(len(order), dtype=np.float64)[:, None]
 
@@ -181,14 +157,8 @@ class PiecewiseMORD(_UnifiedEstimator):
         max_iter: int = 1000,
         classes: Any = None,
     ) -> None:
+        super().__init__(loss, alpha, regularize, solver, tol, max_iter, classes)
         self.cuts = cuts
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     def _beta(self, order: ClassOrder) -> Floats:
         if len(order) == 1:

@@ -12,14 +12,11 @@ Source: Antoniuk's thesis on partial annotations, section 3.1.3, "LinReg" of its
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._sklearn import StrOptions
 from rankwise.base.rows import Rows
-from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.labels import Labels
 from rankwise.losses import loss_matrix
@@ -27,7 +24,7 @@ from rankwise.losses import loss_matrix
 Floats = NDArray[np.float64]
 
 
-class RoundedRegression(ThresholdBatchEstimator):
+class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     """Linear regression on the rank, rounded, with a large-margin loss: a baseline.
 
     Parameters
@@ -57,29 +54,6 @@ class RoundedRegression(ThresholdBatchEstimator):
     >>> RoundedRegression(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchEstimator._parameter_constraints,
-        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
-    }
-
-    def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
         n_classes = len(labels.order)

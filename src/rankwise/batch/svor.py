@@ -108,13 +108,8 @@ class SVOR(ThresholdBatchEstimator):
         max_iter: int = 1000,
         classes: Any = None,
     ) -> None:
+        super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.constraints = constraints
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     def _risk(self, labels: Labels, weight: Floats) -> ThresholdRisk:
         explicit = self.constraints == "explicit"

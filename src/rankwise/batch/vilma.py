@@ -14,13 +14,10 @@ Source: Antoniuk's thesis on partial annotations, section 3.3.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._sklearn import StrOptions
-from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import intercepts_from_thresholds, thresholds_from_intercepts
@@ -30,7 +27,7 @@ from rankwise.losses import loss_matrix
 Floats = NDArray[np.float64]
 
 
-class VILMA(ThresholdBatchEstimator):
+class VILMA(ThresholdBatchEstimator, LossEstimator):
     """Large-margin threshold model for any V-shaped loss, from exact labels and intervals.
 
     Parameters
@@ -57,29 +54,6 @@ class VILMA(ThresholdBatchEstimator):
     >>> model.predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchEstimator._parameter_constraints,
-        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
-    }
-
-    def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     @property
     def _as_thresholds(self) -> bool:

@@ -46,22 +46,22 @@ class Risk(Protocol):
     def start(self) -> Floats:
         """Offsets to start from, with all scores zero."""
 
-    def tidy(self, b: Floats) -> Floats:
+    def tidy(self, b: Floats, /) -> Floats:
         """Offsets at which the risk is not larger, in the form that the other methods want."""
 
     def take(self, index: Any) -> Self:
         """The risk of some of the rows, by what ``LinearMap.part`` gives."""
 
-    def exact(self, scores: Any, b: Floats) -> tuple[float, Floats]:
+    def exact(self, scores: Any, b: Floats, /) -> tuple[float, Floats]:
         """The risk itself, not smoothed, at allowed offsets near b; and these offsets."""
 
-    def derivatives(self, scores: Any, b: Floats) -> tuple[float, Any, Floats]:
+    def derivatives(self, scores: Any, b: Floats, /) -> tuple[float, Any, Floats]:
         """The risk and its derivatives by scores and by offsets; at a kink, any subgradient."""
 
-    def hessian(self, design: LinearMap, scores: Any, b: Floats) -> Floats:
+    def hessian(self, design: LinearMap, scores: Any, b: Floats, /) -> Floats:
         """Second derivatives by (weights, offsets), (Z d + M, Z d + M); weights in the order of their (Z, d)."""
 
-    def dual(self, scores: Any, b: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
+    def dual(self, scores: Any, b: Floats, /, *, balanced: bool) -> tuple[float, Any, Floats]:
         """A plane below the risk, near the one that touches it here: gain, pull at scores, pull at offsets.
 
         ``gain + <pull, scores'> + <pull_b, b'> <= risk(scores', b')`` for all scores' and all allowed b', also where
