@@ -130,10 +130,14 @@ def test_a_file_that_describes_no_model_is_refused():
 @each
 def test_pipelines_and_grid_search(estimator):
     model, stream = prepared(estimator)
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), model), {f"{type(model).__name__.lower()}__alpha": [1.0, 0.01]}, cv=KFold(2)
-    )
-    assert search.fit(stream.X, stream.y).best_score_ <= 0.0
+    alpha, pipeline = f"{type(model).__name__.lower()}__alpha", make_pipeline(StandardScaler(), model)
+    search = GridSearchCV(pipeline, {alpha: [100.0, 0.01]}, cv=KFold(2)).fit(stream.X, stream.y)
+    assert search.best_params_ == {alpha: 0.01}
+    by_hand = [
+        clone(pipeline).fit(stream.X[train], stream.y[train]).score(stream.X[test], stream.y[test])
+        for train, test in KFold(2).split(stream.X)
+    ]
+    assert search.best_score_ == pytest.approx(np.mean(by_hand))
 
 
 @each
@@ -146,9 +150,9 @@ def test_bad_rows_are_named_and_leave_the_estimator_as_it_was():
     model = SVOR().fit([[0.0], [1.0]], [1, 2])
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"Input X contains NaN: row 1, column 0\. SVOR needs finite numbers"):
-        model.fit([[0.0], [np.nan], [1.0]], [1, 2, 3])
+        model.fit([[0.0, 1.0], [np.nan, 1.0], [1.0, 1.0]], [1, 2, 3])  # with more columns than before
     with pytest.raises(ValueError, match="every label is missing"):
-        model.fit([[0.0], [1.0]], [None, None])
+        model.fit([[0.0, 1.0], [1.0, 1.0]], [None, None])
     assert vars(model) == before
 
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import isotonic_regression
 
 from rankwise.batch._coded_rows import CodedRows, Codes
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
@@ -96,7 +97,7 @@ class ThresholdRisk(KinkedRowRisk):
 
     def exact(self, scores: Floats, t: Floats) -> tuple[float, Floats]:
         """The risk itself, at the nearest thresholds that are allowed, and these."""
-        t = _in_order(t) if self.explicit else np.sort(t)
+        t = isotonic_regression(t).x if self.explicit else np.sort(t)
         return float(self.rows.mean(_exactly, scores, t, self.reach)[0]), t
 
     def dual(self, scores: Floats, t: Floats, *, balanced: bool) -> tuple[float, Floats, Floats]:
@@ -243,20 +244,6 @@ def _multipliers(t: Floats, mu: float) -> Floats:
     """Derivatives of the smoothed hinges of disorder between neighbours."""
     u = t[:-1] - t[1:]
     return np.clip(u / mu + 0.5, 0.0, 1.0) if mu > 0.0 else (u > 0.0).astype(np.float64)
-
-
-def _in_order(t: Floats) -> Floats:
-    """Nearest ordered vector in the least-squares sense (pool adjacent violators)."""
-    means: list[float] = []
-    sizes: list[int] = []
-    for value_ in t.tolist():
-        means.append(value_)
-        sizes.append(1)
-        while len(means) > 1 and means[-2] > means[-1]:
-            mean, size = means.pop(), sizes.pop()
-            means[-1] = (means[-1] * sizes[-1] + mean * size) / (sizes[-1] + size)
-            sizes[-1] += size
-    return np.repeat(np.array(means), sizes)
 
 
 def _balance_in_order(low: Floats, high: Floats) -> tuple[Floats, Floats]:
