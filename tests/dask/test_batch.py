@@ -72,11 +72,10 @@ def test_a_risk_of_somebody_else_is_learnt_whole_without_a_word_about_dask(data)
     """Intercepts are ``basis c + fixed``: a risk on Dask that forgot one of them would have another objective."""
 
     class Plain(rw.SVOR):
-        def _risk(self, labels, weight):
-            rank = np.arange(1.0, len(labels.order) + 1)[:, None]
+        def _risk(self, order, rows):
+            rank = np.arange(1.0, len(order) + 1)[:, None]
             model = {"basis": np.hstack([rank, rank**2]), "fixed": np.sqrt(rank[:, 0])}
-            codes = labels.lower, labels.upper, weight
-            return MaximaRisk(*codes, rank, loss_matrix("mae", len(rank)), joint=True, **model)
+            return MaximaRisk(rows, rank, loss_matrix("mae", len(rank)), joint=True, **model)
 
         def _n_parameters(self, n_features, n_classes):
             return n_features, 2

@@ -183,8 +183,9 @@ def test_without_a_regulariser_a_smooth_risk_has_a_minimum_but_no_bound(problem)
 
 def test_risks_have_the_capabilities_that_they_declare(problem):
     *_, smooth, (lower, upper, weight) = problem
-    hinges = ThresholdRisk(lower, upper, weight, K, explicit=False)
-    maxima = MaximaRisk(lower, upper, weight, np.arange(K)[:, None] * 1.0, loss_matrix("mae", K), joint=True)
+    rows = CodedRows(weight, lower, upper)
+    hinges = ThresholdRisk(rows, K, explicit=False)
+    maxima = MaximaRisk(rows, np.arange(K)[:, None] * 1.0, loss_matrix("mae", K), joint=True)
     declared = {
         risk: [protocol for protocol in (Risk, HasKinks, HasPieces, HasBestOffsets) if isinstance(risk, protocol)]
         for risk in (smooth, hinges, maxima)

@@ -27,11 +27,13 @@ from rankwise._warn import warn_user
 from rankwise.base.estimator import OrdinalEstimator, require_array
 from rankwise.base.rows import Rows
 from rankwise.base.threshold_model import ThresholdModel
-from rankwise.labels import Labels
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.labels import ClassOrder
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly
 from rankwise.solvers.risk import HasPieces, Risk
+from rankwise.solvers.row_sums import RowSums
 from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import Solution
 
@@ -53,14 +55,9 @@ class BatchEstimator(OrdinalEstimator):
     coef_: Floats
 
     def __init__(
-        self,
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
+        self, alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
+        max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
         self.alpha = alpha
         self.regularize = regularize
         self.solver = solver
@@ -71,8 +68,8 @@ class BatchEstimator(OrdinalEstimator):
     # -- what an estimator supplies --------------------------------------------------------------------------------
 
     @abstractmethod
-    def _risk(self, labels: Labels, weight: Floats) -> Risk:
-        """Weighted mean of the losses; the weights add up to 1."""
+    def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
+        """Weighted mean of the losses of rows with codes of these classes: ``CodedRows``, here or elsewhere."""
 
     @abstractmethod
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
@@ -130,7 +127,7 @@ class BatchEstimator(OrdinalEstimator):
             start = model._learn(*read, start)
         return models
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Design, Labels, Floats]:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Design, ClassOrder, RowSums]:
         rows = self._rows(X, reset=True)
         design = self._design(rows)
         labels = self._labels(y, self.classes, rows)
@@ -142,14 +139,14 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
-        return design, labels, weight / weight.sum()
+        return design, labels.order, CodedRows(weight / weight.sum(), labels.lower, labels.upper)
 
-    def _learn(self, design: Design, labels: Labels, weight: Floats, start: Floats | None) -> Floats:
-        n_weights, n_offsets = self._n_parameters(design.n_features, len(labels.order))
-        if len(labels.order) == 1:
+    def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
+        n_weights, n_offsets = self._n_parameters(design.n_features, len(order))
+        if len(order) == 1:
             solution = Solution(np.zeros(n_weights + n_offsets), 0.0, 0.0, 0, True)
         else:
-            solution = self._solve(design, self._risk(labels, weight), n_weights, n_offsets, start)
+            solution = self._solve(design, self._risk(order, rows), n_weights, n_offsets, start)
         self._accept(solution, n_weights)
         return solution.theta
 
@@ -234,15 +231,9 @@ class LossEstimator(BatchEstimator):
     }
 
     def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
+        self, loss: Any = "mae", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.loss = loss
 

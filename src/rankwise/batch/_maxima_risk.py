@@ -26,20 +26,23 @@ from scipy.optimize import linprog
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, value
-from rankwise.batch._coded_rows import CodedRows, Codes
+from rankwise.batch._coded_rows import CodedRows
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
-from rankwise.solvers.row_sums import KinkedRowRisk
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 Floats = NDArray[np.float64]
 
 
 @register_jitable
-def part_of(side, lo, hi, n_classes, joint):
-    """Class that a maximum is taken against, and the range of classes it is taken over."""
+def terms_of(side, lo, hi, F, loss, joint, v):
+    """v = what a maximum is taken over; return the class that it is taken against, and the range of classes."""
+    own, start, stop = (lo, 0, lo + 1) if side == 0 else (hi, hi, F.size)
     if joint and lo == hi:
-        return (lo, 0, n_classes) if side == 0 else (lo, lo, lo + 1)
-    return (lo, 0, lo + 1) if side == 0 else (hi, hi, n_classes)
+        start, stop = (0, F.size) if side == 0 else (lo, lo + 1)
+    for y in range(start, stop):
+        v[y] = loss[own, y] + F[y] - F[own]
+    return own, start, stop
 
 
 @register_jitable
@@ -104,11 +107,9 @@ def _losses(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
             continue
         class_scores(s, i, beta, b, F)
         for side in range(2):
-            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            own, start, stop = terms_of(side, lo[i], hi[i], F, loss, joint, v)
             if stop - start < 2:
                 continue
-            for y in range(start, stop):
-                v[y] = loss[own, y] + F[y] - F[own]
             psi = 0.25 * mu
             for y in kept[: project(v, start, stop, mu, p, kept)]:
                 psi += p[y] * (v[y] - 0.25 * mu * p[y])
@@ -139,11 +140,9 @@ def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
         class_scores(s, i, beta, b, F)
         touched = False
         for side in range(2):
-            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            own, start, stop = terms_of(side, lo[i], hi[i], F, loss, joint, v)
             if stop - start < 2:
                 continue
-            for y in range(start, stop):
-                v[y] = loss[own, y] + F[y] - F[own]
             # Few classes share the maximum, and few offsets belong to them: all else stays zero.
             count = project(v, start, stop, mu, p, kept)
             if count < 2:
@@ -243,10 +242,8 @@ class MaximaRisk(KinkedRowRisk):
 
     Parameters
     ----------
-    lower, upper : int32 arrays of shape (n,)
-        Lowest and highest admissible code of every row.
-    weight : float64 array of shape (n,)
-        Weights that add up to 1.
+    rows : CodedRows, or sums over such rows elsewhere
+        The rows.
     beta : array of shape (K, Z)
         The model.
     loss : array of shape (K, K)
@@ -259,9 +256,7 @@ class MaximaRisk(KinkedRowRisk):
 
     def __init__(
         self,
-        lower: Codes,
-        upper: Codes,
-        weight: Floats,
+        rows: RowSums,
         beta: Floats,
         loss: Floats,
         *,
@@ -270,7 +265,7 @@ class MaximaRisk(KinkedRowRisk):
         fixed: Floats | None = None,
     ) -> None:
         n_classes = len(beta)
-        self.rows = CodedRows(weight, lower, upper)
+        self.rows = rows
         self.model = _Model(np.ascontiguousarray(beta), loss, joint)
         self.basis = np.eye(n_classes) if basis is None else basis
         self.fixed = np.zeros(n_classes) if fixed is None else fixed

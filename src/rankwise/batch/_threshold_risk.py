@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import isotonic_regression
 
-from rankwise.batch._coded_rows import CodedRows, Codes
+from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
-from rankwise.solvers.row_sums import KinkedRowRisk
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 Floats = NDArray[np.float64]
 
@@ -52,10 +52,8 @@ class ThresholdRisk(KinkedRowRisk):
 
     Parameters
     ----------
-    lower, upper : int32 arrays of shape (n,)
-        Lowest and highest admissible code of every row.
-    weight : float64 array of shape (n,)
-        Weights that add up to 1.
+    rows : CodedRows, or sums over such rows elsewhere
+        The rows.
     n_classes : int
         K, at least 2.
     explicit : bool
@@ -66,8 +64,8 @@ class ThresholdRisk(KinkedRowRisk):
     first_smoothing = 4.0  # every hinge begins on its parabola
     unit = 1.0
 
-    def __init__(self, lower: Codes, upper: Codes, weight: Floats, n_classes: int, *, explicit: bool) -> None:
-        self.rows = CodedRows(weight, lower, upper)
+    def __init__(self, rows: RowSums, n_classes: int, *, explicit: bool) -> None:
+        self.rows = rows
         self.n_offsets = n_classes - 1
         self.explicit = explicit
         self.reach = 1 if explicit else self.n_offsets

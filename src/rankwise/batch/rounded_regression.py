@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from rankwise.base.rows import Rows
 from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
-from rankwise.labels import Labels
+from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
@@ -29,10 +30,8 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
 
     Parameters
     ----------
-    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
-        Target loss; see :func:`rankwise.losses.loss_matrix`.
-    alpha, regularize, solver, tol, max_iter, classes
-        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercept.
+    loss, alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.VILMA`.
 
     Attributes
     ----------
@@ -55,14 +54,11 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     array([1, 3, 5])
     """
 
-    def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
-        n_classes = len(labels.order)
-        rank = np.arange(1.0, n_classes + 1.0)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
+        rank = np.arange(1.0, len(order) + 1.0)
         slope = 2.0 * rank[:, None]
-        return MaximaRisk(
-            labels.lower, labels.upper, weight, slope, loss_matrix(self.loss, n_classes),
-            joint=True, basis=slope, fixed=-rank * rank,
-        )  # fmt: skip
+        loss = loss_matrix(self.loss, len(order))
+        return MaximaRisk(rows, slope, loss, joint=True, basis=slope, fixed=-rank * rank)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, 1

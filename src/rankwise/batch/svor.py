@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from rankwise._sklearn import StrOptions
 from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
 from rankwise.batch._threshold_risk import ThresholdRisk
-from rankwise.labels import Labels
+from rankwise.labels import ClassOrder
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
@@ -99,21 +100,14 @@ class SVOR(ThresholdBatchEstimator):
     }
 
     def __init__(
-        self,
-        constraints: str = "implicit",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
+        self, constraints: str = "implicit", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.constraints = constraints
 
-    def _risk(self, labels: Labels, weight: Floats) -> ThresholdRisk:
-        explicit = self.constraints == "explicit"
-        return ThresholdRisk(labels.lower, labels.upper, weight, len(labels.order), explicit=explicit)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk:
+        return ThresholdRisk(rows, len(order), explicit=self.constraints == "explicit")
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, n_classes - 1

@@ -21,8 +21,9 @@ from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import intercepts_from_thresholds, thresholds_from_intercepts
-from rankwise.labels import Labels
+from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
@@ -60,13 +61,12 @@ class VILMA(ThresholdBatchEstimator, LossEstimator):
         """Whether the parameters are SVOR's."""
         return isinstance(self.loss, str) and self.loss == "mae" and self.regularize != "all"
 
-    def _risk(self, labels: Labels, weight: Floats) -> ThresholdRisk | MaximaRisk:
-        n_classes = len(labels.order)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk | MaximaRisk:
+        n_classes = len(order)
         if self._as_thresholds:
-            return ThresholdRisk(labels.lower, labels.upper, weight, n_classes, explicit=False)
-        loss = loss_matrix(self.loss, n_classes)
+            return ThresholdRisk(rows, n_classes, explicit=False)
         beta = np.arange(n_classes, dtype=np.float64)[:, None]
-        return MaximaRisk(labels.lower, labels.upper, weight, beta, loss, joint=False)
+        return MaximaRisk(rows, beta, loss_matrix(self.loss, n_classes), joint=False)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, n_classes - 1 if self._as_thresholds else n_classes

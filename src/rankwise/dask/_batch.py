@@ -1,7 +1,7 @@
 """Large-margin estimators whose rows stay on the workers.
 
 The solvers run on the client, and every sum over rows is a round of tasks (:mod:`rankwise.dask._remote`); the risk is
-that of the plain estimator, over rows elsewhere.
+the plain estimator's, of rows elsewhere.
 
 Why this solver: a gap of 1e-6 needs second order, and second derivatives of d + K - 1 parameters are as small as
 gradients when d is some ten or hundred. A Newton step on (weights, thresholds) jointly needs no step of its own for
@@ -14,7 +14,6 @@ gap are those of one machine but for the rounding of sums in another order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from rankwise.dask._lazy import OnDask
 from rankwise.dask._loading import Loaded, Partitions
 from rankwise.dask._parts import is_partitioned
 from rankwise.dask._remote import RemoteDesign, RemoteRows
-from rankwise.labels import ClassOrder, Labels, declared_order, encode, require_support
+from rankwise.labels import ClassOrder, declared_order, encode, require_support
 from rankwise.solvers.linear_program import affordable
 from rankwise.solvers.solution import Solution
 
@@ -43,13 +42,6 @@ def _encode(loaded: Loaded, model: BatchEstimator, order: ClassOrder) -> CodedRo
     labels = encode(loaded.y, order, n_rows=loaded.design.n_rows)
     require_support(labels, type(model).__name__, model.label_kinds)
     return CodedRows(np.where(labels.is_missing, 0.0, loaded.weight), labels.lower, labels.upper)
-
-
-@dataclass(frozen=True)
-class RemoteLabels:
-    """Labels of rows in blocks: their order is all that the client knows."""
-
-    order: ClassOrder
 
 
 class BatchOnDask(OnDask, BatchEstimator):
@@ -70,13 +62,7 @@ class BatchOnDask(OnDask, BatchEstimator):
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = order.values
-        return RemoteDesign(blocks, n_features=self.n_features_in_), RemoteLabels(order), RemoteRows(blocks)
-
-    def _risk(self, labels: Any, weight: Any) -> Any:
-        if not isinstance(labels, RemoteLabels):
-            return self.plain._risk(self, labels, weight)
-        none = np.empty(0, dtype=np.int32)
-        return self.plain._risk(self, Labels(labels.order, none, none), np.empty(0)).over(weight)
+        return RemoteDesign(blocks, n_features=self.n_features_in_), order, RemoteRows(blocks)
 
     def _solve(self, design: Any, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
         if isinstance(design, RemoteDesign) and self.regularize == "none" and affordable(risk, design):
