@@ -35,14 +35,11 @@ Floats = NDArray[np.float64]
 
 
 @register_jitable
-def terms_of(side, lo, hi, F, loss, joint, v):
-    """v = what a maximum is taken over; return the class that it is taken against, and the range of classes."""
-    own, start, stop = (lo, 0, lo + 1) if side == 0 else (hi, hi, F.size)
+def part_of(side, lo, hi, n_classes, joint):
+    """Class that a maximum is taken against, and the range of classes it is taken over."""
     if joint and lo == hi:
-        start, stop = (0, F.size) if side == 0 else (lo, lo + 1)
-    for y in range(start, stop):
-        v[y] = loss[own, y] + F[y] - F[own]
-    return own, start, stop
+        return (lo, 0, n_classes) if side == 0 else (lo, lo, lo + 1)
+    return (lo, 0, lo + 1) if side == 0 else (hi, hi, n_classes)
 
 
 @register_jitable
@@ -107,9 +104,11 @@ def _losses(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
             continue
         class_scores(s, i, beta, b, F)
         for side in range(2):
-            own, start, stop = terms_of(side, lo[i], hi[i], F, loss, joint, v)
+            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
             if stop - start < 2:
                 continue
+            for y in range(start, stop):
+                v[y] = loss[own, y] + F[y] - F[own]
             psi = 0.25 * mu
             for y in kept[: project(v, start, stop, mu, p, kept)]:
                 psi += p[y] * (v[y] - 0.25 * mu * p[y])
@@ -140,9 +139,11 @@ def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
         class_scores(s, i, beta, b, F)
         touched = False
         for side in range(2):
-            own, start, stop = terms_of(side, lo[i], hi[i], F, loss, joint, v)
+            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
             if stop - start < 2:
                 continue
+            for y in range(start, stop):
+                v[y] = loss[own, y] + F[y] - F[own]
             # Few classes share the maximum, and few offsets belong to them: all else stays zero.
             count = project(v, start, stop, mu, p, kept)
             if count < 2:

@@ -94,8 +94,7 @@ class MORD(_UnifiedEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import MORD
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> MORD(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
     """

@@ -69,8 +69,7 @@ class SVOR(ThresholdBatchEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import SVOR
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> model = SVOR(alpha=1e-4).fit(X, y)
     >>> model.predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])

@@ -49,8 +49,7 @@ class VILMA(ThresholdBatchEstimator, LossEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import VILMA
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> model = VILMA(loss="squared", alpha=1e-3).fit(X, y)
     >>> model.predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])

@@ -54,15 +54,9 @@ class _Cut:
 
 @in_one_thread
 def minimise_by_cutting_planes(
-    design: LinearMap,
-    risk: Any,
-    alpha: float,
-    penalty: Floats,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Floats | None = None,
-) -> Solution:
+    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, *,
+    tol: float, max_iter: int, start: Floats | None = None,
+) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
     Parameters are those of :func:`rankwise.solvers.smoothing.minimise_by_smoothing`, with alpha > 0. A risk that is
@@ -72,7 +66,8 @@ def minimise_by_cutting_planes(
     nothing = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [nothing if start is None else start]
     part = first_part(design, risk, penalty.size)
-    curvature = _curvature(*(part or (design, risk)), alpha, penalty, nothing)
+    few_rows, few_losses = part or (design, risk)
+    curvature = _curvature(few_rows, few_losses, alpha, penalty, nothing)
     if part is not None:
         few = _CuttingPlanes(*part, alpha, penalty, curvature, tol, max_iter)
         few.run(points)
@@ -115,15 +110,9 @@ class _CuttingPlanes:
     """The method on one set of rows. Planes and points are turned to the axes of the curvature."""
 
     def __init__(
-        self,
-        design: LinearMap,
-        risk: Any,
-        alpha: float,
-        penalty: Floats,
-        curvature: _Curvature,
-        tol: float,
+        self, design: LinearMap, risk: Any, alpha: float, penalty: Floats, curvature: _Curvature, tol: float,
         max_iter: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.design, self.risk, self.alpha, self.curvature = design, risk, alpha, curvature
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets

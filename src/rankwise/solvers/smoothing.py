@@ -113,15 +113,9 @@ class _Smoothed:
 
 
 def minimise_by_smoothing(
-    design: LinearMap,
-    risk: Risk,
-    alpha: float,
-    penalty: Floats,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Floats | None = None,
-) -> Solution:
+    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, *,
+    tol: float, max_iter: int, start: Floats | None = None,
+) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
     Parameters
