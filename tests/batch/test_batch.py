@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+from rankwise.batch._estimator import BatchEstimator
 from rankwise.solvers.design import rows_of_part
 from rankwise.solvers.smoothing import step_of_part
 from tests.streams import best_constant_score, make_stream
@@ -129,10 +130,15 @@ def test_a_file_that_describes_no_model_is_refused():
 @each
 def test_pipelines_and_grid_search(estimator):
     model, stream = prepared(estimator)
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), model), {f"{type(model).__name__.lower()}__alpha": [1.0, 0.01]}, cv=KFold(2)
-    )
-    assert search.fit(stream.X, stream.y).best_score_ > best_constant_score(stream.y, stream.classes)
+    alpha, pipeline = f"{type(model).__name__.lower()}__alpha", make_pipeline(StandardScaler(), model)
+    search = GridSearchCV(pipeline, {alpha: [100.0, 0.01]}, cv=KFold(2)).fit(stream.X, stream.y)
+    assert search.best_params_ == {alpha: 0.01}
+    by_hand = [
+        clone(pipeline).fit(stream.X[train], stream.y[train]).score(stream.X[test], stream.y[test])
+        for train, test in KFold(2).split(stream.X)
+    ]
+    assert search.best_score_ == pytest.approx(np.mean(by_hand))
+    assert search.best_score_ > best_constant_score(stream.y, stream.classes)
 
 
 @each
@@ -145,9 +151,9 @@ def test_bad_rows_are_named_and_leave_the_estimator_as_it_was():
     model = SVOR().fit([[0.0], [1.0]], [1, 2])
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"Input X contains NaN: row 1, column 0\. SVOR needs finite numbers"):
-        model.fit([[0.0, 2.0], [np.nan, 2.0], [1.0, 2.0]], [1, 2, 3])
+        model.fit([[0.0, 1.0], [np.nan, 1.0], [1.0, 1.0]], [1, 2, 3])  # with more columns than before
     with pytest.raises(ValueError, match="every label is missing"):
-        model.fit([[0.0, 2.0], [1.0, 2.0]], [None, None])
+        model.fit([[0.0, 1.0], [1.0, 1.0]], [None, None])
     assert vars(model) == before
 
 
@@ -235,3 +241,22 @@ def test_the_part_that_is_solved_first_may_have_no_weight(solver):
     assert not counts.all()
     model = SVOR(solver=solver, tol=1e-4).fit(X, y, sample_weight=weight)
     assert model.objective_ == pytest.approx(SVOR(tol=1e-4).fit(X[counts], y[counts]).objective_, rel=2e-4)
+
+
+@each
+def test_a_fit_or_path_that_fails_on_the_way_leaves_the_estimator_as_it_was(estimator, monkeypatch):
+    model, stream = prepared(estimator)
+    model.fit(stream.X, stream.y)
+    before = dict(vars(model))
+
+    def failing(self, solution, n_weights):
+        set_attributes(self, solution, n_weights)
+        raise KeyboardInterrupt
+
+    set_attributes = BatchEstimator._accept
+    monkeypatch.setattr(BatchEstimator, "_accept", failing)
+    for learn in (model.fit, lambda X, y: model.path(X, y, [0.1, 0.01])):
+        with pytest.raises(KeyboardInterrupt):
+            learn(2.0 * stream.X[:, :3], stream.y)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())

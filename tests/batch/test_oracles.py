@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.batch import _threshold_risk
+from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import beta_matrix
@@ -32,7 +33,7 @@ def _cases(seed):
     """Risks with their plain twins."""
     _, lower, upper, weight = _rows(seed)
     for explicit in (False, True):
-        risk = ThresholdRisk(lower, upper, weight, K, explicit=explicit)
+        risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=explicit)
         yield risk, ThresholdProblem(K, explicit), lower, upper, weight
     rank = np.arange(1.0, K + 1)[:, None]
     for beta, joint, extra in (
@@ -41,7 +42,7 @@ def _cases(seed):
         (2 * rank, True, dict(basis=2 * rank, fixed=-(rank[:, 0] ** 2))),
     ):
         loss = loss_matrix("squared", K)
-        risk = MaximaRisk(lower, upper, weight, beta, loss, joint=joint, **extra)
+        risk = MaximaRisk(CodedRows(weight, lower, upper), beta, loss, joint=joint, **extra)
         yield risk, UnifiedProblem(beta, loss, joint, **extra), lower, upper, weight
 
 
@@ -67,7 +68,7 @@ def test_derivatives_are_the_limits_of_differences(mu):
     for risk, *_ in _cases(1):
         n_weights = 2 * risk.n_scores
         theta = np.concatenate([rng.standard_normal(n_weights), np.sort(rng.standard_normal(risk.n_offsets))])
-        smoothed = smoothing._Smoothed(design, risk, np.zeros(theta.size), mu)
+        smoothed = smoothing._Smoothed(design, risk.smoothed(mu), np.zeros(theta.size))
 
         def gradient(theta, smoothed=smoothed):
             return smoothed.at(theta, smoothed.scores(theta)).gradient
@@ -80,7 +81,7 @@ def test_derivatives_are_the_limits_of_differences(mu):
         slopes = [(value(theta + u) - value(theta - u)) / (2 * step) for u in units]
         np.testing.assert_allclose(gradient(theta), slopes, atol=1e-7)
         bends = [(gradient(theta + u) - gradient(theta - u)) / (2 * step) for u in units]
-        hessian = risk.hessian(design, smoothed.scores(theta), theta[n_weights:], mu)
+        hessian = risk.smoothed(mu).hessian(design, smoothed.scores(theta), theta[n_weights:])
         np.testing.assert_allclose(hessian, bends, atol=1e-5)
 
 
@@ -91,7 +92,7 @@ def test_dual_points_make_planes_below_the_risk_everywhere(seed, mu):
     for risk, *_ in _cases(seed):
         scores, offsets = rng.standard_normal((30, risk.n_scores)), np.sort(rng.standard_normal(risk.n_offsets))
         for balanced in (False, True):
-            gain, r, pull = risk.dual(scores, offsets, mu, balanced=balanced)
+            gain, r, pull = risk.smoothed(mu).dual(scores, offsets, balanced=balanced)
             assert not balanced or not pull.any()
             for scale in (0.1, 1.0, 5.0):
                 other = scale * rng.standard_normal((30, risk.n_scores))
@@ -103,7 +104,7 @@ def test_dual_points_make_planes_below_the_risk_everywhere(seed, mu):
 @given(seed=st.integers(0, 1000), ties=st.booleans(), mu=st.sampled_from([0.0, 1e-3, 0.5]))
 def test_searching_the_thresholds_of_a_row_equals_looping_over_them(seed, ties, mu):
     rng, lower, upper, weight = _rows(seed)
-    risk = ThresholdRisk(lower, upper, weight, K, explicit=False)
+    risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False)
     scores, t = rng.standard_normal((30, 1)), np.sort(rng.standard_normal(K - 1))
     if ties and mu > 0.0:  # at a kink, each may take the derivative of either side
         scores, t = np.round(scores), np.round(t)
@@ -122,7 +123,7 @@ def test_order_statistics_minimise_over_all_break_points_and_prove_it(seed, ties
     rng, lower, upper, weight = _rows(seed, n=int(seed % 11) + 1)
     f = rng.standard_normal(len(lower))
     f = np.round(2 * f) if ties else f
-    risk = ThresholdRisk(lower, upper, weight, K, explicit=False)
+    risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False)
     t, (gain, r) = risk.best_offsets(f[:, None])
     best = sum(
         min(
@@ -147,7 +148,7 @@ def test_thresholds_from_buckets_equal_those_from_sorting_all_rows(seed, shape):
         f[0] = 1e6
     elif shape == "alike":
         f[:] = 0.5
-    risk = ThresholdRisk(lower, upper, weight, K, explicit=False)
+    risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False)
     t, (gain, r) = risk.best_offsets(f)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_threshold_risk, "bucketed", lambda *_: np.nan)
@@ -162,7 +163,7 @@ def test_thresholds_from_buckets_equal_those_from_sorting_all_rows(seed, shape):
 def test_quasi_newton_steps_come_to_the_same_optimum(monkeypatch):
     rng, lower, upper, weight = _rows(0)
     design = Design(rng.standard_normal((30, 3)), 3)
-    risk = ThresholdRisk(lower, upper, weight, K, explicit=False)
+    risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False)
     penalty = np.concatenate([np.ones(3), np.zeros(K - 1)])
     newton = smoothing.minimise_by_smoothing(design, risk, 0.1, penalty, tol=1e-5, max_iter=500)
     monkeypatch.setattr(smoothing, "_NEWTON_UP_TO", 0)

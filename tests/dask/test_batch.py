@@ -15,9 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rankwise as rw
 import rankwise.dask as rd
+from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.dask._batch import BatchOnDask
 from rankwise.dask._blocks import added
 from rankwise.datasets import make_ordinal
 from rankwise.labels import OrderWarning
+from rankwise.losses import loss_matrix
 
 N, D, K = 1500, 4, 5
 
@@ -47,6 +50,7 @@ MODELS = [
     ("VILMA", {"loss": "zero_one"}),
     ("MORD", {}),
     ("PiecewiseMORD", {"cuts": 3}),
+    ("RoundedRegression", {}),
 ]
 
 
@@ -62,6 +66,28 @@ def test_objective_and_certificate_are_those_of_one_machine(data, name, options,
     np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-6, atol=1e-9)
     assert found.n_iter_ == plain.n_iter_
     np.testing.assert_array_equal(found.classes_, plain.classes_)
+
+
+def test_a_risk_of_somebody_else_is_learnt_whole_without_a_word_about_dask(data):
+    """Intercepts are ``basis c + fixed``: a risk on Dask that forgot one of them would have another objective."""
+
+    class Plain(rw.SVOR):
+        def _risk(self, order, rows):
+            rank = np.arange(1.0, len(order) + 1)[:, None]
+            model = {"basis": np.hstack([rank, rank**2]), "fixed": np.sqrt(rank[:, 0])}
+            return MaximaRisk(rows, rank, loss_matrix("mae", len(rank)), joint=True, **model)
+
+        def _n_parameters(self, n_features, n_classes):
+            return n_features, 2
+
+    class Partitioned(BatchOnDask, Plain):
+        pass
+
+    X, y = data
+    plain = Plain(alpha=0.01).fit(X, y)
+    found = Partitioned(alpha=0.01).fit(*_pieces(X, y, (400, 401)))
+    assert found.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+    assert type(found.to_local()) is Plain
 
 
 def test_intervals_weights_and_missing_labels(data):
@@ -217,6 +243,9 @@ def test_bad_partitions_are_named_with_their_rows(data):
     broken[817, 2], weight[817] = np.nan, -1.0
     parts = da.from_array(X, chunks=(400, -1))
     _bad("^partition 2: Input X contains NaN: row 17, column 2", da.from_array(broken, chunks=(400, -1)), y)
+    with pytest.raises(rw.RowError) as caught:
+        rd.SVOR().fit(da.from_array(broken, chunks=(400, -1)), y)
+    assert (caught.value.row, caught.value.column) == (17, 2)
     _bad("^partition 2: row 17: a weight must be a finite number", parts, y, weight)
     strange = np.where(np.arange(N) == 817, 9, y)
     _bad("^partition 2: row 17: the label 9 is not one of the classes", parts, strange, classes=[1, 2, 3, 4, 5])

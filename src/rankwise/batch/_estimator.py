@@ -1,6 +1,6 @@
-"""What every large-margin estimator shares: the doors in, the choice of a solver, its certificate, and saving.
+"""What every batch estimator shares: parameters, reading, the choice of a solver, its certificate, and saving.
 
-An estimator's own file supplies the risk of its labels, an oracle for :mod:`rankwise.solvers`, and turns parameters
+An estimator's own file supplies the risk of its labels, a :class:`rankwise.solvers.risk.Risk`, and turns parameters
 (w, offsets) into its attributes. The objective is
 
     alpha/2 Omega + weighted mean of psi,     Omega = |w|^2 ("weights"), |w|^2 + |offsets|^2 ("all"), or 0 ("none")
@@ -28,10 +28,13 @@ from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.rows import Rows
 from rankwise.base.state import require_array
 from rankwise.base.threshold_model import ThresholdModel
-from rankwise.labels import Labels
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.labels import ClassOrder
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly
+from rankwise.solvers.risk import HasPieces, Risk
+from rankwise.solvers.row_sums import RowSums
 from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import Solution
 
@@ -39,7 +42,7 @@ Floats = NDArray[np.float64]
 
 
 class BatchEstimator(OrdinalEstimator):
-    """Base of the large-margin estimators; see the module's docstring."""
+    """Base of the batch estimators; see the module's docstring."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -50,19 +53,24 @@ class BatchEstimator(OrdinalEstimator):
         "classes": ["array-like", None],
     }
 
-    alpha: float
-    regularize: str
-    solver: str
-    tol: float
-    max_iter: int
-    classes: Any
     coef_: Floats
+
+    def __init__(
+        self, alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
+        max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        self.alpha = alpha
+        self.regularize = regularize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classes = classes
 
     # -- what an estimator supplies --------------------------------------------------------------------------------
 
     @abstractmethod
-    def _risk(self, labels: Labels, weight: Floats) -> Any:
-        """Oracle of the weighted mean of the losses; the weights add up to 1."""
+    def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
+        """Weighted mean of the losses of rows with codes of these classes: ``CodedRows``, here or elsewhere."""
 
     @abstractmethod
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
@@ -120,7 +128,7 @@ class BatchEstimator(OrdinalEstimator):
             start = model._learn(*read, start)
         return models
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Design, Labels, Floats]:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Design, ClassOrder, RowSums]:
         rows = self._rows(X, reset=True)
         design = self._design(rows)
         labels = self._labels(y, self.classes, rows)
@@ -132,44 +140,45 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
-        return design, labels, weight / weight.sum()
+        return design, labels.order, CodedRows(weight / weight.sum(), labels.lower, labels.upper)
 
-    def _learn(self, design: Design, labels: Labels, weight: Floats, start: Floats | None) -> Floats:
-        n_weights, n_offsets = self._n_parameters(design.n_features, len(labels.order))
-        if len(labels.order) == 1:
+    def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
+        n_weights, n_offsets = self._n_parameters(design.n_features, len(order))
+        if len(order) == 1:
             solution = Solution(np.zeros(n_weights + n_offsets), 0.0, 0.0, 0, True)
         else:
-            solution = self._solve(design, self._risk(labels, weight), n_weights, n_offsets, start)
-        self._accept(solution.theta[:n_weights], solution.theta[n_weights:], solution)
+            solution = self._solve(design, self._risk(order, rows), n_weights, n_offsets, start)
+        self._accept(solution, n_weights)
         return solution.theta
 
-    def _accept(self, weights: Floats, offsets: Floats, solution: Solution) -> None:
-        self._parameters = weights, offsets
-        self._set_parameters(weights, offsets)
+    def _accept(self, solution: Solution, n_weights: int) -> None:
+        self._parameters = solution.theta[:n_weights], solution.theta[n_weights:]
+        self._set_parameters(*self._parameters)
         self.objective_ = solution.objective
         self.lower_bound_ = solution.lower_bound
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
 
-    def _solve(self, design: Design, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
+    def _solve(self, design: Design, risk: Risk, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
         if self.regularize == "none" and affordable(risk, design):
-            return minimise_exactly(design, risk, tol=self.tol, max_iter=self.max_iter, start=start)
-        penalty = np.ones(n_weights + n_offsets)
-        if self.regularize != "all":
-            penalty[n_weights:] = 0.0
+            return minimise_exactly(design, risk, **options)
+        penalty = np.repeat([1.0, float(self.regularize == "all")], [n_weights, n_offsets])
         alpha = 0.0 if self.regularize == "none" else float(self.alpha)
         by_planes = self.solver == "cutting-plane" and alpha > 0.0
         minimise = minimise_by_cutting_planes if by_planes else minimise_by_smoothing
-        solution = minimise(design, risk, alpha, penalty, tol=self.tol, max_iter=self.max_iter, start=start)
+        solution = minimise(design, risk, alpha, penalty, **options)
+        name = type(self).__name__
         if alpha == 0.0:
+            linear = " is a linear programme, too large here to be solved exactly: the result"
             warn_user(
-                f"{type(self).__name__} without a regulariser is a linear programme, too large here to be solved "
-                f"exactly: the result has no certificate, lower_bound_ is -inf.",
+                f"{name} without a regulariser{linear if isinstance(risk, HasPieces) else ''} has no certificate, "
+                f"lower_bound_ is -inf.",
                 ConvergenceWarning,
             )
         elif not solution.converged:
             warn_user(
-                f"{type(self).__name__} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
+                f"{name} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
                 f"{solution.n_iter} iterations: raise max_iter (now {self.max_iter}) or tol.",
                 ConvergenceWarning,
             )
@@ -203,8 +212,7 @@ class BatchEstimator(OrdinalEstimator):
             require_array(name, plain[name], np.float64, (size,))
         objective, lower_bound, n_iter = plain["certificate"]
         theta = np.concatenate([plain["weights"], plain["offsets"]])
-        solution = Solution(theta, float(objective), float(lower_bound), int(n_iter), True)
-        self._accept(plain["weights"], plain["offsets"], solution)
+        self._accept(Solution(theta, float(objective), float(lower_bound), int(n_iter), True), shapes[0])
 
     # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -213,6 +221,22 @@ class BatchEstimator(OrdinalEstimator):
 
     def _design(self, rows: Rows) -> Design:
         return Design(rows, self.n_features_in_)
+
+
+class LossEstimator(BatchEstimator):
+    """Base of the estimators for a target loss of choice."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BatchEstimator._parameter_constraints,
+        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
+    }
+
+    def __init__(
+        self, loss: Any = "mae", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(alpha, regularize, solver, tol, max_iter, classes)
+        self.loss = loss
 
 
 class ThresholdBatchEstimator(ThresholdModel, BatchEstimator):

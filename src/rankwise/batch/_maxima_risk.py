@@ -16,6 +16,8 @@ classes, one number for every pair, are scaled down to such a circulation by a l
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
@@ -24,11 +26,12 @@ from scipy.optimize import linprog
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, value
-from rankwise.solvers.design import Design
-from rankwise.solvers.linear_program import Pieces
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.solvers.design import Design, LinearMap
+from rankwise.solvers.risk import Pieces
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 
 @register_jitable
@@ -89,7 +92,7 @@ def class_scores(s, i, beta, b, F):
 
 
 @kernel
-def _evaluate(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
+def _losses(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
     """Risk, its derivative r by the scores, and the weight that flows from each class to each other."""
     K = b.size
     F, v, p, kept = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.int64)
@@ -119,7 +122,7 @@ def _evaluate(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
 
 
 @kernel
-def _curvature(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
+def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
     """Add the second derivatives by weights (z, j, z', j'), weights and offsets (z, j, m), and offsets (m, m').
 
     With g_y what class y makes of scores and offsets, a maximum that n classes share has the second derivatives
@@ -195,15 +198,53 @@ def _curvature(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
                             row[column(X, i, k)] += factor * value(X, i, k)
 
 
-class MaximaRisk:
+class _Model(NamedTuple):
+    """What all rows share: the model's matrix, the target loss, and whether an exact label has one maximum."""
+
+    beta: Floats
+    loss: Floats
+    joint: bool
+
+
+def _evaluate(
+    rows: CodedRows, scores: Floats, b: Floats, mu: float, scale: Floats, model: _Model
+) -> tuple[Floats, float, Floats]:
+    """Derivatives by score; risk, and the weight that flows from each class to each other."""
+    r, flow = np.empty_like(scores), np.zeros_like(model.loss)
+    risk = _losses(scores, b, rows.lower, rows.upper, rows.weight, *model, mu, scale, r, flow)
+    return r, risk, flow
+
+
+def _exactly(rows: CodedRows, scores: Floats, b: Floats, model: _Model) -> tuple[float]:
+    return (_evaluate(rows, scores, b, 0.0, np.ones_like(model.loss), model)[1],)
+
+
+def _curvature(
+    rows: CodedRows, design: Design, scores: Floats, b: Floats, mu: float, basis: Floats, model: _Model
+) -> tuple[Floats, Floats, Floats]:
+    """Second derivatives by weights, one half; by weights and offsets; by offsets, one half."""
+    Z, M, d = model.beta.shape[1], basis.shape[1], design.n_features
+    ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
+    by_class = sparse.csr_array(basis)
+    _second(
+        design.rows, scores, b, rows.lower, rows.upper, rows.weight,
+        model.beta, (by_class.data, by_class.indices, by_class.indptr), model.loss, model.joint, mu, ww, wb, bb,
+    )  # fmt: skip
+    return ww, wb, bb
+
+
+def _n_pieces(rows: CodedRows, n_classes: int) -> tuple[int]:
+    both = rows.lower.astype(np.int64) + (n_classes - 1 - rows.upper)
+    return (int(both.sum()),)  # one maximum has as many as two: all classes but the label's
+
+
+class MaximaRisk(KinkedRowRisk):
     """Weighted mean of the losses of a unified model; see the module's docstring.
 
     Parameters
     ----------
-    lower, upper : int32 arrays of shape (n,)
-        Lowest and highest admissible code of every row.
-    weight : float64 array of shape (n,)
-        Weights that add up to 1.
+    rows : CodedRows, or sums over such rows elsewhere
+        The rows.
     beta : array of shape (K, Z)
         The model.
     loss : array of shape (K, K)
@@ -216,9 +257,7 @@ class MaximaRisk:
 
     def __init__(
         self,
-        lower: Codes,
-        upper: Codes,
-        weight: Floats,
+        rows: RowSums,
         beta: Floats,
         loss: Floats,
         *,
@@ -227,25 +266,14 @@ class MaximaRisk:
         fixed: Floats | None = None,
     ) -> None:
         n_classes = len(beta)
-        self.lower, self.upper, self.weight = lower, upper, weight
-        self.beta, self.loss, self.joint = np.ascontiguousarray(beta), loss, joint
+        self.rows = rows
+        self.model = _Model(np.ascontiguousarray(beta), loss, joint)
         self.basis = np.eye(n_classes) if basis is None else basis
         self.fixed = np.zeros(n_classes) if fixed is None else fixed
-        self.n_scores, self.n_offsets = self.beta.shape[1], self.basis.shape[1]
+        self.n_scores, self.n_offsets = beta.shape[1], self.basis.shape[1]
         self.first_smoothing = 4.0 * float(loss.max())
         self.unit = float(loss.mean(axis=0).min()) or 1.0  # that of the best class for all, if all are as frequent
         self._one = np.ones_like(loss)
-
-    def take(self, index: NDArray[np.intp]) -> MaximaRisk:
-        """The risk of some rows; none, where they have no weight."""
-        weight = self.weight[index]
-        return self.of_rows(self.lower[index], self.upper[index], weight / (weight.sum() or 1.0))
-
-    def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> MaximaRisk:
-        """The same risk for other rows."""
-        return MaximaRisk(
-            lower, upper, weight, self.beta, self.loss, joint=self.joint, basis=self.basis, fixed=self.fixed
-        )
 
     def start(self) -> Floats:
         """Offsets to start from: those whose intercepts are nearest to zero."""
@@ -255,31 +283,31 @@ class MaximaRisk:
         """Any offsets will do."""
         return c
 
-    def smooth(self, scores: Floats, c: Floats, mu: float) -> tuple[float, Floats, Floats]:
+    def derivatives(self, scores: Floats, c: Floats) -> tuple[float, Floats, Floats]:
         """Smoothed risk, its derivatives by the scores (n, Z) and by the offsets (M,)."""
-        risk, r, flow = self._evaluate(scores, c, mu, self._one)
+        r, risk, flow = self._evaluate(scores, c, self._one)
         return risk, r, self._pull(flow)
 
     def exact(self, scores: Floats, c: Floats) -> tuple[float, Floats]:
         """The risk itself, and the offsets as they are."""
-        return self._exactly(scores, c), c
+        return float(self.rows.mean(_exactly, scores, self._intercepts(c), self.model)[0]), c
 
-    def dual(self, scores: Floats, c: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+    def dual(self, scores: Floats, c: Floats, *, balanced: bool) -> tuple[float, Floats, Floats]:
         """Dual point near the smoothed gradient, feasible: its linear value, and its pull at scores and offsets."""
-        _, r, flow = self._evaluate(scores, c, mu, self._one)
+        r, _, flow = self._evaluate(scores, c, self._one)
         if balanced:
-            _, r, flow = self._evaluate(scores, c, mu, self._circulation(flow))
-        gain = float(np.sum(flow * (self.loss + self.fixed - self.fixed[:, None])))
+            r, _, flow = self._evaluate(scores, c, self._circulation(flow))
+        gain = float(np.sum(flow * (self.model.loss + self.fixed - self.fixed[:, None])))
         if not balanced:
             return gain, r, self._pull(flow)
         # The programme's solution balances up to its tolerance: what is left is charged at the size of the offsets.
         left = float(np.abs(self._pull(flow)).sum()) * (1.0 + float(np.ptp(c)))
         return gain - left, r, np.zeros_like(c)
 
-    def hessian(self, design: Design, scores: Floats, c: Floats, mu: float) -> Floats:
+    def hessian(self, design: LinearMap, scores: Floats, c: Floats) -> Floats:
         """Second derivatives of the smoothed risk by weights and offsets."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
-        ww, wb, half = self._curvature(design, scores, c, mu)
+        ww, wb, half = self.rows.mean(_curvature, design, scores, self._intercepts(c), self.mu, self.basis, self.model)
         bb = half + half.T - np.diag(np.diag(half))
         for z in range(Z):
             for other in range(z):
@@ -287,33 +315,18 @@ class MaximaRisk:
         weights, both = ww.reshape(Z * d, Z * d), wb.reshape(Z * d, M)
         return np.block([[weights, both], [both.T, bb]])
 
-    def _curvature(self, design: Design, scores: Floats, c: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
-        """Sums over the rows: derivatives by weights, one half; by weights and offsets; by offsets, one half."""
-        Z, M, d = self.n_scores, self.n_offsets, design.n_features
-        ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
-        basis = sparse.csr_array(self.basis)
-        _curvature(
-            design.rows, scores, self._intercepts(c), self.lower, self.upper, self.weight,
-            self.beta, (basis.data, basis.indices, basis.indptr), self.loss, self.joint, mu, ww, wb, bb,
-        )  # fmt: skip
-        return ww, wb, bb
-
-    def best_offsets(self, scores: Floats) -> None:
-        """There is no formula for them."""
-
     def n_pieces(self) -> int:
         """Number of linear pieces of all losses, zero apart."""
-        n_classes = len(self.beta)
-        both = self.lower.astype(np.int64) + (n_classes - 1 - self.upper)
-        return int(both.sum())  # one maximum has as many as two: all classes but the label's
+        return int(self.rows.count(_n_pieces, len(self.basis))[0])
 
     def pieces(self) -> Pieces:
         """All linear pieces; those of one maximum share a slack."""
+        beta, loss, joint = self.model
         row, slack, own, other = [], [], [], []
-        codes = np.arange(len(self.beta))
+        codes = np.arange(len(beta))
         n = 0
-        for i, (lo, hi) in enumerate(zip(self.lower.tolist(), self.upper.tolist(), strict=True)):
-            if self.joint and lo == hi:
+        for i, (lo, hi) in enumerate(zip(self.rows.lower.tolist(), self.rows.upper.tolist(), strict=True)):
+            if joint and lo == hi:
                 parts = [(lo, codes[codes != lo])]
             else:
                 parts = [(lo, codes[:lo]), (hi, codes[hi + 1 :])]
@@ -324,15 +337,11 @@ class MaximaRisk:
                 other += others.tolist()
                 n += 1
         weight = np.zeros(n)
-        weight[slack] = self.weight[row]
-        constant = self.loss[own, other] + self.fixed[other] - self.fixed[own]
+        weight[slack] = self.rows.weight[row]
+        constant = loss[own, other] + self.fixed[other] - self.fixed[own]
         by_offset = sparse.csr_array(self.basis[other] - self.basis[own])
-        by_score = self.beta[other] - self.beta[own]
+        by_score = beta[other] - beta[own]
         return Pieces(np.array(row), np.array(slack), constant, by_score, by_offset, weight, ordered=False)
-
-    def _exactly(self, scores: Floats, c: Floats) -> float:
-        """The risk itself."""
-        return self._evaluate(scores, c, 0.0, self._one)[0]
 
     def _intercepts(self, c: Floats) -> Floats:
         return np.asarray(self.basis @ c + self.fixed)
@@ -340,13 +349,9 @@ class MaximaRisk:
     def _pull(self, flow: Floats) -> Floats:
         return np.asarray(self.basis.T @ (flow.sum(axis=0) - flow.sum(axis=1)))
 
-    def _evaluate(self, scores: Floats, c: Floats, mu: float, scale: Floats) -> tuple[float, Floats, Floats]:
-        r, flow = np.empty_like(scores), np.zeros_like(self.loss)
-        risk = _evaluate(
-            scores, self._intercepts(c), self.lower, self.upper, self.weight,
-            self.beta, self.loss, self.joint, mu, scale, r, flow,
-        )  # fmt: skip
-        return risk, r, flow
+    def _evaluate(self, scores: Floats, c: Floats, scale: Floats) -> tuple[Floats, float, Floats]:
+        r, risk, flow = self.rows.slopes(_evaluate, scores, self._intercepts(c), self.mu, scale, self.model)
+        return r, risk, flow
 
     def _circulation(self, flow: Floats) -> Floats:
         """Factors in [0, 1] that keep as much flow as possible while nothing pulls at the offsets."""

@@ -29,13 +29,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import isotonic_regression
 
+from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
-from rankwise.solvers.design import Design
-from rankwise.solvers.linear_program import Pieces
+from rankwise.solvers.design import Design, LinearMap
+from rankwise.solvers.risk import Pieces
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 _MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
 _SHORT = 12  # thresholds up to which looping over a row's range beats searching it
@@ -45,15 +47,13 @@ _SHORT = 12  # thresholds up to which looping over a row's range beats searching
 _ORDER_PRICE = 2.5
 
 
-class ThresholdRisk:
+class ThresholdRisk(KinkedRowRisk):
     """Weighted mean of SVOR's losses; see the module's docstring.
 
     Parameters
     ----------
-    lower, upper : int32 arrays of shape (n,)
-        Lowest and highest admissible code of every row.
-    weight : float64 array of shape (n,)
-        Weights that add up to 1.
+    rows : CodedRows, or sums over such rows elsewhere
+        The rows.
     n_classes : int
         K, at least 2.
     explicit : bool
@@ -64,25 +64,16 @@ class ThresholdRisk:
     first_smoothing = 4.0  # every hinge begins on its parabola
     unit = 1.0
 
-    def __init__(self, lower: Codes, upper: Codes, weight: Floats, n_classes: int, *, explicit: bool) -> None:
-        self.lower, self.upper, self.weight = lower, upper, weight
+    def __init__(self, rows: RowSums, n_classes: int, *, explicit: bool) -> None:
+        self.rows = rows
         self.n_offsets = n_classes - 1
         self.explicit = explicit
         self.reach = 1 if explicit else self.n_offsets
         self._one = np.ones(self.n_offsets)
 
-    def take(self, index: NDArray[np.intp]) -> ThresholdRisk:
-        """The risk of some rows; none, where they have no weight."""
-        weight = self.weight[index]
-        return self.of_rows(self.lower[index], self.upper[index], weight / (weight.sum() or 1.0))
-
-    def of_rows(self, lower: Codes, upper: Codes, weight: Floats) -> ThresholdRisk:
-        """The same risk for other rows."""
-        return ThresholdRisk(lower, upper, weight, self.n_offsets + 1, explicit=self.explicit)
-
     def start(self) -> Floats:
         """Thresholds to start from: the more weight above one, the lower it lies."""
-        by_lower, by_upper = self._weight_of_codes()
+        by_lower, by_upper = self.rows.mean(_weight_of_codes, self.n_offsets + 1)
         above, below = by_lower[:0:-1].cumsum()[::-1], by_upper[:-1].cumsum()
         both = above + below
         return np.asarray(np.divide(below - above, both, out=np.zeros_like(both), where=both > 0))
@@ -91,52 +82,52 @@ class ThresholdRisk:
         """Thresholds at which the risk is not larger, in order if that is free."""
         return t if self.explicit else np.sort(t)
 
-    def smooth(self, scores: Floats, t: Floats, mu: float) -> tuple[float, Floats, Floats]:
+    def derivatives(self, scores: Floats, t: Floats) -> tuple[float, Floats, Floats]:
         """Smoothed risk, its derivatives by score (n, 1) and by threshold (K-1,)."""
-        risk, _, r, dt = self._evaluate(scores, t, mu, self._one, self._one)
+        risk, _, r, dt = self._evaluate(scores, t, self.mu, self._one, self._one)
         if self.explicit:
             u = t[:-1] - t[1:]
-            m = _multipliers(t, mu)
-            risk += _ORDER_PRICE * float(m @ u + 0.5 * mu * (m @ (1.0 - m)))
+            m = _multipliers(t, self.mu)
+            risk += _ORDER_PRICE * float(m @ u + 0.5 * self.mu * (m @ (1.0 - m)))
             dt[:-1] += _ORDER_PRICE * m
             dt[1:] -= _ORDER_PRICE * m
         return risk, r, dt
 
     def exact(self, scores: Floats, t: Floats) -> tuple[float, Floats]:
         """The risk itself, at the nearest thresholds that are allowed, and these."""
-        t = _in_order(t) if self.explicit else np.sort(t)
-        return self._exactly(scores, t), t
+        t = isotonic_regression(t).x if self.explicit else np.sort(t)
+        return float(self.rows.mean(_exactly, scores, t, self.reach)[0]), t
 
-    def dual(self, scores: Floats, t: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
+    def dual(self, scores: Floats, t: Floats, *, balanced: bool) -> tuple[float, Floats, Floats]:
         """Dual variables near the smoothed gradient, feasible: their sum, and what they pull at scores and thresholds.
 
         ``balanced``: thresholds are not regularised, so that nothing may be left that pulls at them.
         """
         if not balanced:
-            _, gain, r, dt = self._evaluate(scores, t, mu, self._one, self._one)
+            _, gain, r, dt = self._evaluate(scores, t, self.mu, self._one, self._one)
             if self.explicit:
-                m = _ORDER_PRICE * _multipliers(t, mu)
+                m = _ORDER_PRICE * _multipliers(t, self.mu)
                 dt[:-1] += m
                 dt[1:] -= m
             return gain, r, dt
-        low, high = self._sides(scores, t, mu)
+        low, high = self.rows.mean(_sides, scores, t, self.mu, self.reach)
         new_low, new_high = _balance_in_order(low, high) if self.explicit else (np.minimum(low, high),) * 2
         scale_low = np.divide(new_low, low, out=np.zeros_like(low), where=low > 0)
         scale_high = np.divide(new_high, high, out=np.zeros_like(high), where=high > 0)
-        _, gain, r, _ = self._evaluate(scores, t, mu, scale_low, scale_high)
+        _, gain, r, _ = self._evaluate(scores, t, self.mu, scale_low, scale_high)
         return gain, r, np.zeros_like(t)
 
-    def hessian(self, design: Design, scores: Floats, t: Floats, mu: float) -> Floats:
+    def hessian(self, design: LinearMap, scores: Floats, t: Floats) -> Floats:
         """Second derivatives of the smoothed risk by weights and thresholds, (d + K-1, d + K-1)."""
         d = design.n_features
-        by_weight, by_both, by_threshold = self._curvature(design, scores, t, mu)
+        by_weight, by_both, by_threshold = self.rows.mean(_curvature, design, scores, t, self.mu, self.reach)
         hessian = np.zeros((d + t.size, d + t.size))
         hessian[:d, :d] = by_weight
         hessian[:d, d:] = by_both.T
         hessian[d:, :d] = by_both
         hessian[d:, d:] = np.diag(by_threshold)
         if self.explicit:
-            second = _ORDER_PRICE / mu * (np.abs(t[:-1] - t[1:]) < 0.5 * mu)
+            second = _ORDER_PRICE / self.mu * (np.abs(t[:-1] - t[1:]) < 0.5 * self.mu)
             k = np.arange(d, d + t.size - 1)
             hessian[k, k] += second
             hessian[k + 1, k + 1] += second
@@ -147,14 +138,14 @@ class ThresholdRisk:
     def best_offsets(self, scores: Floats) -> tuple[Floats, tuple[float, Floats]] | None:
         """Thresholds that minimise the risk at these scores, and a balanced dual point: its sum and pull.
 
-        Without order constraints (there is no such formula with them: None) each threshold has a problem of its own,
-        whose solution is an order statistic.
+        Without order constraints each threshold has a problem of its own, whose solution is an order statistic. None
+        with them, as there is no such formula, and where the scores are not in one place.
         """
-        if self.explicit:
+        if self.explicit or not isinstance(self.rows, CodedRows):
             return None
         t, r = np.empty(self.n_offsets), np.zeros_like(scores)
         n_buckets = min(_MOST_BUCKETS, len(scores))
-        rows = scores[:, 0], self.lower, self.upper, self.weight
+        rows = scores[:, 0], self.rows.lower, self.rows.upper, self.rows.weight
         gain = bucketed(*rows, n_buckets, len(scores), t, r[:, 0])
         if np.isnan(gain):
             order = np.argsort(scores[:, 0])
@@ -164,85 +155,93 @@ class ThresholdRisk:
 
     def n_pieces(self) -> int:
         """Number of hinges."""
-        low, high = self._ranges()
-        return int(low.sum() + high.sum())
+        return int(self.rows.count(_n_pieces, self.n_offsets, self.reach)[0])
 
     def pieces(self) -> Pieces:
         """All hinges, each with a slack of its own."""
-        low, high = self._ranges()
+        low, high = _ranges(self.rows, self.n_offsets, self.reach)
         row = np.repeat(np.arange(low.size), low + high)
         place = np.arange(row.size) - np.repeat((low + high).cumsum() - (low + high), low + high)
         is_low = place < low[row]
-        k = np.where(is_low, self.lower[row] - low[row] + place, self.upper[row] + place - low[row])
+        k = np.where(is_low, self.rows.lower[row] - low[row] + place, self.rows.upper[row] + place - low[row])
         sign = np.where(is_low, 1.0, -1.0)
         by_offset = sparse.csr_array((sign, (np.arange(row.size), k)), shape=(row.size, self.n_offsets))
         return Pieces(
-            row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.weight[row], self.explicit
+            row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.rows.weight[row], self.explicit
         )
-
-    def _exactly(self, scores: Floats, t: Floats) -> float:
-        """The risk itself at thresholds that are allowed."""
-        return self._evaluate(scores, t, 0.0, self._one, self._one)[0]
-
-    def _weight_of_codes(self) -> tuple[Floats, Floats]:
-        """Weight of the rows with each lowest, and with each highest, admissible code."""
-        n_classes = self.n_offsets + 1
-        by_lower, by_upper = (np.bincount(codes, self.weight, n_classes) for codes in (self.lower, self.upper))
-        return by_lower.astype(np.float64), by_upper.astype(np.float64)
-
-    def _curvature(self, design: Design, scores: Floats, t: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
-        """Second derivatives, sums over the rows: by weights (d, d), by threshold and weight, by threshold (K-1,)."""
-        by_score = np.empty(design.n_rows)
-        by_both, by_threshold = np.zeros((t.size, design.n_features)), np.zeros(t.size)
-        curvature(
-            design.rows, scores[:, 0], t, self.lower, self.upper, self.weight, self.reach,
-            not self.explicit, mu, by_score, by_both, by_threshold,
-        )  # fmt: skip
-        return design.gram(by_score), by_both, by_threshold
-
-    def _ranges(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Number of thresholds below and above the label that count, for every row."""
-        low = np.minimum(self.lower, self.reach).astype(np.intp)
-        high = np.minimum(self.n_offsets - self.upper, self.reach).astype(np.intp)
-        return low, high
 
     def _evaluate(
         self, scores: Floats, t: Floats, mu: float, scale_low: Floats, scale_high: Floats
     ) -> tuple[float, float, Floats, Floats]:
-        r, dt = np.empty_like(scores), np.empty_like(t)
-        f, rest = scores[:, 0], (mu, scale_low, scale_high, r[:, 0], dt)
-        if self.reach <= _SHORT:
-            risk, gain = looped(f, t, self.lower, self.upper, self.weight, self.reach, *rest)
-        else:
-            risk, gain = searched(f, t, self.lower, self.upper, self.weight, *rest)
+        r, risk, gain, dt = self.rows.slopes(_evaluate, scores, t, mu, scale_low, scale_high, self.reach)
         return risk, gain, r, dt
 
-    def _sides(self, scores: Floats, t: Floats, mu: float) -> tuple[Floats, Floats]:
-        """Sums of the dual variables that push each threshold down, and of those that push it up."""
-        none = np.zeros_like(t)
-        low = self._evaluate(scores, t, mu, self._one, none)[3]
-        high = -self._evaluate(scores, t, mu, none, self._one)[3]
-        return low, np.maximum(high, 0.0)
+
+# -- sums over rows ----------------------------------------------------------------------------------------------------
+
+
+def _evaluate(
+    rows: CodedRows, scores: Floats, t: Floats, mu: float, scale_low: Floats, scale_high: Floats, reach: int
+) -> tuple[Floats, float, float, Floats]:
+    """Derivatives by score; risk, sum of the scaled dual variables, derivatives by threshold."""
+    r, dt = np.empty_like(scores), np.empty_like(t)
+    labelled, rest = (scores[:, 0], t, rows.lower, rows.upper, rows.weight), (mu, scale_low, scale_high, r[:, 0], dt)
+    risk, gain = looped(*labelled, reach, *rest) if reach <= _SHORT else searched(*labelled, *rest)
+    return r, risk, gain, dt
+
+
+def _exactly(rows: CodedRows, scores: Floats, t: Floats, reach: int) -> tuple[float]:
+    """The risk itself at thresholds that are allowed."""
+    one = np.ones(t.size)
+    return (_evaluate(rows, scores, t, 0.0, one, one, reach)[1],)
+
+
+def _sides(rows: CodedRows, scores: Floats, t: Floats, mu: float, reach: int) -> tuple[Floats, Floats]:
+    """Sums of the dual variables that push each threshold down, and of those that push it up."""
+    none, one = np.zeros(t.size), np.ones(t.size)
+    low = _evaluate(rows, scores, t, mu, one, none, reach)[3]
+    high = -_evaluate(rows, scores, t, mu, none, one, reach)[3]
+    return low, np.maximum(high, 0.0)
+
+
+def _curvature(
+    rows: CodedRows, design: Design, scores: Floats, t: Floats, mu: float, reach: int
+) -> tuple[Floats, Floats, Floats]:
+    """Second derivatives by weights (d, d), by threshold and weight, by threshold (K-1,)."""
+    by_score = np.empty(design.n_rows)
+    by_both, by_threshold = np.zeros((t.size, design.n_features)), np.zeros(t.size)
+    curvature(
+        design.rows, scores[:, 0], t, rows.lower, rows.upper, rows.weight, reach,
+        reach == t.size, mu, by_score, by_both, by_threshold,
+    )  # fmt: skip
+    return design.gram(by_score), by_both, by_threshold
+
+
+def _weight_of_codes(rows: CodedRows, n_classes: int) -> tuple[Floats, Floats]:
+    """Weight of the rows with each lowest, and with each highest, admissible code."""
+    by_lower, by_upper = (np.bincount(codes, rows.weight, n_classes) for codes in (rows.lower, rows.upper))
+    return by_lower.astype(np.float64), by_upper.astype(np.float64)
+
+
+def _ranges(rows: CodedRows, n_offsets: int, reach: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number of thresholds below and above the label that count, for every row."""
+    low = np.minimum(rows.lower, reach).astype(np.intp)
+    high = np.minimum(n_offsets - rows.upper, reach).astype(np.intp)
+    return low, high
+
+
+def _n_pieces(rows: CodedRows, n_offsets: int, reach: int) -> tuple[int]:
+    low, high = _ranges(rows, n_offsets, reach)
+    return (int(low.sum() + high.sum()),)
+
+
+# -- thresholds in order -----------------------------------------------------------------------------------------------
 
 
 def _multipliers(t: Floats, mu: float) -> Floats:
     """Derivatives of the smoothed hinges of disorder between neighbours."""
     u = t[:-1] - t[1:]
     return np.clip(u / mu + 0.5, 0.0, 1.0) if mu > 0.0 else (u > 0.0).astype(np.float64)
-
-
-def _in_order(t: Floats) -> Floats:
-    """Nearest ordered vector in the least-squares sense (pool adjacent violators)."""
-    means: list[float] = []
-    sizes: list[int] = []
-    for value_ in t.tolist():
-        means.append(value_)
-        sizes.append(1)
-        while len(means) > 1 and means[-2] > means[-1]:
-            mean, size = means.pop(), sizes.pop()
-            means[-1] = (means[-1] * sizes[-1] + mean * size) / (sizes[-1] + size)
-            sizes[-1] += size
-    return np.repeat(np.array(means), sizes)
 
 
 def _balance_in_order(low: Floats, high: Floats) -> tuple[Floats, Floats]:

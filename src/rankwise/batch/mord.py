@@ -28,35 +28,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import Interval
 from rankwise.base.rows import Rows
-from rankwise.batch._estimator import BatchEstimator
+from rankwise.batch._estimator import LossEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.decisions import beta_matrix
-from rankwise.labels import ClassOrder, Labels
+from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
 
-class _UnifiedEstimator(BatchEstimator, abstract=True):
+class _UnifiedEstimator(LossEstimator):
     """Base of the estimators with a score for every class."""
 
-    loss: Any
     intercepts_: Floats
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchEstimator._parameter_constraints,
-        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
-    }
 
     @abstractmethod
     def _beta(self, order: ClassOrder) -> Floats:
         """Model matrix (K, Z)."""
 
-    def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
-        loss = loss_matrix(self.loss, len(labels.order))
-        return MaximaRisk(labels.lower, labels.upper, weight, self._beta(labels.order), loss, joint=True)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
+        return MaximaRisk(rows, self._beta(order), loss_matrix(self.loss, len(order)), joint=True)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return self._beta(ClassOrder(self.classes_)).shape[1] * n_features, n_classes
@@ -84,10 +78,8 @@ class MORD(_UnifiedEstimator):
 
     Parameters
     ----------
-    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
-        Target loss; see :func:`rankwise.losses.loss_matrix`.
-    alpha, regularize, solver, tol, max_iter, classes
-        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercepts.
+    loss, alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.VILMA`.
 
     Attributes
     ----------
@@ -102,29 +94,10 @@ class MORD(_UnifiedEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import MORD
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> MORD(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
     """
-
-    def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     def _beta(self, order: ClassOrder) -> Floats:
         return np.arange(len(order), dtype=np.float64)[:, None]
@@ -138,10 +111,8 @@ class PiecewiseMORD(_UnifiedEstimator):
     cuts : int or array-like, default 3
         The cut labels, first and last class included, ascending; or their number, placed evenly. 2 is MORD's model,
         all classes a multi-class classifier. A number above that of the classes is taken as all of them.
-    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
-        Target loss; see :func:`rankwise.losses.loss_matrix`.
-    alpha, regularize, solver, tol, max_iter, classes
-        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercepts.
+    loss, alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.VILMA`.
 
     Attributes
     ----------
@@ -171,24 +142,11 @@ class PiecewiseMORD(_UnifiedEstimator):
     }
 
     def __init__(
-        self,
-        cuts: Any = 3,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
+        self, cuts: Any = 3, loss: Any = "mae", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(loss, alpha, regularize, solver, tol, max_iter, classes)
         self.cuts = cuts
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     def _beta(self, order: ClassOrder) -> Floats:
         if len(order) == 1:

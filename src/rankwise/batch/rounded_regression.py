@@ -12,30 +12,26 @@ Source: Antoniuk's thesis on partial annotations, section 3.1.3, "LinReg" of its
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._sklearn import StrOptions
 from rankwise.base.rows import Rows
-from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
-from rankwise.labels import Labels
+from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
 
-class RoundedRegression(ThresholdBatchEstimator):
+class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     """Linear regression on the rank, rounded, with a large-margin loss: a baseline.
 
     Parameters
     ----------
-    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
-        Target loss; see :func:`rankwise.losses.loss_matrix`.
-    alpha, regularize, solver, tol, max_iter, classes
-        As in :class:`rankwise.SVOR`; ``regularize="all"`` acts on weights and intercept.
+    loss, alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.VILMA`.
 
     Attributes
     ----------
@@ -52,43 +48,16 @@ class RoundedRegression(ThresholdBatchEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import RoundedRegression
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> RoundedRegression(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchEstimator._parameter_constraints,
-        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
-    }
-
-    def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
-
-    def _risk(self, labels: Labels, weight: Floats) -> MaximaRisk:
-        n_classes = len(labels.order)
-        rank = np.arange(1.0, n_classes + 1.0)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
+        rank = np.arange(1.0, len(order) + 1.0)
         slope = 2.0 * rank[:, None]
-        return MaximaRisk(
-            labels.lower, labels.upper, weight, slope, loss_matrix(self.loss, n_classes),
-            joint=True, basis=slope, fixed=-rank * rank,
-        )  # fmt: skip
+        loss = loss_matrix(self.loss, len(order))
+        return MaximaRisk(rows, slope, loss, joint=True, basis=slope, fixed=-rank * rank)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, 1

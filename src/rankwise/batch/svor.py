@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from rankwise._sklearn import StrOptions
 from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
 from rankwise.batch._threshold_risk import ThresholdRisk
-from rankwise.labels import Labels
+from rankwise.labels import ClassOrder
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +69,7 @@ class SVOR(ThresholdBatchEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import SVOR
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> model = SVOR(alpha=1e-4).fit(X, y)
     >>> model.predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
@@ -99,26 +99,14 @@ class SVOR(ThresholdBatchEstimator):
     }
 
     def __init__(
-        self,
-        constraints: str = "implicit",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
+        self, constraints: str = "implicit", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.constraints = constraints
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
-    def _risk(self, labels: Labels, weight: Floats) -> ThresholdRisk:
-        explicit = self.constraints == "explicit"
-        return ThresholdRisk(labels.lower, labels.upper, weight, len(labels.order), explicit=explicit)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk:
+        return ThresholdRisk(rows, len(order), explicit=self.constraints == "explicit")
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, n_classes - 1

@@ -14,23 +14,21 @@ Source: Antoniuk's thesis on partial annotations, section 3.3.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._sklearn import StrOptions
-from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import intercepts_from_thresholds, thresholds_from_intercepts
-from rankwise.labels import Labels
+from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
+from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
 
-class VILMA(ThresholdBatchEstimator):
+class VILMA(ThresholdBatchEstimator, LossEstimator):
     """Large-margin threshold model for any V-shaped loss, from exact labels and intervals.
 
     Parameters
@@ -51,48 +49,23 @@ class VILMA(ThresholdBatchEstimator):
     --------
     >>> import numpy as np
     >>> from rankwise import VILMA
-    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
+    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
     >>> model = VILMA(loss="squared", alpha=1e-3).fit(X, y)
     >>> model.predict([[-0.9], [0.0], [0.9]])
     array([1, 3, 5])
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchEstimator._parameter_constraints,
-        "loss": [StrOptions({"mae", "zero_one", "squared"}), "array-like"],
-    }
-
-    def __init__(
-        self,
-        loss: Any = "mae",
-        alpha: float = 1e-3,
-        regularize: str = "weights",
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        classes: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
 
     @property
     def _as_thresholds(self) -> bool:
         """Whether the parameters are SVOR's."""
         return isinstance(self.loss, str) and self.loss == "mae" and self.regularize != "all"
 
-    def _risk(self, labels: Labels, weight: Floats) -> ThresholdRisk | MaximaRisk:
-        n_classes = len(labels.order)
+    def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk | MaximaRisk:
+        n_classes = len(order)
         if self._as_thresholds:
-            return ThresholdRisk(labels.lower, labels.upper, weight, n_classes, explicit=False)
-        loss = loss_matrix(self.loss, n_classes)
+            return ThresholdRisk(rows, n_classes, explicit=False)
         beta = np.arange(n_classes, dtype=np.float64)[:, None]
-        return MaximaRisk(labels.lower, labels.upper, weight, beta, loss, joint=False)
+        return MaximaRisk(rows, beta, loss_matrix(self.loss, n_classes), joint=False)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, n_classes - 1 if self._as_thresholds else n_classes

@@ -6,7 +6,7 @@ changes nothing but the time.
 
 =======================================================  ===========================================================
 SVOR, VILMA, MORD, PiecewiseMORD,                        rows stay on the workers; a step of the solver is a sum over
-MissingLabelClassifier                                   blocks; objective and certificate of one machine
+RoundedRegression, MissingLabelClassifier                blocks; objective and certificate of one machine
 PRank, PRIL, MultiplicativePRIL, CuSumRank,              partitions in turn (``mode="sequential"``), or side by side
 ImportanceWeightedPerceptron, LabelRanker                from a shared model (``mode="mixing"``)
 =======================================================  ===========================================================
@@ -33,6 +33,7 @@ from rankwise.dask.estimators import (
     MultiplicativePRIL,
     PiecewiseMORD,
     PRank,
+    RoundedRegression,
 )
 
 __all__ = [
@@ -47,4 +48,5 @@ __all__ = [
     "MultiplicativePRIL",
     "PRank",
     "PiecewiseMORD",
+    "RoundedRegression",
 ]

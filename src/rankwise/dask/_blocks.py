@@ -11,22 +11,19 @@ weights and that with the derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed, delayed
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.base.rows import kernel_rows
 from rankwise.dask._parts import Engine
 from rankwise.solvers.design import Design, rows_of_part
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Sums = tuple[Any, ...]  # floats and arrays
+from rankwise.solvers.row_sums import RowsHere
+from rankwise.solvers.row_sums import Sums as Sums  # for those who add them
 
 _FAN_IN = 16  # sums that one task adds up
 _BYTES_IN_CACHE = 1 << 21  # of rows that are worked on at a time
@@ -34,33 +31,30 @@ _BYTES_IN_CACHE = 1 << 21  # of rows that are worked on at a time
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of one partition: features, lowest and highest admissible code, weight (zero if the label is missing)."""
+    """Rows of one partition: features, and what a risk knows of the rows; weight zero where a label is missing."""
 
     design: Design
-    lower: Codes
-    upper: Codes
-    weight: Floats
+    rows: RowsHere
 
     def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
-        return self.design.nbytes + self.lower.nbytes + self.upper.nbytes + self.weight.nbytes
+        return self.design.nbytes + self.rows.nbytes
 
-    def pieces(self) -> Iterator[Block]:
+    def portions(self) -> Iterator[Block]:
         """The rows in portions that fit into the cache."""
         n, row = self.design.n_rows, 8 * max(1, self.design.n_stored // max(1, self.design.n_rows))
         size = max(256, _BYTES_IN_CACHE // row)
         for first in range(0, n, size):
             last = min(first + size, n)
-            rows = slice(first, last)
-            yield Block(self.design.between(first, last), self.lower[rows], self.upper[rows], self.weight[rows])
+            yield Block(self.design.between(first, last), self.rows.at(slice(first, last)))
 
     def part(self, step: int, first: int) -> Block:
         """The rows of a random part, of a block whose first row has the number ``first``."""
         index = rows_of_part(step, first, self.design.n_rows)
-        return Block(self.design.take(index), self.lower[index], self.upper[index], self.weight[index])
+        return Block(self.design.take(index), self.rows.at(index))
 
     def size(self) -> tuple[int, int, float]:
         """Rows, stored entries, and the sum of the weights."""
-        return self.design.n_rows, self.design.n_stored, float(self.weight.sum())
+        return self.design.n_rows, self.design.n_stored, float(self.rows.weight.sum())
 
 
 def added(first: Sums, *others: Sums) -> Sums:
@@ -79,10 +73,9 @@ def tree_sum(tasks: list[Delayed], together: Callable[..., Any] = added) -> Dela
     return tasks[0]
 
 
-def _sum_over_pieces(block: Any, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+def _sum_over_portions(block: Block, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
     function, rest = arguments
-    sums = [function(piece, *rest) for piece in block.pieces()]
-    return added(*sums)
+    return added(*(function(portion, *rest) for portion in block.portions()))
 
 
 class Blocks:
@@ -91,7 +84,7 @@ class Blocks:
     Parameters
     ----------
     tasks : list of Delayed
-        Blocks, kept by the workers: :class:`Block`, or another class with ``pieces`` and ``size``.
+        Blocks, kept by the workers.
     n_features : int
         Columns of every block.
     engine : Engine
@@ -112,12 +105,9 @@ class Blocks:
     def sum(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Sum over all rows of ``function(block, *arguments)``, for portions of blocks."""
         shared = delayed((function, arguments), traverse=False)  # sent once, not once for every block
-        task = delayed(_sum_over_pieces, pure=False)
-        return self.engine.computed([tree_sum([task(block, shared) for block in self.tasks])])[0]  # type: ignore[no-any-return]
-
-    def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """The sum divided by the weight of all rows, where they have any."""
-        return tuple(value / (self.weight or 1.0) for value in self.sum(function, *arguments))
+        task = delayed(_sum_over_portions, pure=False)
+        total: Sums = self.engine.computed([tree_sum([task(block, shared) for block in self.tasks])])[0]
+        return total
 
     def part(self, step: int) -> Blocks:
         """A random part of the rows, kept by the workers too; the same for the same step."""
@@ -135,5 +125,6 @@ class Blocks:
             rows = kernel_rows(sparse.vstack([block.design.matrix() for block in blocks], format="csr"))
         else:
             rows = np.concatenate([block.design.rows for block in blocks])
-        joined = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("lower", "upper", "weight"))
-        return Block(Design(rows, self.n_features), *joined)
+        kept = [block.rows for block in blocks]
+        joined = {field.name: np.concatenate([getattr(part, field.name) for part in kept]) for field in fields(kept[0])}
+        return Block(Design(rows, self.n_features), type(kept[0])(**joined))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import isabstract
 from typing import Any, ClassVar
 
 import dask.array
@@ -27,54 +28,56 @@ class OnDask:
     Everything else works as without Dask, and what is in memory is treated as the plain estimator would.
     """
 
-    #: The estimator for one machine.
+    #: The estimator for one machine: the base that is neither abstract nor on Dask.
     plain: ClassVar[type[Any]]
 
     n_features_in_: int
+    get_params: Callable[..., dict[str, Any]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "plain" in cls.__dict__:
-            for name in _ROW_BY_ROW:
-                if hasattr(cls.plain, name):
-                    setattr(cls, name, lazily(cls.plain, name))
+        for base in cls.__bases__:
+            if not issubclass(base, OnDask) and not isabstract(base):
+                cls.plain = base
+                for name in _ROW_BY_ROW:
+                    if hasattr(base, name):
+                        setattr(cls, name, lazily(base, name))
 
     def _as_local(self) -> Any:
         """The plain estimator with the same parameters, not fitted."""
-        mine = self.get_params(deep=False)  # type: ignore[attr-defined]
+        mine = self.get_params(deep=False)
         return self.plain(**{name: mine[name] for name in self.plain._get_param_names()})
 
     def to_local(self) -> Any:
         """The fitted estimator of the same name for one machine, such as :class:`rankwise.SVOR`: no Dask in it."""
         check_is_fitted(self)
         local = self._as_local()
-        left_out = {"_gate", *self.get_params(deep=False)}  # type: ignore[attr-defined]
+        left_out = {"_gate", *self.get_params(deep=False)}
         local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in left_out})
         return local
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score as without Dask, each partition where it is."""
         if not is_partitioned(X):
-            return super().score(X, y, sample_weight)  # type: ignore[misc, no-any-return]
+            return float(self.plain.score(self, X, y, sample_weight))
         model, task = delayed(self.to_local(), traverse=False), delayed(_score, pure=False)
         parts = enumerate(in_parts(X, y, sample_weight))
         total, weight = Engine().computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
         return float(total / weight) if weight else float("nan")
 
-    def _set_features(self, numbers: list[int], found: list[tuple[int, NDArray[Any] | None]]) -> None:
-        """Take the features of the first partition and refuse one that has others."""
-        (n_features, names), *others = found
-        for number, (n, other) in zip(numbers[1:], others, strict=True):
+    def _set_features(self, found: dict[int, tuple[int, NDArray[Any] | None]]) -> None:
+        """Take number and names of the features of the first partition and refuse one that has others."""
+        first, (n_features, names) = next(iter(found.items()))
+        for number, (n, other) in found.items():
             if n != n_features:
                 raise ValueError(
-                    f"partition {number} has {n} features, partition {numbers[0]} has {n_features}: all must have the "
-                    f"same."
+                    f"partition {number} has {n} features, partition {first} has {n_features}: all must have the same."
                 )
             mine, theirs = (None if array is None else array.tolist() for array in (other, names))
             if mine != theirs:
                 raise ValueError(
-                    f"partition {number} has the features {mine}, partition {numbers[0]} has {theirs}: all must have "
-                    f"the same in the same order."
+                    f"partition {number} has the features {mine}, partition {first} has {theirs}: all must have the "
+                    f"same in the same order."
                 )
         self.n_features_in_ = n_features
         self.__dict__.pop("feature_names_in_", None)

@@ -1,4 +1,4 @@
-"""The loss of one yes-or-no label as an oracle for the smoothing solver, with rows in blocks.
+"""The loss of one yes-or-no label as a risk, with rows in blocks that several labels share.
 
 With signs y_i = ±1, weights c_i that add up to 1, a score ``f = <w, x>`` and perhaps an intercept b, the risk is
 ``sum_i c_i phi(m_i)``, ``m_i = y_i (f_i + b)``.
@@ -14,97 +14,167 @@ h(0) = 0, so that scaling all s by one factor keeps at least that share of their
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from threading import Condition
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from rankwise.dask._batch import Pulled, RemoteDesign, Scores
-from rankwise.dask._blocks import Blocks, Sums
+from rankwise.dask._blocks import Block, Blocks
+from rankwise.dask._remote import RemoteDesign, RemoteRows
+from rankwise.solvers.design import Design
+from rankwise.solvers.row_sums import RowRisk, RowsHere, RowSums, Sums
 
 Floats = NDArray[np.float64]
 
 _BOTH = np.ones(2)
 
 
+# -- the risk of one label ---------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class MarginLoss:
-    """A loss of margins, with the weights and signs of some rows given to each of its methods."""
+class Hinge:
+    """``(1 - m)_+``, smoothed by mu."""
 
-    loss: str
-    fit_intercept: bool
+    mu: float = 0.0
 
-    def evaluate(self, f: Floats, b: Floats, sign: Floats, c: Floats, mu: float, scale: Floats) -> tuple[Any, ...]:
-        """Risk, worth of the dual point, derivative by score (n,), and dual variables of each sign (2,).
+    def at(self, margin: Floats) -> tuple[Floats, Floats]:
+        """Losses and dual variables."""
+        u = 1.0 - margin
+        s = np.clip(u / self.mu + 0.5, 0.0, 1.0) if self.mu > 0.0 else (u > 0.0).astype(np.float64)
+        return s * u + 0.5 * self.mu * s * (1.0 - s), s
 
-        Dual variables of rows with sign +1 are multiplied by ``scale[0]``, the others' by ``scale[1]``.
-        """
-        margin = sign * (f + b.sum())
-        if self.loss == "hinge":
-            u = 1.0 - margin
-            s = np.clip(u / mu + 0.5, 0.0, 1.0) if mu > 0.0 else (u > 0.0).astype(np.float64)
-            risk = float(np.sum(c * (s * u + 0.5 * mu * s * (1.0 - s))))
-        else:
-            s = expit(-margin)
-            risk = float(np.sum(c * np.logaddexp(0.0, -margin)))
-        s = s * np.where(sign > 0, scale[0], scale[1])
-        worth = s if self.loss == "hinge" else entr(s) + entr(1.0 - s)
-        sides = np.array([np.sum((c * s)[sign > 0]), np.sum((c * s)[sign < 0])])
-        return risk, float(np.sum(c * worth)), -c * sign * s, sides
+    def worth(self, s: Floats) -> Floats:
+        """What dual variables add to the lower bound."""
+        return s
 
-    def second(self, f: Floats, b: Floats, sign: Floats, c: Floats, mu: float) -> Floats:
-        """Second derivatives by score (n,)."""
-        margin = sign * (f + b.sum())
-        if self.loss == "hinge":
-            return np.asarray(c / mu * (np.abs(1.0 - margin) < 0.5 * mu))
-        return np.asarray(c * expit(margin) * expit(-margin))
+    def second(self, margin: Floats) -> Floats:
+        """Second derivatives."""
+        return np.asarray((np.abs(1.0 - margin) < 0.5 * self.mu) / self.mu)
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """``log(1 + exp(-m))``; methods as those of :class:`Hinge`."""
+
+    def at(self, margin: Floats) -> tuple[Floats, Floats]:
+        """Losses and dual variables."""
+        return np.logaddexp(0.0, -margin), expit(-margin)
+
+    def worth(self, s: Floats) -> Floats:
+        """What dual variables add to the lower bound."""
+        return np.asarray(entr(s) + entr(1.0 - s))
+
+    def second(self, margin: Floats) -> Floats:
+        """Second derivatives."""
+        return np.asarray(expit(margin) * expit(-margin))
 
 
 @dataclass(frozen=True, eq=False)
-class LabelBlock:
-    """Rows of one partition: features, codes of all labels (n, L) with -1 for none, and weights."""
+class SignedRows(RowsHere):
+    """Rows with the sign of one label; weight zero where it is not annotated."""
 
-    design: Any
-    codes: NDArray[np.int8]
-    weight: Floats
-
-    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
-        return int(self.design.nbytes + self.codes.nbytes + self.weight.nbytes)
-
-    def pieces(self) -> list[LabelBlock]:
-        """One piece: the arrays of a row are many enough already."""
-        return [self]
-
-    def size(self) -> tuple[int, int, float]:
-        """Rows, stored entries, and the sum of the weights."""
-        return self.design.n_rows, self.design.n_stored, float(self.weight.sum())
-
-    def of(self, label: int) -> tuple[Floats, Floats]:
-        """Signs of a label, and weights that are zero where it is not annotated."""
-        code = self.codes[:, label]
-        return np.where(code == 1, 1.0, -1.0), np.where(code >= 0, self.weight, 0.0)
+    sign: Floats
 
 
-def evaluate_label(
-    block: LabelBlock, label: int, loss: MarginLoss, W: Floats, b: Floats, mu: float, scale: Floats
-) -> Sums:
-    """Risk, worth, derivative by weights (1, d), dual variables of each sign."""
-    risk, worth, r, sides = loss.evaluate(block.design.times(W)[:, 0], b, *block.of(label), mu, scale)
-    return risk, worth, block.design.pull(r[:, None]), sides
+def _evaluate(
+    rows: SignedRows, scores: Floats, b: Floats, loss: Hinge | Logistic, scale: Floats
+) -> tuple[Floats, float, float, Floats]:
+    """Derivatives by score; risk, worth of the dual point, and dual variables of each sign (2,).
+
+    Dual variables of rows with sign +1 are multiplied by ``scale[0]``, the others' by ``scale[1]``.
+    """
+    c, positive = rows.weight, rows.sign > 0
+    losses, s = loss.at(rows.sign * (scores[:, 0] + b.sum()))
+    s = s * np.where(positive, scale[0], scale[1])
+    sides = np.array([np.sum((c * s)[positive]), np.sum((c * s)[~positive])])
+    return (-c * rows.sign * s)[:, None], float(np.sum(c * losses)), float(np.sum(c * loss.worth(s))), sides
 
 
-def second_of_label(block: LabelBlock, label: int, loss: MarginLoss, W: Floats, b: Floats, mu: float) -> Sums:
+def _curvature(rows: SignedRows, design: Design, scores: Floats, b: Floats, loss: Hinge | Logistic) -> Sums:
     """Second derivatives by weights (d, d), by weights and intercept (d,), by intercept."""
-    second = loss.second(block.design.times(W)[:, 0], b, *block.of(label), mu)
-    return block.design.gram(second), block.design.pull(second[:, None])[0], float(second.sum())
+    second = rows.weight * loss.second(rows.sign * (scores[:, 0] + b.sum()))
+    return design.gram(second), design.pull(second[:, None])[0], float(second.sum())
 
 
-def _all_requests(block: LabelBlock, requests: tuple[tuple[Callable[..., Sums], tuple[Any, ...]], ...]) -> Sums:
-    return tuple(function(block, *arguments) for function, arguments in requests)
+class MarginRisk(RowRisk):
+    """Mean loss of margins; a :class:`rankwise.solvers.risk.Risk`, smooth with the logistic loss."""
+
+    n_scores = 1
+    unit = 1.0
+
+    def __init__(self, rows: RowSums, loss: Hinge | Logistic, *, fit_intercept: bool) -> None:
+        self.rows, self.loss, self.n_offsets = rows, loss, int(fit_intercept)
+
+    def start(self) -> Floats:
+        """Intercept to start from."""
+        return np.zeros(self.n_offsets)
+
+    def tidy(self, b: Floats) -> Floats:
+        """Any intercept will do."""
+        return b
+
+    def derivatives(self, scores: Any, b: Floats) -> tuple[float, Any, Floats]:
+        """Risk and its derivatives by scores and intercept."""
+        r, risk, _, sides = self.rows.slopes(_evaluate, scores, b, self.loss, _BOTH)
+        return float(risk), r, (sides[1:] - sides[:1])[: self.n_offsets]
+
+    def exact(self, scores: Any, b: Floats) -> tuple[float, Floats]:
+        """The risk itself."""
+        return float(self.rows.slopes(_evaluate, scores, b, type(self.loss)(), _BOTH)[1]), b
+
+    def dual(self, scores: Any, b: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
+        """Feasible dual point: its worth, and its pull at scores and intercept, at which it does not pull."""
+        scale = _BOTH
+        if self.n_offsets:
+            sides = self.rows.slopes(_evaluate, scores, b, self.loss, _BOTH)[3]
+            scale = np.divide(sides.min(), sides, out=np.zeros(2), where=sides > 0.0)
+        r, _, worth, _ = self.rows.slopes(_evaluate, scores, b, self.loss, scale)
+        return float(worth), r, np.zeros(self.n_offsets)
+
+    def hessian(self, design: Any, scores: Any, b: Floats) -> Floats:
+        """Second derivatives by weights and intercept."""
+        by_weight, by_both, by_intercept = self.rows.mean(_curvature, design, scores, b, self.loss)
+        if not self.n_offsets:
+            return np.asarray(by_weight)
+        return np.block([[by_weight, by_both[:, None]], [by_both[None], np.array([[by_intercept]])]])
+
+
+class HingeRisk(MarginRisk):
+    """Mean hinge loss, whose kinks are smoothed."""
+
+    first_smoothing = 4.0
+
+    def smoothed(self, mu: float) -> Self:
+        """The risk smoothed by mu."""
+        other = copy(self)
+        other.loss = Hinge(mu)
+        return other
+
+
+# -- rows that labels share --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows(RowsHere):
+    """Rows with the codes of all labels (n, L), -1 for none."""
+
+    codes: NDArray[np.int8]
+
+    def of(self, label: int) -> SignedRows:
+        """The rows as one label sees them."""
+        code = self.codes[:, label]
+        return SignedRows(np.where(code >= 0, self.weight, 0.0), np.where(code == 1, 1.0, -1.0))
+
+
+def _all_requests(block: Block, requests: tuple[tuple[int, Callable[..., Sums], tuple[Any, ...]], ...]) -> Sums:
+    rows: Any = block.rows
+    return tuple(function(Block(block.design, rows.of(label)), *arguments) for label, function, arguments in requests)
 
 
 class SharedRounds:
@@ -118,7 +188,7 @@ class SharedRounds:
         Who takes part, until it leaves.
     """
 
-    def __init__(self, blocks: Blocks, labels: Any) -> None:
+    def __init__(self, blocks: Blocks, labels: Iterable[int]) -> None:
         self.blocks = blocks
         self._busy = set(labels)
         self._requests: dict[int, Any] = {}
@@ -126,15 +196,15 @@ class SharedRounds:
         self._turn = Condition()
 
     def sum(self, label: int, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """Sum over all rows of ``function(block, label, *arguments)``."""
+        """Sum over all rows of ``function(block, *arguments)`` with the rows as the label sees them."""
         with self._turn:
-            self._requests[label] = (function, (label, *arguments))
+            self._requests[label] = (label, function, arguments)
             self._run_if_all_wait()
             self._turn.wait_for(lambda: label in self._results)
-            result = self._results.pop(label)
+            result: Sums | BaseException = self._results.pop(label)
         if isinstance(result, BaseException):
             raise result
-        return result  # type: ignore[no-any-return]
+        return result
 
     def leave(self, label: int) -> None:
         """Wait for this one no longer."""
@@ -155,6 +225,23 @@ class SharedRounds:
         self._turn.notify_all()
 
 
+@dataclass(frozen=True)
+class OneLabel:
+    """Sums over the rows of one label, as :class:`rankwise.dask._remote.RemoteRows` wants them."""
+
+    rounds: SharedRounds
+    label: int
+    weight: float  # of its annotated rows
+
+    def sum(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Sum over the annotated rows."""
+        return self.rounds.sum(self.label, function, *arguments)
+
+    def part(self, step: int) -> NoReturn:
+        """There are no parts; see :class:`LabelDesign`."""
+        raise NotImplementedError
+
+
 class LabelDesign(RemoteDesign):
     """The rows as the solver of one label sees them; without a part of them to begin with, which might miss a class."""
 
@@ -163,63 +250,9 @@ class LabelDesign(RemoteDesign):
         self.n_rows = 0
 
 
-class LabelRisk:
-    """Risk of one label; what the solver asks of a :class:`rankwise.solvers.smoothing.SmoothRisk`.
-
-    Parameters
-    ----------
-    rounds : SharedRounds
-        Where sums come from.
-    label : int
-        Which label.
-    weight : float
-        Weight of its annotated rows.
-    loss : MarginLoss
-        Its loss.
-    """
-
-    n_scores = 1
-    unit = 1.0
-
-    def __init__(self, rounds: SharedRounds, label: int, weight: float, loss: MarginLoss) -> None:
-        self.rounds, self.label, self.weight, self.loss = rounds, label, weight, loss
-        self.n_offsets = int(loss.fit_intercept)
-        self.first_smoothing = 4.0 if loss.loss == "hinge" else 1e-3  # which logistic losses do without
-
-    def start(self) -> Floats:
-        """Intercept to start from."""
-        return np.zeros(self.n_offsets)
-
-    def tidy(self, b: Floats) -> Floats:
-        """Any intercept will do."""
-        return b
-
-    def smooth(self, scores: Scores, b: Floats, mu: float) -> tuple[float, Pulled, Floats]:
-        """Smoothed risk and its derivatives by scores and intercept."""
-        risk, _, pulled, sides = self._evaluate(scores, b, mu, _BOTH)
-        return float(risk), Pulled(pulled), (sides[1:] - sides[:1])[: self.n_offsets]
-
-    def exact(self, scores: Scores, b: Floats) -> tuple[float, Floats]:
-        """The risk itself."""
-        return float(self._evaluate(scores, b, 0.0, _BOTH)[0]), b
-
-    def dual(self, scores: Scores, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Pulled, Floats]:
-        """Feasible dual point: its worth, and its pull at scores and intercept, at which it does not pull."""
-        scale = _BOTH
-        if self.n_offsets:
-            sides = self._evaluate(scores, b, mu, _BOTH)[3]
-            scale = np.divide(sides.min(), sides, out=np.zeros(2), where=sides > 0.0)
-        _, worth, pulled, _ = self._evaluate(scores, b, mu, scale)
-        return float(worth), Pulled(pulled), np.zeros(self.n_offsets)
-
-    def hessian(self, design: Any, scores: Scores, b: Floats, mu: float) -> Floats:
-        """Second derivatives by weights and intercept."""
-        found = self.rounds.sum(self.label, second_of_label, self.loss, scores.weights, b, mu)
-        by_weight, by_both, by_intercept = (value / self.weight for value in found)
-        if not self.n_offsets:
-            return np.asarray(by_weight)
-        return np.block([[by_weight, by_both[:, None]], [by_both[None], np.array([[by_intercept]])]])
-
-    def _evaluate(self, scores: Scores, b: Floats, mu: float, scale: Floats) -> Sums:
-        found = self.rounds.sum(self.label, evaluate_label, self.loss, scores.weights, b, mu, scale)
-        return tuple(value / self.weight for value in found)
+def label_risk(rounds: SharedRounds, label: int, weight: float, loss: str, *, fit_intercept: bool) -> MarginRisk:
+    """Risk of one label, whose annotated rows have this weight."""
+    rows = RemoteRows(OneLabel(rounds, label, weight))
+    if loss == "hinge":
+        return HingeRisk(rows, Hinge(), fit_intercept=fit_intercept)
+    return MarginRisk(rows, Logistic(), fit_intercept=fit_intercept)

@@ -13,64 +13,46 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
-from dask.delayed import delayed
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from rankwise.dask._blocks import Blocks, Sums
+from rankwise.dask._blocks import Blocks
 from rankwise.dask._lazy import OnDask, lazily
-from rankwise.dask._margins import LabelBlock, LabelDesign, LabelRisk, MarginLoss, SharedRounds
-from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
+from rankwise.dask._loading import Loaded, Partitions
+from rankwise.dask._margins import LabelDesign, LabelRows, SharedRounds, label_risk
+from rankwise.dask._parts import is_partitioned
+from rankwise.dask._remote import RemoteRows
 from rankwise.labels import MultiLabels, encode_multilabel, is_missing
 from rankwise.labels._multilabel import _read
 from rankwise.multilabel import MissingLabelClassifier as Plain
 from rankwise.multilabel.binary_ascent import BinarySolution
 from rankwise.multilabel.missing_labels import _has_probabilities
-from rankwise.solvers.design import Design
+from rankwise.solvers.row_sums import Sums
 from rankwise.solvers.smoothing import minimise_by_smoothing
 
 _NUMBERS_A_ROUND = 60_000  # that the client receives at most: half a megabyte
 
 
-def _load(model: Plain, number: int, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...] | None:
-    if X.shape[0] == 0:
-        return None
-    with naming_partition(number):
-        model = clone(model)
-        rows = model._rows(X, reset=True)
-        design = Design(rows, model.n_features_in_)
-        weight = model._weights(sample_weight, rows)
-        weight = weight if weight.size else np.ones(design.n_rows)
-        return design, getattr(model, "feature_names_in_", None), y, weight
+def _describe(loaded: Loaded) -> tuple[int, Any, list[Any]]:
+    """Number of labels, their names, and the values that occur."""
+    if loaded.y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    table, names = _read(loaded.y)
+    if table.ndim != 2:
+        encode_multilabel(loaded.y)  # says what is wrong
+    values = set(table.ravel().tolist()) if table.dtype.kind == "O" else set(np.unique(table).tolist())
+    return table.shape[1], names, [value for value in values if not is_missing(value)]
 
 
-def _describe(number: int, loaded: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    """Features, their names, number of labels, their names, and the values that occur."""
-    if loaded is None:
-        return None
-    design, names, y, _ = loaded
-    with naming_partition(number):
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        table, label_names = _read(y)
-        if table.ndim != 2:
-            encode_multilabel(y)  # says what is wrong
-        values = set(table.ravel().tolist()) if table.dtype.kind == "O" else set(np.unique(table).tolist())
-        return design.n_features, names, table.shape[1], label_names, [v for v in values if not is_missing(v)]
+def _encode(loaded: Loaded, classes: NDArray[Any]) -> LabelRows:
+    codes = encode_multilabel(loaded.y, classes=classes, n_rows=loaded.design.n_rows).codes
+    return LabelRows(loaded.weight, np.where(loaded.weight[:, None] > 0, codes, np.int8(-1)))
 
 
-def _encode(number: int, loaded: tuple[Any, ...], classes: NDArray[Any]) -> LabelBlock:
-    design, _, y, weight = loaded
-    with naming_partition(number):
-        codes = encode_multilabel(y, classes=classes, n_rows=design.n_rows).codes
-        return LabelBlock(design, np.where(weight[:, None] > 0, codes, np.int8(-1)), weight)
-
-
-def _count(block: LabelBlock) -> Sums:
+def _count(rows: LabelRows) -> Sums:
     """Of every label: annotated rows, their weight, and how many of them are positive."""
-    annotated = block.codes >= 0
-    return annotated.sum(axis=0), block.weight @ annotated, (block.codes == 1).sum(axis=0)
+    annotated = rows.codes >= 0
+    return annotated.sum(axis=0), rows.weight @ annotated, (rows.codes == 1).sum(axis=0)
 
 
 class MissingLabelsOnDask(OnDask, Plain):
@@ -90,32 +72,23 @@ class MissingLabelsOnDask(OnDask, Plain):
             return super().fit(X, y, sample_weight)
         with self._afresh() as model:
             model._validate_params()
-            model._learn_parts(in_parts(X, y, sample_weight))
+            model._learn_parts(Partitions(model._as_local(), X, y, sample_weight, _describe))
         return self
 
-    def _learn_parts(self, parts: list[tuple[Any, ...]]) -> None:
-        load, describe, encode = (delayed(function, pure=False) for function in (_load, _describe, _encode))
-        model = self._as_local()
-        engine = Engine()
-        loaded = engine.kept([load(model, p, *part) for p, part in enumerate(parts)])
-        described = engine.computed([describe(p, part) for p, part in enumerate(loaded)])
-        full = {p: part for p, part in enumerate(described) if part is not None}
-        if not full:
-            raise ValueError("every partition is empty: there is nothing to learn from.")
-        first = next(iter(full))
-        for p, part in full.items():
-            if part[2:4] != full[first][2:4]:
+    def _learn_parts(self, partitions: Partitions) -> None:
+        first, (n_labels, names, _) = next(iter(partitions.described.items()))
+        for p, (n, others, _) in partitions.described.items():
+            if (n, others) != (n_labels, names):
                 raise ValueError(
-                    f"partition {p} has {part[2]} labels {part[3] or ''}, partition {first} has {full[first][2]} "
-                    f"{full[first][3] or ''}: all must have the same."
+                    f"partition {p} has {n} labels {others or ''}, partition {first} has {n_labels} {names or ''}: "
+                    f"all must have the same."
                 )
-        values = sorted({value for part in full.values() for value in part[4]}, key=repr)
+        values = sorted({value for *_, found in partitions.described.values() for value in found}, key=repr)
         classes = encode_multilabel(np.array([values]), None).classes
-        n_features = full[first][0]
-        blocks = Blocks(engine.kept([encode(p, loaded[p], classes) for p in full]), n_features, engine)
-        labels = MultiLabels(np.empty((0, full[first][2]), dtype=np.int8), classes, full[first][3])
-        n_annotated, weight, n_positive = blocks.sum(_count)
-        self._set_features(list(full), [part[:2] for part in full.values()])
+        blocks = partitions.encoded(_encode, classes)
+        labels = MultiLabels(np.empty((0, n_labels), dtype=np.int8), classes, names)
+        n_annotated, weight, n_positive = RemoteRows(blocks).count(_count)
+        self._set_features(partitions.features)
         constant = self._constant_labels(labels, n_annotated, n_positive, weighted=True)
         solved = self._solve_all(blocks, weight, constant)
         found = [
@@ -125,7 +98,6 @@ class MissingLabelsOnDask(OnDask, Plain):
         self._accept(found, labels, n_annotated, constant)
 
     def _solve_all(self, blocks: Blocks, weight: Any, constant: NDArray[np.bool_]) -> dict[int, BinarySolution]:
-        loss = MarginLoss(self.loss, bool(self.fit_intercept))
         wanted = np.flatnonzero(~constant).tolist()
         size = max(1, _NUMBERS_A_ROUND // (blocks.n_features + 1) ** 2)
         solved: dict[int, BinarySolution] = {}
@@ -133,14 +105,14 @@ class MissingLabelsOnDask(OnDask, Plain):
             some = wanted[first : first + size]
             rounds = SharedRounds(blocks, some)
             with ThreadPoolExecutor(len(some)) as threads:
-                jobs = [threads.submit(self._solve_one, rounds, j, float(weight[j]), loss) for j in some]
+                jobs = [threads.submit(self._solve_one, rounds, j, float(weight[j])) for j in some]
                 solved.update((j, job.result()) for j, job in zip(some, jobs, strict=True))
         return solved
 
-    def _solve_one(self, rounds: SharedRounds, label: int, weight: float, loss: MarginLoss) -> BinarySolution:
+    def _solve_one(self, rounds: SharedRounds, label: int, weight: float) -> BinarySolution:
         try:
-            design: Any = LabelDesign(rounds.blocks)
-            risk: Any = LabelRisk(rounds, label, weight, loss)
+            design = LabelDesign(rounds.blocks)
+            risk = label_risk(rounds, label, weight, self.loss, fit_intercept=bool(self.fit_intercept))
             penalty = np.concatenate([np.ones(design.n_features), np.zeros(risk.n_offsets)])
             found = minimise_by_smoothing(
                 design, risk, float(self.alpha), penalty, tol=self.tol, max_iter=self.max_iter

@@ -21,6 +21,7 @@ import dask.array
 import numpy as np
 from dask.delayed import Delayed
 
+from rankwise._errors import RowError
 from rankwise._sklearn import take_rows
 
 _watchers: list[Callable[[], None]] = []
@@ -96,6 +97,8 @@ def naming_partition(number: int) -> Iterator[None]:
     """Errors about data begin with the number of the partition; the row in them is counted within it."""
     try:
         yield
+    except RowError as error:
+        raise RowError(error.reason, error.row, error.column, message=f"partition {number}: {error}") from None
     except (ValueError, TypeError) as error:
         raise type(error)(f"partition {number}: {error}") from None
 

@@ -2,102 +2,98 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from rankwise import batch, label_ranking, multilabel, online
+from rankwise import batch, label_ranking, online
 from rankwise.dask._batch import BatchOnDask
 from rankwise.dask._missing import MissingLabelsOnDask
 from rankwise.dask._online import OnlineOnDask
 
+Estimator = TypeVar("Estimator", bound=type[Any])
 
-class SVOR(BatchOnDask, batch.SVOR, abstract=True):
-    """Large-margin threshold model of rows that stay on the workers, with a certified optimum.
+_BATCH = """\
+Parameters and attributes are those of :class:`rankwise.{name}`. The objective, its bound and the gap are those of one
+machine but for rounding, whatever the partitions; ``solver="cutting-plane"`` takes many more rounds of tasks and agrees
+to ``tol``.
+"""
 
-    Parameters and attributes are those of :class:`rankwise.SVOR`. The objective, its bound and the gap are those of
-    one machine but for rounding, whatever the partitions; ``solver="cutting-plane"`` takes many more rounds of tasks
-    and agrees to ``tol``.
+_ONLINE = """\
+Parameters
+----------
+mode : {{"sequential", "mixing"}}, default "sequential"
+    Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from a
+    shared model, which is averaged by updates after every epoch.
+**parameters
+    Those of :class:`rankwise.{name}`, whose attributes this has too.
+"""
 
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import SVOR
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = SVOR(alpha=1e-4).fit(X, y)
-    >>> model.predict(X[:5]).compute()
-    array([1, 1, 1, 1, 1])
-    >>> bool(model.gap_ <= 1e-3)
-    True
-    """
+_EXAMPLE = """
+Examples
+--------
+>>> import dask.array as da
+>>> import numpy as np
+>>> from rankwise.dask import {name}
+>>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
+>>> y = np.repeat([1, 2, 3, 4, 5], 10)
+>>> model = {name}({options}).fit(X, y)
+"""
 
-    plain: ClassVar = batch.SVOR
+_CERTIFIED = """\
+>>> model.predict(X[:5]).compute()
+array([1, 1, 1, 1, 1])
+>>> bool(model.gap_ <= 1e-3)
+True
+"""
 
-
-class VILMA(BatchOnDask, batch.VILMA, abstract=True):
-    """Large-margin threshold model for any V-shaped loss, of rows that stay on the workers.
-
-    Parameters and attributes are those of :class:`rankwise.VILMA`. The objective, its bound and the gap are those of
-    one machine but for rounding, whatever the partitions; ``solver="cutting-plane"`` takes many more rounds of tasks
-    and agrees to ``tol``.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import VILMA
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = VILMA(loss="squared").fit(X, y)
-    >>> model.predict(X[:5]).compute()
-    array([1, 1, 1, 1, 1])
-    """
-
-    plain: ClassVar = batch.VILMA
+_SCORED = """\
+>>> bool(model.score(X, y) >= model.score(X, y[::-1]))
+True
+"""
 
 
-class MORD(BatchOnDask, batch.MORD, abstract=True):
-    """Threshold model as a structured-output support vector machine, of rows that stay on the workers.
+def _documented(template: str, options: str) -> Callable[[Estimator], Estimator]:
+    """Add to the first line of a docstring what holds for all estimators of a family, and an example."""
 
-    Parameters and attributes are those of :class:`rankwise.MORD`. The objective, its bound and the gap are those of
-    one machine but for rounding, whatever the partitions; ``solver="cutting-plane"`` takes many more rounds of tasks
-    and agrees to ``tol``.
+    def documented(estimator: Estimator) -> Estimator:
+        text = template.format(name=estimator.__name__, options=options)
+        estimator.__doc__ = f"{estimator.__doc__}\n\n{text}"
+        return estimator
 
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import MORD
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = MORD(alpha=1e-4).fit(X, y)
-    >>> model.predict(X[:5]).compute()
-    array([1, 1, 1, 1, 1])
-    """
-
-    plain: ClassVar = batch.MORD
+    return documented
 
 
-class PiecewiseMORD(BatchOnDask, batch.PiecewiseMORD, abstract=True):
-    """Several ordinal models joined at cut labels, of rows that stay on the workers.
+def _batch(options: str) -> Callable[[Estimator], Estimator]:
+    return _documented(_BATCH + _EXAMPLE + _CERTIFIED, options)
 
-    Parameters and attributes are those of :class:`rankwise.PiecewiseMORD`. Objective, bound and gap are those of
-    one machine but for rounding, whatever the partitions; ``solver="cutting-plane"`` takes many more rounds of tasks
-    and agrees to ``tol``.
 
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import PiecewiseMORD
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = PiecewiseMORD(cuts=3, alpha=1e-4).fit(X, y)
-    >>> model.predict(X[:5]).compute()
-    array([1, 1, 1, 1, 1])
-    """
+def _online(options: str) -> Callable[[Estimator], Estimator]:
+    return _documented(_ONLINE + _EXAMPLE + _SCORED, options)
 
-    plain: ClassVar = batch.PiecewiseMORD
+
+@_batch("alpha=1e-4")
+class SVOR(BatchOnDask, batch.SVOR):
+    """Large-margin threshold model of rows that stay on the workers, with a certified optimum."""
+
+
+@_batch('loss="squared"')
+class VILMA(BatchOnDask, batch.VILMA):
+    """Large-margin threshold model for any V-shaped loss, of rows that stay on the workers."""
+
+
+@_batch("alpha=1e-4")
+class MORD(BatchOnDask, batch.MORD):
+    """Threshold model as a structured-output support vector machine, of rows that stay on the workers."""
+
+
+@_batch("cuts=3, alpha=1e-4")
+class PiecewiseMORD(BatchOnDask, batch.PiecewiseMORD):
+    """Several ordinal models joined at cut labels, of rows that stay on the workers."""
+
+
+@_batch("alpha=1e-4")
+class RoundedRegression(BatchOnDask, batch.RoundedRegression):
+    """Linear regression on the rank, rounded, with a large-margin loss, of rows that stay on the workers."""
 
 
 class MissingLabelClassifier(MissingLabelsOnDask):
@@ -121,160 +117,32 @@ class MissingLabelClassifier(MissingLabelsOnDask):
            [1, 1]])
     """
 
-    plain: ClassVar = multilabel.MissingLabelClassifier
+
+@_online("random_state=0")
+class PRank(OnlineOnDask, online.PRank):
+    """Threshold perceptron for exact labels, over partitions."""
 
 
-class PRank(OnlineOnDask, online.PRank, abstract=True):
-    """Threshold perceptron for exact labels, over partitions.
-
-    Parameters
-    ----------
-    mode : {"sequential", "mixing"}, default "sequential"
-        Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from
-        a shared model, which is averaged by updates after every epoch.
-    **parameters
-        Those of :class:`rankwise.PRank`, whose attributes this has too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import PRank
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = PRank(random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) >= model.score(X, y[::-1]))
-    True
-    """
-
-    plain: ClassVar = online.PRank
+@_online('mode="mixing", random_state=0')
+class PRIL(OnlineOnDask, online.PRIL):
+    """Threshold perceptron for exact labels and intervals, over partitions."""
 
 
-class PRIL(OnlineOnDask, online.PRIL, abstract=True):
-    """Threshold perceptron for exact labels and intervals, over partitions.
-
-    Parameters
-    ----------
-    mode : {"sequential", "mixing"}, default "sequential"
-        Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from
-        a shared model, which is averaged by updates after every epoch.
-    **parameters
-        Those of :class:`rankwise.PRIL`, whose attributes this has too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import PRIL
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = PRIL(mode="mixing", random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) >= model.score(X, y[::-1]))
-    True
-    """
-
-    plain: ClassVar = online.PRIL
+@_online("random_state=0")
+class MultiplicativePRIL(OnlineOnDask, online.MultiplicativePRIL):
+    """Multiplicative threshold perceptron, over partitions."""
 
 
-class MultiplicativePRIL(OnlineOnDask, online.MultiplicativePRIL, abstract=True):
-    """Multiplicative threshold perceptron, over partitions.
-
-    Parameters
-    ----------
-    mode : {"sequential", "mixing"}, default "sequential"
-        Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from
-        a shared model, which is averaged by updates after every epoch.
-    **parameters
-        Those of :class:`rankwise.MultiplicativePRIL`, whose attributes this has too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import MultiplicativePRIL
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = MultiplicativePRIL(random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) >= model.score(X, y[::-1]))
-    True
-    """
-
-    plain: ClassVar = online.MultiplicativePRIL
+@_online('mode="mixing", random_state=0')
+class CuSumRank(OnlineOnDask, online.CuSumRank):
+    """Cumulative-sum structured perceptron, over partitions."""
 
 
-class CuSumRank(OnlineOnDask, online.CuSumRank, abstract=True):
-    """Cumulative-sum structured perceptron, over partitions.
-
-    Parameters
-    ----------
-    mode : {"sequential", "mixing"}, default "sequential"
-        Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from
-        a shared model, which is averaged by updates after every epoch.
-    **parameters
-        Those of :class:`rankwise.CuSumRank`, whose attributes this has too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import CuSumRank
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = CuSumRank(mode="mixing", random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) >= model.score(X, y[::-1]))
-    True
-    """
-
-    plain: ClassVar = online.CuSumRank
+@_online("random_state=0")
+class ImportanceWeightedPerceptron(OnlineOnDask, online.ImportanceWeightedPerceptron):
+    """Multi-class perceptron for weighted examples, over partitions."""
 
 
-class ImportanceWeightedPerceptron(OnlineOnDask, online.ImportanceWeightedPerceptron, abstract=True):
-    """Multi-class perceptron for weighted examples, over partitions.
-
-    Parameters
-    ----------
-    mode : {"sequential", "mixing"}, default "sequential"
-        Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from
-        a shared model, which is averaged by updates after every epoch.
-    **parameters
-        Those of :class:`rankwise.ImportanceWeightedPerceptron`, whose attributes this has too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import ImportanceWeightedPerceptron
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = ImportanceWeightedPerceptron(random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) >= model.score(X, y[::-1]))
-    True
-    """
-
-    plain: ClassVar = online.ImportanceWeightedPerceptron
-
-
-class LabelRanker(OnlineOnDask, label_ranking.LabelRanker, abstract=True):
-    """Label ranking by dual ascent, over partitions.
-
-    Parameters
-    ----------
-    mode : {"sequential", "mixing"}, default "sequential"
-        Partitions one after the other, with ``shuffle=False`` to the same bits as on one machine; or side by side from
-        a shared model, which is averaged by updates after every epoch.
-    **parameters
-        Those of :class:`rankwise.LabelRanker`, whose attributes this has too.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from rankwise.dask import LabelRanker
-    >>> X = da.from_array(np.linspace(-1, 1, 50).reshape(-1, 1), chunks=(20, 1))
-    >>> y = np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = LabelRanker(random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) >= model.score(X, y[::-1]))
-    True
-    """
-
-    plain: ClassVar = label_ranking.LabelRanker
+@_online("random_state=0")
+class LabelRanker(OnlineOnDask, label_ranking.LabelRanker):
+    """Label ranking by dual ascent, over partitions."""

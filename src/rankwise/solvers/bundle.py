@@ -12,12 +12,12 @@ this halves the number of calls. R stays the same when g changes, so planes serv
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.solvers.planes import Planes
+from rankwise.solvers.solution import Solution
 
 Floats = NDArray[np.float64]
 
@@ -26,22 +26,6 @@ Oracle = Callable[[Floats], tuple[float, Floats]]
 
 _STEP = 0.2  # from the best point so far to the master's solution
 _PATIENCE = 20  # a plane without weight is dropped after more rounds than these
-
-
-class Minimum(NamedTuple):
-    """Parameters with the objective there and a proven lower bound on it."""
-
-    theta: Floats
-    objective: float
-    lower_bound: float
-    n_iter: int
-    converged: bool
-
-    @property
-    def gap(self) -> float:
-        """``(objective - lower_bound) / |objective|``; 0 where both are equal."""
-        difference = self.objective - self.lower_bound
-        return difference / abs(self.objective) if difference > 0.0 else 0.0
 
 
 class Bundle:
@@ -67,7 +51,7 @@ class Bundle:
         self.oracle, self.alpha = oracle, alpha
         self.planes = Planes(alpha, patience=_PATIENCE)
 
-    def minimise(self, linear: Floats, start: Floats, *, tol: float, max_iter: int) -> Minimum:
+    def minimise(self, linear: Floats, start: Floats, *, tol: float, max_iter: int) -> Solution:
         """Minimise with ``linear`` as g, until the relative gap is ``tol`` or for ``max_iter`` calls of the oracle."""
         best, objective, lower_bound, n_iter = start, np.inf, -np.inf, 0
         point = start
@@ -80,7 +64,7 @@ class Bundle:
             lower_bound = max(lower_bound, bound)
             converged = objective - lower_bound <= tol * abs(objective)
             if converged or n_iter >= max_iter:
-                return Minimum(best, objective, lower_bound, n_iter, converged)
+                return Solution(best, objective, lower_bound, n_iter, converged)
             point = best + _STEP * (solution - best)
 
     def _cut(self, point: Floats) -> float:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rankwise.solvers.bundle import Bundle, Floats, Minimum, Oracle
+from rankwise.solvers.bundle import Bundle, Floats, Oracle
+from rankwise.solvers.solution import Solution
 from rankwise.solvers.threads import in_one_thread
 
 
@@ -25,7 +26,7 @@ class Descent(NamedTuple):
         The parameters.
     objective : float
         F there.
-    last : Minimum
+    last : Solution
         Solution of the last convex problem, with its objective and lower bound.
     history : list of float
         F at the start and after every convex problem.
@@ -37,7 +38,7 @@ class Descent(NamedTuple):
 
     theta: Floats
     objective: float
-    last: Minimum
+    last: Solution
     history: list[float]
     n_iter: int
     converged: bool

@@ -6,7 +6,7 @@ Every dual point of the risk that leaves nothing pulling at b gives a plane belo
 all w'. The largest of the planes found so far in place of G makes the master problem, whose value is a lower bound on
 F (:mod:`rankwise.solvers.planes`). Its solution jumps about as long as planes are few: the next plane is taken where
 the master problem with ``rho/2 (w - best)' H (w - best)`` added has its minimum (the proximal bundle method), and the
-offsets are fitted there (the inner loop: order statistics where the risk knows them, else smoothed Newton steps in b
+offsets are fitted there (the inner loop: order statistics where the risk knows them, else Newton steps in b
 alone). H is the second derivative of the smoothed risk at w = 0, less what the offsets make up for, so that scales
 and correlations of the features do not matter; rho falls when a step was too short and grows when it was too long.
 The master problem itself is solved only when the other one leaves a chance that its bound suffices.
@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.solvers.design import Design
+from rankwise.solvers.design import LinearMap
 from rankwise.solvers.planes import Planes
-from rankwise.solvers.smoothing import first_part, fit_offsets
+from rankwise.solvers.risk import HasBestOffsets, Risk, require
+from rankwise.solvers.smoothing import at_smoothing, first_part, first_smoothing, fit_offsets
 from rankwise.solvers.solution import Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
 
@@ -42,7 +43,7 @@ _INNER = 0.1  # accuracy of the inner loop, relative to the tolerance
 
 
 @dataclass
-class _Point:
+class _Cut:
     """Regularised parameters with the offsets that are not, the objective there and its slopes."""
 
     w: Floats
@@ -53,23 +54,20 @@ class _Point:
 
 @in_one_thread
 def minimise_by_cutting_planes(
-    design: Design,
-    risk: Any,
-    alpha: float,
-    penalty: Floats,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Floats | None = None,
-) -> Solution:
+    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, *,
+    tol: float, max_iter: int, start: Floats | None = None,
+) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
-    Parameters are those of :func:`rankwise.solvers.smoothing.minimise_by_smoothing`, with alpha > 0.
+    Parameters are those of :func:`rankwise.solvers.smoothing.minimise_by_smoothing`, with alpha > 0. A risk that is
+    ``HasBestOffsets`` needs no solver for the offsets.
     """
+    require(risk, "minimise_by_cutting_planes", Risk)
     nothing = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [nothing if start is None else start]
     part = first_part(design, risk, penalty.size)
-    curvature = _curvature(*(part or (design, risk)), alpha, penalty, nothing)
+    few_rows, few_losses = part or (design, risk)
+    curvature = _curvature(few_rows, few_losses, alpha, penalty, nothing)
     if part is not None:
         few = _CuttingPlanes(*part, alpha, penalty, curvature, tol, max_iter)
         few.run(points)
@@ -94,13 +92,13 @@ class _Curvature:
         return w if self.axes is None else self.axes @ w
 
 
-def _curvature(design: Design, risk: Any, alpha: float, penalty: Floats, theta: Floats) -> _Curvature:
+def _curvature(design: LinearMap, risk: Any, alpha: float, penalty: Floats, theta: Floats) -> _Curvature:
     """Second derivatives of the smoothed risk at theta by what is regularised, with the best offsets of each w."""
     n_weights, size = penalty.size - risk.n_offsets, int(penalty.sum())
     if penalty.size > _CURVED_UP_TO:
         return _Curvature(None, 3.0 * alpha)  # found by trial; rho does the rest
     scores = design.times(theta[:n_weights].reshape(risk.n_scores, -1))
-    whole = risk.hessian(design, scores, theta[n_weights:], risk.first_smoothing)
+    whole = at_smoothing(risk, first_smoothing(risk)).hessian(design, scores, theta[n_weights:])
     both = whole[:size, size:]
     along, axes = np.linalg.eigh(
         whole[:size, :size] - both @ np.linalg.pinv(whole[size:, size:], hermitian=True) @ both.T
@@ -112,15 +110,9 @@ class _CuttingPlanes:
     """The method on one set of rows. Planes and points are turned to the axes of the curvature."""
 
     def __init__(
-        self,
-        design: Design,
-        risk: Any,
-        alpha: float,
-        penalty: Floats,
-        curvature: _Curvature,
-        tol: float,
+        self, design: LinearMap, risk: Any, alpha: float, penalty: Floats, curvature: _Curvature, tol: float,
         max_iter: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.design, self.risk, self.alpha, self.curvature = design, risk, alpha, curvature
         self.tol, self.max_iter = tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
@@ -130,7 +122,7 @@ class _CuttingPlanes:
         self.rho = 1.0
         self.points: list[Floats] = []
         self.lower_bound = 0.0  # losses are not negative
-        self.mu = risk.first_smoothing
+        self.mu = first_smoothing(risk)
         self.error = 0.0  # of the inner loop, relative to the objective
 
     def run(self, points: list[Floats]) -> Solution:
@@ -160,10 +152,10 @@ class _CuttingPlanes:
         """The points of the planes that had weight in the last solution."""
         return [self.points[i] for i in self.planes.number[self.planes.idle == 0]]
 
-    def _done(self, best: _Point) -> bool:
+    def _done(self, best: _Cut) -> bool:
         return relative_gap(best.objective, self.lower_bound) <= self.tol
 
-    def _adapt(self, best: _Point, point: _Point) -> None:
+    def _adapt(self, best: _Cut, point: _Cut) -> None:
         """Change rho by what the slopes say of the step from the best point to the next one."""
         step = point.w - best.w
         before, after = float(best.slopes @ step), float(point.slopes @ step)
@@ -173,7 +165,7 @@ class _CuttingPlanes:
         elif after - before > self.rho * float(np.sum(self.curvature.along * step**2)):  # more curved than supposed
             self.rho = min(2.0 * self.rho, _LARGEST)
 
-    def _cut(self, turned: Floats, offsets: Floats) -> _Point:
+    def _cut(self, turned: Floats, offsets: Floats) -> _Cut:
         """Add the plane at a point; return the point, with the best offsets if they are free."""
         w = self.curvature.turned_back(turned)
         scores = self.design.times(w[: self.n_weights].reshape(self.risk.n_scores, -1))
@@ -181,27 +173,28 @@ class _CuttingPlanes:
             value, offsets, gain, r = self._inner(scores, offsets)
             normal = self.design.pull(r).ravel()
         else:
-            gain, r, pull = self.risk.dual(scores, w[self.n_weights :], 0.0, balanced=False)
+            gain, r, pull = self.risk.dual(scores, w[self.n_weights :], balanced=False)
             normal = np.concatenate([self.design.pull(r).ravel(), pull])
             value, offsets = self.risk.exact(scores, w[self.n_weights :])
             w = np.concatenate([w[: self.n_weights], offsets])
         self.points.append(np.concatenate([w[: self.n_weights], offsets]))
         w, normal = self.curvature.turned(w), self.curvature.turned(normal)
         self.planes.add(gain, normal)
-        return _Point(w, offsets, value + 0.5 * self.alpha * float(w @ w), normal + self.alpha * w)
+        return _Cut(w, offsets, value + 0.5 * self.alpha * float(w @ w), normal + self.alpha * w)
 
     def _inner(self, scores: Floats, offsets: Floats) -> tuple[float, Floats, float, Floats]:
         """The least risk at these scores and its offsets; linear value and pull of a dual point that pulls at none."""
-        exactly = self.risk.best_offsets(scores)
+        exactly = self.risk.best_offsets(scores) if isinstance(self.risk, HasBestOffsets) else None
         if exactly is not None:
             offsets, (gain, r) = exactly
             return gain + self.design.inner(r, scores), offsets, gain, r  # primal and dual are one
         # A little smoother than what the last solution needed: offsets move little from one point to the next.
-        mu, self.error = min(30.0 * self.mu, self.risk.first_smoothing), _INNER * self.tol
+        mu = None if self.mu is None else min(30.0 * self.mu, self.risk.first_smoothing)
+        self.error = _INNER * self.tol
         offsets, self.mu, (gain, r) = fit_offsets(self.design, self.risk, scores, offsets, mu, self.error)
         value, offsets = self.risk.exact(scores, offsets)
         return value, offsets, gain, r
 
 
-def _objective(point: _Point) -> float:
+def _objective(point: _Cut) -> float:
     return point.objective

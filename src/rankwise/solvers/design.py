@@ -7,7 +7,7 @@ few columns that large-margin problems usually have, that is faster than a threa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,35 @@ def rows_of_part(step: int, first: int, n_rows: int) -> NDArray[np.intp]:
     drawn = (z ^ (z >> np.uint64(31))) % np.uint64(step)
     places = (groups * np.uint64(step) + drawn).astype(np.intp) - first
     return np.asarray(places[(places >= 0) & (places < n_rows)])
+
+
+class LinearMap(Protocol):
+    """What solvers ask of the data matrix; :class:`Design` explains. Rows elsewhere have scores of another kind."""
+
+    n_rows: int
+    n_features: int
+
+    @property
+    def per_row(self) -> float:
+        """Stored entries of a row, on average."""
+
+    def times(self, W: Floats) -> Any:
+        """Scores of the weight vectors W (Z, d)."""
+
+    def pull(self, R: Any) -> Floats:
+        """Return the transposed product, (Z, d)."""
+
+    def inner(self, R: Any, S: Any) -> float:
+        """Sum over rows of derivatives by the scores times changes of the scores."""
+
+    def part(self, step: int) -> Any:
+        """What ``take`` needs to give a random part, about one row in ``step``."""
+
+    def take(self, index: Any, /) -> LinearMap:
+        """Some of the rows."""
+
+    def without_columns(self) -> LinearMap:
+        """The same rows with no features."""
 
 
 class Design:

@@ -15,7 +15,6 @@ the linear part is balanced but for the tiny regulariser. Should that not do, mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from rankwise.solvers.design import Design
+from rankwise.solvers.design import Design, LinearMap
+from rankwise.solvers.risk import HasKinks, HasPieces, Risk, require
 from rankwise.solvers.smoothing import smooth_solution
 from rankwise.solvers.solution import Solution, relative_gap
 
@@ -37,38 +37,9 @@ _MOST_ENTRIES = 4_000_000  # of the programme that remains at first; beyond, HiG
 _SIMPLEX_UP_TO = 5_000  # open pieces; with more, HiGHS's interior point is faster than its simplex method
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """Linear pieces of a risk: ``xi[slack_p] >= constant_p + <by_score_p, scores of row_p> + <by_offset_p, b>``.
-
-    Attributes
-    ----------
-    row, slack : int arrays of shape (P,)
-        Row of the data, and slack variable, of each piece.
-    constant : array of shape (P,)
-        Constant terms.
-    by_score : array of shape (P, n_scores)
-        Coefficients of the row's scores.
-    by_offset : sparse matrix of shape (P, n_offsets)
-        Coefficients of the offsets.
-    weight : array of shape (number of slacks,)
-        Price of every slack.
-    ordered : bool
-        Whether the offsets must not descend.
-    """
-
-    row: NDArray[np.intp]
-    slack: NDArray[np.intp]
-    constant: Floats
-    by_score: Floats
-    by_offset: Any
-    weight: Floats
-    ordered: bool
-
-
-def affordable(risk: Any, design: Design) -> bool:
-    """Whether the linear programme is small enough to be solved exactly."""
-    n_pieces = risk.n_pieces()
+def affordable(risk: Any, design: LinearMap) -> bool:
+    """Whether the risk makes a linear programme that is small enough to be solved exactly."""
+    n_pieces: float = risk.n_pieces() if isinstance(risk, HasPieces) else np.inf
     n_open = min(n_pieces, _OPEN * (risk.n_scores * design.n_features + risk.n_offsets))
     remains = n_open * (design.per_row * risk.n_scores + 3)
     return bool(n_pieces * (risk.n_scores + 3) <= _MOST_PIECES and remains <= _MOST_ENTRIES)
@@ -81,8 +52,8 @@ def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, st
     ----------
     design : Design
         The rows.
-    risk : object
-        The oracle: a :class:`rankwise.solvers.smoothing.SmoothRisk` with ``pieces()``.
+    risk : Risk, HasKinks and HasPieces
+        The risk, of rows in memory.
     tol : float
         Relative gap at which to stop.
     max_iter : int
@@ -90,6 +61,7 @@ def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, st
     start : array, optional
         Parameters (w, b) to start from.
     """
+    require(risk, "minimise_exactly", Risk, HasKinks, HasPieces)
     n_weights = risk.n_scores * design.n_features
     penalty = np.concatenate([np.ones(n_weights), np.zeros(risk.n_offsets)])
     first, theta, mu = smooth_solution(design, risk, _NEARLY_NONE, penalty, tol=_NEAR, max_iter=max_iter, start=start)
@@ -211,11 +183,12 @@ class _Programme:
         np.add.at(pull, p.row[alone], price[:, None] * p.by_score[alone])
         by_offset = p.by_offset[alone].T @ price
         constant = float(price @ p.constant[alone])
-        rows = np.unique(p.row[elsewhere])
-        share = float(self.risk.weight[rows].sum())
+        rows, first = np.unique(p.row[elsewhere], return_index=True)
+        share = float(p.weight[p.slack[elsewhere][first]].sum())
         if share > 0.0:
             scores = self._scores(self.theta[: self.n_weights])[rows]
-            gain, r, db = self.risk.take(rows).dual(scores, self.theta[self.n_weights :], self.mu, balanced=False)
+            remaining = self.risk.take(rows).smoothed(self.mu)
+            gain, r, db = remaining.dual(scores, self.theta[self.n_weights :], balanced=False)
             pull[rows] += share * r
             by_offset, constant = by_offset + share * db, constant + share * gain
         return np.concatenate([self.design.pull(pull).ravel(), by_offset]), constant

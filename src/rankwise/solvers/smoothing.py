@@ -1,12 +1,13 @@
-"""Regularised risks of hinges, by smoothing with continuation: Newton or L-BFGS on smoother problems first.
+"""Regularised risks, smooth or smoothed with continuation: Newton or L-BFGS steps, and a certified gap.
 
     minimise  F(w, b) = sum_j p_j theta_j^2 / 2 + risk(X w, b),      theta = (w, b), p >= 0
 
-An oracle gives the risk smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and its smoothed derivatives are
-nearly dual variables), its derivatives by the scores X w and by the offsets b, and a feasible dual point near them.
-For a large mu, then smaller ones, the smoothed problem is minimised from where the last one ended; after each, the risk
-itself and the dual value give a certified gap. The gap that smoothing leaves falls with mu^2, which says how small the
-next mu must be. Steps are Newton's where the second derivatives are affordable, else L-BFGS's (Liu and Nocedal 1989).
+A risk (:mod:`rankwise.solvers.risk`) gives its value, its derivatives by the scores X w and by the offsets b, and a
+feasible dual point near them. One with kinks is smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and smoothed
+derivatives are nearly dual variables). For a large mu, then smaller ones, the smoothed problem is minimised from where
+the last one ended; after each, the risk itself and the dual value give a certified gap. The gap that smoothing leaves
+falls with mu^2, which says how small the next mu must be. Steps are Newton's where the second derivatives are
+affordable, else L-BFGS's (Liu and Nocedal 1989).
 
 Scores are kept along: a line search costs evaluations of the risk but no product with X, and an iteration one
 product with X and one with its transpose.
@@ -19,13 +20,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from rankwise.solvers.design import Design
+from rankwise.solvers.design import LinearMap
+from rankwise.solvers.risk import HasKinks, Risk, require
 from rankwise.solvers.solution import Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
 
@@ -35,40 +37,10 @@ _NEWTON_UP_TO = 1000  # parameters for which a dense Hessian is formed,
 _NEWTON_ENTRIES = 300  # if rows have on average no more entries for all their scores than this
 _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
+_LAST_ACCURACY = 1e-16  # of the minimum of a smooth risk
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
 _ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
-
-
-class SmoothRisk(Protocol):
-    """What the solver asks of a risk; scores are (n, n_scores), offsets (n_offsets,)."""
-
-    n_scores: int
-    n_offsets: int
-    first_smoothing: float  #: the mu to begin with: a few times the size of the largest margin
-    #: The size of a loss: mu is small or large compared with it, offsets move by it, and a pull at them costs as much.
-    unit: float
-
-    def start(self) -> Floats:
-        """Offsets to start from, with weights zero."""
-
-    def tidy(self, b: Floats) -> Floats:
-        """Offsets at which the smoothed risk is not larger, in the form that the other methods want."""
-
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """The risk of some of the rows."""
-
-    def smooth(self, scores: Floats, b: Floats, mu: float) -> tuple[float, Floats, Floats]:
-        """Smoothed risk and its derivatives by scores and offsets."""
-
-    def exact(self, scores: Floats, b: Floats) -> tuple[float, Floats]:
-        """The risk itself at allowed offsets near b, and these offsets."""
-
-    def dual(self, scores: Floats, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
-        """Feasible dual point: its linear value, and its pull at scores and offsets (zero if ``balanced``)."""
-
-    def hessian(self, design: Design, scores: Floats, b: Floats, mu: float) -> Floats:
-        """Second derivatives of the smoothed risk by (w, b)."""
 
 
 @dataclass
@@ -82,13 +54,13 @@ class _Point:
 
 
 class _Smoothed:
-    """The smoothed objective for one mu."""
+    """The objective with a risk that is smooth, or smoothed."""
 
-    def __init__(self, design: Design, risk: SmoothRisk, penalty: Floats, mu: float) -> None:
-        self.design, self.risk, self.penalty, self.mu = design, risk, penalty, mu
+    def __init__(self, design: LinearMap, risk: Risk, penalty: Floats) -> None:
+        self.design, self.risk, self.penalty = design, risk, penalty
         self.n_weights = penalty.size - risk.n_offsets
 
-    def scores(self, theta: Floats) -> Floats:
+    def scores(self, theta: Floats) -> Any:
         return self.design.times(theta[: self.n_weights].reshape(self.risk.n_scores, -1))
 
     def at(self, theta: Floats, scores: Floats) -> _Point:
@@ -96,7 +68,7 @@ class _Smoothed:
         return self._point(theta, scores, value, r, db)
 
     def _value(self, theta: Floats, scores: Floats) -> tuple[float, Floats, Floats]:
-        risk, r, db = self.risk.smooth(scores, theta[self.n_weights :], self.mu)
+        risk, r, db = self.risk.derivatives(scores, theta[self.n_weights :])
         return risk + 0.5 * _dot(self.penalty * theta, theta), r, db
 
     def _point(self, theta: Floats, scores: Floats, value: float, r: Floats, db: Floats) -> _Point:
@@ -141,23 +113,17 @@ class _Smoothed:
 
 
 def minimise_by_smoothing(
-    design: Design,
-    risk: SmoothRisk,
-    alpha: float,
-    penalty: Floats,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Floats | None = None,
-) -> Solution:
+    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, *,
+    tol: float, max_iter: int, start: Floats | None = None,
+) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
     Parameters
     ----------
     design : Design
         The rows.
-    risk : SmoothRisk
-        The oracle.
+    risk : Risk
+        The risk; one that is ``HasKinks`` is smoothed.
     alpha : float
         Strength of the regulariser; 0 gives no bound.
     penalty : array of zeros and ones
@@ -169,12 +135,13 @@ def minimise_by_smoothing(
     start : array, optional
         Parameters (w, b) to start from.
     """
+    require(risk, "minimise_by_smoothing", Risk)
     return _continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
 
 
 def smooth_solution(
-    design: Design, risk: SmoothRisk, alpha: float, penalty: Floats, *, tol: float, max_iter: int, start: Floats | None
-) -> tuple[Solution, Floats, float]:
+    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, *, tol: float, max_iter: int, start: Floats | None
+) -> tuple[Solution, Floats, Any]:
     """Solution of :func:`minimise_by_smoothing`, with the last smoothed problem's: its parameters, and its mu."""
     found = _continued(design, risk, alpha, penalty, tol, max_iter, start)
     return found.solution(), found.theta, found.mu
@@ -182,12 +149,12 @@ def smooth_solution(
 
 @in_one_thread
 def _continued(
-    design: Design, risk: SmoothRisk, alpha: float, penalty: Floats, tol: float, max_iter: int, start: Floats | None
+    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, tol: float, max_iter: int, start: Floats | None
 ) -> _Continuation:
     weighted = alpha * penalty
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
-    mu = risk.first_smoothing
+    mu = first_smoothing(risk)
     part = first_part(design, risk, penalty.size)
     if part is not None:
         few = _Continuation(*part, weighted, tol, max_iter)
@@ -198,7 +165,17 @@ def _continued(
     return whole
 
 
-def first_part(design: Design, risk: Any, n_parameters: int) -> tuple[Design, Any] | None:
+def first_smoothing(risk: Any) -> float | None:
+    """The mu to begin with; None for a risk that is smooth as it is."""
+    return float(risk.first_smoothing) if isinstance(risk, HasKinks) else None
+
+
+def at_smoothing(risk: Any, mu: float | None) -> Any:
+    """The risk smoothed by mu, or as it is."""
+    return risk if mu is None else risk.smoothed(mu)
+
+
+def first_part(design: LinearMap, risk: Any, n_parameters: int) -> tuple[LinearMap, Any] | None:
     """Rows and risk of a random part that is worth solving first; None if there is none."""
     step = step_of_part(design.n_rows, n_parameters)
     if step is None:
@@ -214,9 +191,12 @@ def step_of_part(n_rows: int, n_parameters: int) -> int | None:
 
 
 class _Continuation:
-    """Smoothed problems with falling mu on one set of rows, and the best primal and dual points met."""
+    """Smoothed problems with falling mu on one set of rows, and the best primal and dual points met.
 
-    def __init__(self, design: Design, risk: SmoothRisk, penalty: Floats, tol: float, max_iter: int) -> None:
+    A smooth risk is one problem, without mu, that is solved more exactly until the gap is small enough.
+    """
+
+    def __init__(self, design: LinearMap, risk: Risk, penalty: Floats, tol: float, max_iter: int) -> None:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.newton = penalty.size <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
@@ -224,23 +204,27 @@ class _Continuation:
         self.best = np.empty(0)
         self.n_iter = 0
 
-    def run(self, theta: Floats, mu: float) -> None:
+    def run(self, theta: Floats, mu: float | None) -> None:
         """Minimise from theta, the first time with smoothing mu."""
         self.theta, self.mu = theta, mu
-        scores = None
+        scores, accuracy = None, _ACCURACY * self.tol
         self.memory = _QuasiNewton()
         while True:
-            smoothed = _Smoothed(self.design, self.risk, self.penalty, self.mu)
+            smoothed = _Smoothed(self.design, at_smoothing(self.risk, self.mu), self.penalty)
             point = smoothed.at(self.theta, smoothed.scores(self.theta) if scores is None else scores)
             # While smoothing itself leaves a large gap, a minimum need not be found more exactly.
-            enough = max(_ACCURACY * self.tol, 0.02 * min(self.mu / self.risk.unit, 1.0) ** 2)
-            point = self._minimise(smoothed, point, enough)
+            left = 0.0 if self.mu is None else 0.02 * min(self.mu / self.risk.unit, 1.0) ** 2
+            point = self._minimise(smoothed, point, max(accuracy, left))
             self.theta, scores = point.theta, point.scores
-            self._certify(point)
+            self._certify(smoothed, point)
             gap = relative_gap(self.objective, self.lower_bound)
-            if gap <= self.tol or self.n_iter >= self.max_iter or self.mu <= _LAST_SMOOTHING:
+            last = accuracy <= _LAST_ACCURACY if self.mu is None else self.mu <= _LAST_SMOOTHING
+            if gap <= self.tol or self.n_iter >= self.max_iter or last:
                 return
-            self.mu = max(self.mu * min(max(np.sqrt(0.3 * self.tol / gap), 0.1), 0.5), _LAST_SMOOTHING)
+            if self.mu is None:
+                accuracy *= 0.1
+            else:
+                self.mu = max(self.mu * min(max(np.sqrt(0.3 * self.tol / gap), 0.1), 0.5), _LAST_SMOOTHING)
 
     def _minimise(self, smoothed: _Smoothed, point: _Point, enough: float) -> _Point:
         """Minimise for one mu, until the gradient takes no more than a part ``enough`` of it from the dual value."""
@@ -264,7 +248,7 @@ class _Continuation:
 
     def _newton_step(self, smoothed: _Smoothed, point: _Point) -> Floats:
         b = point.theta[self.n_weights :]
-        hessian = self.risk.hessian(self.design, point.scores, b, smoothed.mu)
+        hessian = smoothed.risk.hessian(self.design, point.scores, b)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += self.penalty
         # An offset on no parabola has no curvature: it moves by about the size of a loss.
@@ -273,7 +257,7 @@ class _Continuation:
         diagonal += 1e-10 * diagonal.max() + 1e-300
         return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
 
-    def _certify(self, point: _Point) -> None:
+    def _certify(self, smoothed: _Smoothed, point: _Point) -> None:
         """Objective and dual value at a point; keep the best of both."""
         weights, b = point.theta[: self.n_weights], point.theta[self.n_weights :]
         risk, allowed = self.risk.exact(point.scores, b)
@@ -283,7 +267,7 @@ class _Continuation:
             self.objective, self.best = objective, theta
         if self.penalty[: self.n_weights].all():
             balanced = not self.penalty[self.n_weights :].any()
-            gain, r, db = self.risk.dual(point.scores, b, self.mu, balanced=balanced)
+            gain, r, db = smoothed.risk.dual(point.scores, b, balanced=balanced)
             pull = np.concatenate([self.design.pull(r).ravel(), db])
             square = float(np.sum(pull[self.penalty > 0] ** 2 / self.penalty[self.penalty > 0]))
             # All dual variables may shrink together: the best multiple in [0, 1].
@@ -299,28 +283,31 @@ class _Continuation:
 class _Shifted:
     """A risk of offsets alone: the scores of the rows are fixed, and a design without columns adds nothing to them."""
 
-    def __init__(self, design: Design, risk: SmoothRisk, scores: Floats) -> None:
+    def __init__(self, design: LinearMap, risk: Risk, scores: Any) -> None:
         self.design, self.risk, self.scores = design, risk, scores
         self.n_scores, self.n_offsets, self.unit = risk.n_scores, risk.n_offsets, risk.unit
         self.tidy = risk.tidy
 
-    def smooth(self, _: Floats, b: Floats, mu: float) -> tuple[float, Floats, Floats]:
-        return self.risk.smooth(self.scores, b, mu)
+    def smoothed(self, mu: float) -> _Shifted:
+        return _Shifted(self.design, at_smoothing(self.risk, mu), self.scores)
 
-    def exact(self, _: Floats, b: Floats) -> tuple[float, Floats]:
+    def derivatives(self, _: Any, b: Floats) -> tuple[float, Any, Floats]:
+        return self.risk.derivatives(self.scores, b)
+
+    def exact(self, _: Any, b: Floats) -> tuple[float, Floats]:
         return self.risk.exact(self.scores, b)
 
-    def dual(self, _: Floats, b: Floats, mu: float, *, balanced: bool) -> tuple[float, Floats, Floats]:
-        gain, r, db = self.risk.dual(self.scores, b, mu, balanced=balanced)
+    def dual(self, _: Any, b: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
+        gain, r, db = self.risk.dual(self.scores, b, balanced=balanced)
         return gain + self.design.inner(r, self.scores), r, db
 
-    def hessian(self, design: Design, _: Floats, b: Floats, mu: float) -> Floats:
-        return self.risk.hessian(design, self.scores, b, mu)
+    def hessian(self, design: LinearMap, _: Any, b: Floats) -> Floats:
+        return self.risk.hessian(design, self.scores, b)
 
 
 def fit_offsets(
-    design: Design, risk: Any, scores: Floats, b: Floats, mu: float, tol: float
-) -> tuple[Floats, float, tuple[float, Floats]]:
+    design: LinearMap, risk: Any, scores: Any, b: Floats, mu: float | None, tol: float
+) -> tuple[Floats, float | None, tuple[float, Any]]:
     """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol``, from b and smoothing mu on.
 
     Returns them with the last mu, and with a dual point that pulls at no offset: its linear value, and its pull at
@@ -329,7 +316,7 @@ def fit_offsets(
     shifted: Any = _Shifted(design, risk, scores)
     inner = _Continuation(design.without_columns(), shifted, np.zeros(risk.n_offsets), tol, 200)
     inner.run(b, mu)
-    gain, r, _ = risk.dual(scores, inner.theta, inner.mu, balanced=True)
+    gain, r, _ = at_smoothing(risk, inner.mu).dual(scores, inner.theta, balanced=True)
     return inner.best, inner.mu, (gain, r)
 
 

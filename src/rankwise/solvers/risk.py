@@ -1,0 +1,156 @@
+"""What solvers need of a risk, as protocols, and the check that a risk has it before any work is done.
+
+A risk is a convex function of the scores of all rows and of some offsets (thresholds, intercepts) that all rows share,
+usually a weighted mean of losses whose weights add up to 1. :class:`Risk` is what every solver asks for. What only some
+risks have is declared apart:
+
+==========================  =======================================================================================
+:class:`HasKinks`           smoother versions of the risk, for losses such as hinges; a smooth loss does without
+:class:`HasBestOffsets`     a formula for the best offsets at given scores
+:class:`HasPieces`          losses that are maxima of linear pieces: without a regulariser, a linear programme
+==========================  =======================================================================================
+
+A solver says in its docstring what it needs and calls :func:`require` first.
+
+Shapes: with n rows, Z = ``n_scores`` scores a row and M = ``n_offsets`` offsets, ``scores`` are (n, Z), ``b`` (M,), and
+derivatives have the shape of what they are taken by. Rows elsewhere may have scores and derivatives of another kind, as
+long as the :class:`~rankwise.solvers.design.LinearMap` that goes with them makes and takes these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.solvers.design import LinearMap
+
+Floats = NDArray[np.float64]
+
+
+@runtime_checkable
+class Risk(Protocol):
+    """A convex risk that is not negative; see the module's docstring for shapes.
+
+    Outside its domain a risk is infinite, and its derivatives there do not matter.
+    """
+
+    n_scores: int
+    n_offsets: int
+    #: The size of a loss: offsets move by about as much, and a pull at them costs as much. 1 for hinges of margin 1 and
+    #: for likelihoods.
+    unit: float
+
+    def start(self) -> Floats:
+        """Offsets to start from, with all scores zero."""
+
+    def tidy(self, b: Floats, /) -> Floats:
+        """Offsets at which the risk is not larger, in the form that the other methods want."""
+
+    def take(self, index: Any) -> Self:
+        """The risk of some of the rows, by what ``LinearMap.part`` gives."""
+
+    def exact(self, scores: Any, b: Floats, /) -> tuple[float, Floats]:
+        """The risk itself, not smoothed, at allowed offsets near b; and these offsets."""
+
+    def derivatives(self, scores: Any, b: Floats, /) -> tuple[float, Any, Floats]:
+        """The risk and its derivatives by scores and by offsets; at a kink, any subgradient."""
+
+    def hessian(self, design: LinearMap, scores: Any, b: Floats, /) -> Floats:
+        """Second derivatives by (weights, offsets), (Z d + M, Z d + M); weights in the order of their (Z, d)."""
+
+    def dual(self, scores: Any, b: Floats, /, *, balanced: bool) -> tuple[float, Any, Floats]:
+        """A plane below the risk, near the one that touches it here: gain, pull at scores, pull at offsets.
+
+        ``gain + <pull, scores'> + <pull_b, b'> <= risk(scores', b')`` for all scores' and all allowed b', also where
+        gain and pulls are multiplied by a number in [0, 1]. ``balanced``: nothing may pull at the offsets (they are not
+        regularised), so that the second pull is zero. The gain is that of a dual point of the losses: the sum of the
+        dual variables for hinges, minus the conjugate for smooth losses.
+        """
+
+
+@runtime_checkable
+class HasKinks(Protocol):
+    """A risk whose derivatives jump."""
+
+    #: The smoothing to begin with: a few times the size of the largest margin.
+    first_smoothing: float
+
+    def smoothed(self, mu: float) -> Any:
+        """The :class:`Risk` smoothed by mu; by 0, the risk itself.
+
+        Its ``derivatives`` and ``hessian`` are those of a smooth function that is nowhere below the risk and above it
+        by no more than a multiple of mu. Its ``dual`` and ``exact`` are statements about the risk itself.
+        """
+
+
+@runtime_checkable
+class HasBestOffsets(Protocol):
+    """A risk with a formula for the best offsets."""
+
+    def best_offsets(self, scores: Any) -> tuple[Floats, tuple[float, Any]] | None:
+        """Offsets that minimise the risk at these scores, and a balanced dual point: its gain and its pull at scores.
+
+        None where the formula does not apply: the offsets are then found by a solver.
+        """
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Linear pieces of a risk: ``xi[slack_p] >= constant_p + <by_score_p, scores of row_p> + <by_offset_p, b>``.
+
+    Attributes
+    ----------
+    row, slack : int arrays of shape (P,)
+        Row of the data, and slack variable, of each piece.
+    constant : array of shape (P,)
+        Constant terms.
+    by_score : array of shape (P, n_scores)
+        Coefficients of the row's scores.
+    by_offset : sparse matrix of shape (P, n_offsets)
+        Coefficients of the offsets.
+    weight : array of shape (number of slacks,)
+        Price of every slack: the weight of its row.
+    ordered : bool
+        Whether the offsets must not descend.
+    """
+
+    row: NDArray[np.intp]
+    slack: NDArray[np.intp]
+    constant: Floats
+    by_score: Floats
+    by_offset: Any
+    weight: Floats
+    ordered: bool
+
+
+@runtime_checkable
+class HasPieces(Protocol):
+    """A risk whose losses are maxima of linear pieces and zero."""
+
+    def n_pieces(self) -> int:
+        """Number of pieces, zero apart."""
+
+    def pieces(self) -> Pieces:
+        """All of them."""
+
+
+def require(risk: Any, solver: str, *protocols: type[Any]) -> None:
+    """Refuse a risk that lacks something a solver needs, before any work is done.
+
+    Examples
+    --------
+    >>> require(object(), "minimise_exactly", HasPieces)
+    Traceback (most recent call last):
+    TypeError: minimise_exactly needs a risk with n_pieces, pieces (HasPieces). object has no n_pieces, pieces.
+    """
+    for protocol in protocols:
+        names = [*protocol.__annotations__, *(name for name in vars(protocol) if not name.startswith("_"))]
+        missing = [name for name in dict.fromkeys(names) if not hasattr(risk, name)]
+        if missing:
+            raise TypeError(
+                f"{solver} needs a risk with {', '.join(dict.fromkeys(names))} ({protocol.__name__}). "
+                f"{type(risk).__name__} has no {', '.join(missing)}."
+            )

@@ -1,0 +1,117 @@
+"""Risks that know their rows by sums over them alone, wherever the rows are.
+
+A loss of one row depends on its scores and on what is known of the row (codes, signs, weight). A risk built on
+:class:`RowRisk` never loops over rows itself: it hands :class:`RowSums` a function of some rows, which adds up what the
+function gives over all of them. :class:`RowsHere` are rows in memory: one call of the function. Rows in blocks on other
+machines (:mod:`rankwise.dask`) call it once for every block and add. So a new risk is a few functions of rows, and
+works in both places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Sums = tuple[Any, ...]  # numbers and arrays that are added over rows
+
+
+class RowSums(Protocol):
+    """Sums over rows.
+
+    ``function(rows, *arguments)`` gets some of the rows, as :class:`RowsHere`, and returns a tuple of sums over them.
+    It is a function of a module, so that it can be sent elsewhere. Among the arguments, the scores and the design of
+    all rows become those of the rows that the function gets.
+    """
+
+    def take(self, index: Any) -> Self:
+        """Some of the rows, with weights that add up to 1; none have any, where these have none."""
+
+    def count(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Sums over all rows that do not depend on their weights."""
+
+    def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Sums over all rows that are proportional to their weights, which add up to 1 here."""
+
+    def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """As :meth:`mean`, where the first result is no sum but the derivatives by the rows' scores (n, Z)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowsHere:
+    """Rows in memory, as arrays with an entry for every row; a subclass adds fields.
+
+    Attributes
+    ----------
+    weight : float64 array of shape (n,)
+        Weights; those of all rows of a risk add up to 1.
+
+    Examples
+    --------
+    >>> rows = RowsHere(np.array([0.2, 0.3, 0.5]))
+    >>> rows.mean(lambda rows: (float(rows.weight.sum()),))
+    (1.0,)
+    >>> rows.take(np.array([0, 1])).weight
+    array([0.4, 0.6])
+    """
+
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+    def at(self, index: Any) -> Self:
+        """Rows at an index or slice, with the weights that they have."""
+        return replace(self, **{field.name: getattr(self, field.name)[index] for field in fields(self)})
+
+    def normalised(self) -> Self:
+        """The same rows with weights that add up to 1, if any is above zero."""
+        return replace(self, weight=self.weight / (self.weight.sum() or 1.0))
+
+    def take(self, index: Any) -> Self:
+        """See :class:`RowSums`, as for the other methods."""
+        return self.at(index).normalised()
+
+    def count(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """One call: all rows are here."""
+        return function(self, *arguments)
+
+    mean = slopes = count
+
+
+class RowRisk:
+    """Base of the risks of rows; a subclass completes :class:`rankwise.solvers.risk.Risk`."""
+
+    rows: Any  # RowSums
+
+    def over(self, rows: RowSums) -> Self:
+        """The same risk of other rows."""
+        other = copy(self)
+        other.rows = rows
+        return other
+
+    def take(self, index: Any) -> Self:
+        """The risk of some of the rows."""
+        return self.over(self.rows.take(index))
+
+
+class KinkedRowRisk(RowRisk):
+    """Base of those that are smoothed by a number mu."""
+
+    mu = 0.0
+
+    def smoothed(self, mu: float) -> Self:
+        """The risk smoothed by mu."""
+        other = copy(self)
+        other.mu = mu
+        return other
