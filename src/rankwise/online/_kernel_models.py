@@ -148,9 +148,11 @@ class KernelEstimator(OnlineEstimator, abstract=True):
         for start in range(0, length(rows), _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, length(rows))
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            lower, upper, mask, c = (part[picked] if part.size else part for part in (*labels, weight))
+            lower, upper, mask = labels
+            some = lower[picked], upper[picked], mask[picked] if mask.size else mask
+            c = weight[picked] if weight.size else weight
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad = self._learn_block(state, rows, picked, (lower, upper, mask), c, slot_of, bool(order.size), guesses)
+            bad = self._learn_block(state, rows, picked, some, c, slot_of, bool(order.size), guesses)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:
