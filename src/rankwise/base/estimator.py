@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rankwise import metrics
 from rankwise._errors import RowError
@@ -30,7 +30,7 @@ from rankwise.base.rows import (
     length,
     row_entries,
 )
-from rankwise.base.transaction import AllOrNothing
+from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support
 
 
@@ -162,12 +162,9 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
     def _codes(self, rows: Rows) -> NDArray[Any]:
         """Predicted code of every row."""
 
+    @reader
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of every row."""
-        check_is_fitted(self)
-        return self._undisturbed(self._decided, X)
-
-    def _decided(self, X: Any) -> NDArray[Any]:
         return decode(self._codes(self._rows(X, reset=False)), self.classes_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.rows import Rows
+from rankwise.base.transaction import reader
 from rankwise.decisions import interval_scores, ranks
 
 Floats = NDArray[np.float64]
@@ -25,20 +25,18 @@ class ThresholdModel(OrdinalEstimator):
     def _project(self, rows: Rows) -> Floats:
         """Score of every row."""
 
+    @reader
     def project(self, X: Any) -> Floats:
         """Score of every row on the axis of ``thresholds_``, shape (n,)."""
-        check_is_fitted(self)
-        return self._undisturbed(lambda: self._project(self._rows(X, reset=False)))
+        return self._project(self._rows(X, reset=False))
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Signed distance of each row's score to each class's interval, (n, K); (n,) for two classes.
 
         Positive inside the interval; the largest entry is the prediction. :meth:`project` gives the score itself.
         """
-        check_is_fitted(self)
-        return self._undisturbed(
-            lambda: interval_scores(self._project(self._rows(X, reset=False)), self.thresholds_)
-        )  # fmt: skip
+        return interval_scores(self._project(self._rows(X, reset=False)), self.thresholds_)
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         return ranks(self._project(rows), self.thresholds_)

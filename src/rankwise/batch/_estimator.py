@@ -28,6 +28,7 @@ from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.rows import Rows
 from rankwise.base.state import require_array
 from rankwise.base.threshold_model import ThresholdModel
+from rankwise.base.transaction import reader
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.labels import ClassOrder
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
@@ -94,9 +95,9 @@ class BatchEstimator(OrdinalEstimator):
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0. A row of weight 2 counts as two rows.
         """
-        with self._all_or_nothing():
-            self._validate_params()
-            self._learn(*self._read(X, y, sample_weight), None)
+        with self._afresh() as model:
+            model._validate_params()
+            model._learn(*model._read(X, y, sample_weight), None)
         return self
 
     def path(self, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None) -> list[Self]:
@@ -191,6 +192,7 @@ class BatchEstimator(OrdinalEstimator):
 
     # -- saving -----------------------------------------------------------------------------------------------------
 
+    @reader
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
         check_is_fitted(self)

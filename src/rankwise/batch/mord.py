@@ -26,10 +26,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval
 from rankwise.base.rows import Rows
+from rankwise.base.transaction import reader
 from rankwise.batch._estimator import LossEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.decisions import beta_matrix
@@ -63,10 +63,10 @@ class _UnifiedEstimator(LossEstimator):
         beta = self._beta(ClassOrder(self.classes_))
         return np.asarray(self._design(rows).times(self.coef_) @ beta.T + self.intercepts_)
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Score of every class, (n, K); for two classes the second's minus the first's, (n,)."""
-        check_is_fitted(self)
-        scores = self._undisturbed(lambda: self._class_scores(self._rows(X, reset=False)))
+        scores = self._class_scores(self._rows(X, reset=False))
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
     def _codes(self, rows: Rows) -> NDArray[Any]:

@@ -29,6 +29,7 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.rows import Rows, length
 from rankwise.base.state import State, StateLayout
+from rankwise.base.transaction import reader
 from rankwise.label_ranking import _counters
 from rankwise.label_ranking._complexity import COMPLEXITIES, Entropic
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
@@ -172,15 +173,15 @@ class LabelRanker(OnlineEstimator):
 
     # -- rankings -------------------------------------------------------------------------------------------------
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Score of every label, (n, k); for two labels the lead of the second over the first, (n,)."""
-        check_is_fitted(self)
         scores = self._scores(self._rows(X, reset=False))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @reader
     def predict_ranking(self, X: Any) -> Codes:
         """Places of the labels in ``classes_``, (n, k), best first; of equal ones the first in ``classes_``."""
-        check_is_fitted(self)
         scores = self._scores(self._rows(X, reset=False))
         return np.argsort(-scores, axis=1, kind="stable").astype(np.int32)
 
@@ -188,9 +189,9 @@ class LabelRanker(OnlineEstimator):
         """The n best labels of every row, best first, (rows, n); all labels if there are fewer."""
         return decode(self.predict_ranking(X)[:, : _count("n", n)], self.classes_)
 
+    @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the ranking loss: the share of pairs of labels in the right order. Higher is better."""
-        check_is_fitted(self)
         scores = self._scores(self._rows(X, reset=False))
         labels = encode_rankings(y, self._order, n_rows=scores.shape[0])
         return 1.0 - metrics.ranking_loss(labels, scores, sample_weight=sample_weight)
@@ -217,7 +218,10 @@ class LabelRanker(OnlineEstimator):
 
     def rank_one(self, x: Mapping[Hashable, Any]) -> list[Any]:
         """All labels for one example, a dict of features, best first; empty while no label is known."""
-        if not self.__sklearn_is_fitted__():
+        return self._undisturbed(self._ranked, x)
+
+    def _ranked(self, x: Mapping[Hashable, Any]) -> list[Any]:
+        if "_state" not in self.__dict__:
             return []
         scores = self._scores(self._features.row(x, learning=False)[0])[0]
         return [self._plain_classes[code] for code in np.argsort(-scores, kind="stable")]
@@ -237,10 +241,11 @@ class LabelRanker(OnlineEstimator):
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0; it multiplies C. A zero makes its row a no-op.
         """
-        with self._all_or_nothing():
-            super().fit(X, y, sample_weight)
-            self._refuse_no_rounds()
-        return self
+        return super().fit(X, y, sample_weight)
+
+    def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super()._learn_epochs(X, y, sample_weight)
+        self._refuse_no_rounds()
 
     def _refuse_no_rounds(self) -> None:
         if len(self._order) > 1 and not self._state["counts"][_counters.ROUNDS]:
@@ -353,9 +358,6 @@ class LabelRanker(OnlineEstimator):
 
     def _from_mix(self, state: State, moved: State) -> None:
         self._kind.from_mix(state, moved)
-
-    def _plain(self) -> dict[str, Any]:
-        return {**super()._plain(), "state": self._known_part()}
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         return np.asarray(self._scores(rows).argmax(axis=1))

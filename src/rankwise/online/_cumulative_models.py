@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import inlined
 from rankwise._kernels.rows import dots_lagged
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.rows import Rows
+from rankwise.base.transaction import reader
 from rankwise.online._estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
@@ -174,9 +174,9 @@ class CumulativeEstimator(OnlineEstimator):
         """Intercept of every rank, shape (K,); averaged over the rounds if ``average``."""
         return self._averaged("b")
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Score s(k) of every rank, (n, K); for two classes the difference of the scores, (n,)."""
-        check_is_fitted(self)
         scores = self._scores(self._rows(X, reset=False))
         return scores[:, 1] if scores.shape[1] == 2 else scores
 

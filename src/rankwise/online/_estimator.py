@@ -149,20 +149,23 @@ class OnlineEstimator(OnlineModel):
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0. A zero makes its row a no-op.
         """
-        with self._all_or_nothing():
-            self._validate_params()
-            rows = self._rows(X, reset=True)
-            labels = self._labels(y, self.classes, rows)
-            weight = self._weights(sample_weight, rows)
-            if weight.size and not weight.any():
-                raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-            self._begin(self.n_features_in_, labels.order)
-            generator = check_random_state(self.random_state)
-            for _ in range(self.n_epochs):
-                order = generator.permutation(len(labels)) if self.shuffle else GIVEN_ORDER
-                self._learn(rows, labels, weight, order.astype(np.int64), NO_PREDICTIONS)
-            self.n_iter_ = self.n_epochs
+        with self._afresh() as model:
+            model._learn_epochs(X, y, sample_weight)
         return self
+
+    def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._validate_params()
+        rows = self._rows(X, reset=True)
+        labels = self._labels(y, self.classes, rows)
+        weight = self._weights(sample_weight, rows)
+        if weight.size and not weight.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+        self._begin(self.n_features_in_, labels.order)
+        generator = check_random_state(self.random_state)
+        for _ in range(self.n_epochs):
+            order = generator.permutation(len(labels)) if self.shuffle else GIVEN_ORDER
+            self._learn(rows, labels, weight, order.astype(np.int64), NO_PREDICTIONS)
+        self.n_iter_ = self.n_epochs
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, one pass in the order given. A chunk with a bad row leaves the model as it was.

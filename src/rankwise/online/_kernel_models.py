@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numba.extending import register_jitable
@@ -116,11 +116,9 @@ class KernelEstimator(OnlineEstimator):
     ) -> int:
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch; as in :meth:`rankwise.PRIL.fit`."""
-        super().fit(X, y, sample_weight)
-        self._state["row"][:] = -1
-        return self
+    def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super()._learn_epochs(X, y, sample_weight)
+        self._state["row"][:] = -1  # outside of a fit the same rows do not come again
 
     def _writable(self, state: State, *, whole: bool) -> State:
         # Arrays are exchanged for longer ones on the way, which a reader must not mix up.
@@ -147,10 +145,11 @@ class KernelEstimator(OnlineEstimator):
         for start in range(0, length(rows), _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, length(rows))
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            arrays: Any = (array[picked] if array.size else array for array in (*labels, weight))
-            lower, upper, mask, c = arrays
+            lower, upper, mask = labels
+            some = lower[picked], upper[picked], mask[picked] if mask.size else mask
+            c = weight[picked] if weight.size else weight
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad = self._learn_block(state, rows, picked, (lower, upper, mask), c, slot_of, bool(order.size), guesses)
+            bad = self._learn_block(state, rows, picked, some, c, slot_of, bool(order.size), guesses)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:

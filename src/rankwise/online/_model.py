@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, StateArray, StateLayout
+from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder
 from rankwise.online._names import FeatureIndex
 
@@ -138,15 +139,12 @@ class OnlineModel(OrdinalEstimator):
 
     # -- files -----------------------------------------------------------------------------------------------------
 
+    @reader
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
-        check_is_fitted(self)
-        return self._undisturbed(self._plain)
-
-    def _plain(self) -> dict[str, Any]:
         names = () if self._features.numbered else self._features.names()
         return {
-            "state": self._layout.trimmed(self._state, self.n_features_in_),
+            "state": self._layout.trimmed(self._state, self.n_features_in_, len(self._order)),
             "classes": self.classes_,
             "features": [n.item() if isinstance(n, np.generic) else n for n in names] or self.n_features_in_,
             "growing": self._growing,

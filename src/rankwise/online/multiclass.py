@@ -47,6 +47,7 @@ from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions
 from rankwise.base.rows import Rows, length
 from rankwise.base.state import COUNTS, StateArray, averaged
+from rankwise.base.transaction import reader
 from rankwise.online._estimator import OnlineEstimator
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 
@@ -274,12 +275,12 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         check_is_fitted(self)
         return float(self._state["cost"][0])
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Score of every class, or the pairs it wins, (n, K); for two classes the difference of both, (n,).
 
         With ``scheme="all-pairs"`` and ``scoring="linear"`` the paper's score, the sum over the pairs, is K times this.
         """
-        check_is_fitted(self)
         scores, _ = self._scores(self._rows(X, reset=False))
         if self.scoring == "max-win":
             scores = rankdata(scores, method="min", axis=1) - 1.0  # as many wins as there are smaller scores
