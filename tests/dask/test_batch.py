@@ -148,6 +148,12 @@ def test_labels_of_one_class_warn_and_those_without_entries_are_refused():
         rd.MissingLabelClassifier().fit(X, np.where([[False, True]], np.nan, Y))
 
 
+def test_missing_labels_refuse_rows_that_are_not_finite_by_partition():
+    X = np.array([[0.0], [1.0], [np.nan], [3.0]])
+    with pytest.raises(ValueError, match=r"^partition 1: Input X contains NaN"):
+        rd.MissingLabelClassifier().fit(da.from_array(X, chunks=(2, 1)), np.array([[0], [1], [0], [1]]))
+
+
 def test_cutting_planes_agree_to_the_tolerance(data):
     X, y = data
     plain = rw.SVOR(alpha=0.1).fit(X[:300], y[:300])

@@ -30,7 +30,7 @@ _BYTES_IN_CACHE = 1 << 21  # of rows that are worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RowBlock:
     """Rows of one partition: features, and what a risk knows of the rows; weight zero where a label is missing."""
 
     design: Design
@@ -39,18 +39,18 @@ class Block:
     def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
         return self.design.nbytes + self.rows.nbytes
 
-    def portions(self) -> Iterator[Block]:
+    def portions(self) -> Iterator[RowBlock]:
         """The rows in portions that fit into the cache."""
         n, row = self.design.n_rows, 8 * max(1, self.design.n_stored // max(1, self.design.n_rows))
         size = max(256, _BYTES_IN_CACHE // row)
         for first in range(0, n, size):
             last = min(first + size, n)
-            yield Block(self.design.between(first, last), self.rows.at(slice(first, last)))
+            yield RowBlock(self.design.between(first, last), self.rows.at(slice(first, last)))
 
-    def part(self, step: int, first: int) -> Block:
+    def part(self, step: int, first: int) -> RowBlock:
         """The rows of a random part, of a block whose first row has the number ``first``."""
         index = rows_of_part(step, first, self.design.n_rows)
-        return Block(self.design.take(index), self.rows.at(index))
+        return RowBlock(self.design.take(index), self.rows.at(index))
 
     def size(self) -> tuple[int, int, float]:
         """Rows, stored entries, and the sum of the weights."""
@@ -73,7 +73,7 @@ def tree_sum(tasks: list[Delayed], together: Callable[..., Any] = added) -> Dela
     return tasks[0]
 
 
-def _sum_over_portions(block: Block, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+def _sum_over_portions(block: RowBlock, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
     function, rest = arguments
     return added(*(function(portion, *rest) for portion in block.portions()))
 
@@ -118,7 +118,7 @@ class Blocks:
         return self._parts[step]
 
     @cached_property
-    def whole(self) -> Block:
+    def whole(self) -> RowBlock:
         """All rows in one block, brought to the client."""
         blocks = self.engine.computed(self.tasks)
         if blocks[0].design.is_sparse:
@@ -127,4 +127,4 @@ class Blocks:
             rows = np.concatenate([block.design.rows for block in blocks])
         kept = [block.rows for block in blocks]
         joined = {field.name: np.concatenate([getattr(part, field.name) for part in kept]) for field in fields(kept[0])}
-        return Block(Design(rows, self.n_features), type(kept[0])(**joined))
+        return RowBlock(Design(rows, self.n_features), type(kept[0])(**joined))

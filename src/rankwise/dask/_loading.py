@@ -12,7 +12,7 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.dask._blocks import Block, Blocks
+from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask._parts import Engine, in_parts, naming_partition
 from rankwise.labels import check_weights
 from rankwise.solvers.design import Design
@@ -96,6 +96,6 @@ def _describe(
         return (loaded.design.n_features, loaded.names), describe(loaded, *arguments)
 
 
-def _encode(number: int, loaded: Loaded, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]) -> Block:
+def _encode(number: int, loaded: Loaded, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]) -> RowBlock:
     with naming_partition(number):
-        return Block(loaded.design, encode(loaded, *arguments))
+        return RowBlock(loaded.design, encode(loaded, *arguments))

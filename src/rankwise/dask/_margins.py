@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from rankwise.dask._blocks import Block, Blocks
+from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask._remote import RemoteDesign, RemoteRows
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowRisk, RowsHere, RowSums, Sums
@@ -172,9 +172,10 @@ class LabelRows(RowsHere):
         return SignedRows(np.where(code >= 0, self.weight, 0.0), np.where(code == 1, 1.0, -1.0))
 
 
-def _all_requests(block: Block, requests: tuple[tuple[int, Callable[..., Sums], tuple[Any, ...]], ...]) -> Sums:
+def _all_requests(block: RowBlock, requests: tuple[tuple[int, Callable[..., Sums], tuple[Any, ...]], ...]) -> Sums:
     rows: Any = block.rows
-    return tuple(function(Block(block.design, rows.of(label)), *arguments) for label, function, arguments in requests)
+    seen = {label: RowBlock(block.design, rows.of(label)) for label, _, _ in requests}
+    return tuple(function(seen[label], *arguments) for label, function, arguments in requests)
 
 
 class SharedRounds:

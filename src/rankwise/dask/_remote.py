@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.dask._blocks import Block, Blocks
+from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.solvers.row_sums import Sums
 
 Floats = NDArray[np.float64]
@@ -135,7 +135,7 @@ def _sent(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(_Columns(a.n_features > 0) if isinstance(a, RemoteDesign) else a for a in arguments)
 
 
-def _received(block: Block, argument: Any) -> Any:
+def _received(block: RowBlock, argument: Any) -> Any:
     if isinstance(argument, Scores):
         return block.design.times(argument.weights)
     if isinstance(argument, _Columns):
@@ -143,10 +143,10 @@ def _received(block: Block, argument: Any) -> Any:
     return argument
 
 
-def _summed(block: Block, function: Callable[..., Sums], arguments: tuple[Any, ...]) -> Sums:
+def _summed(block: RowBlock, function: Callable[..., Sums], arguments: tuple[Any, ...]) -> Sums:
     return function(block.rows, *(_received(block, argument) for argument in arguments))
 
 
-def _pulled(block: Block, function: Callable[..., Sums], arguments: tuple[Any, ...]) -> Sums:
+def _pulled(block: RowBlock, function: Callable[..., Sums], arguments: tuple[Any, ...]) -> Sums:
     r, *sums = _summed(block, function, arguments)
     return block.design.pull(r), *sums
