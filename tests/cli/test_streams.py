@@ -13,7 +13,7 @@ import pytest
 
 import rankwise as rw
 from rankwise import persistence
-from rankwise.cli import _stream
+from rankwise.cli import _learner
 from tests.cli.commands import facts, fail, make_frame, run, succeed, write
 
 FEATURES = ["a", "b", "c", "colour", "fresh"]
@@ -31,7 +31,7 @@ class Crash(BaseException):
 
 def crash_after(monkeypatch, n_saves):
     """Let the run die behind the n-th checkpoint."""
-    whole, count = _stream.Checkpoint.save, []
+    whole, count = _learner.Checkpoint.save, []
 
     def save(self, model, state):
         whole(self, model, state)
@@ -39,13 +39,12 @@ def crash_after(monkeypatch, n_saves):
         if len(count) == n_saves:
             raise Crash
 
-    monkeypatch.setattr(_stream.Checkpoint, "save", save)
+    monkeypatch.setattr(_learner.Checkpoint, "save", save)
 
 
 def small_batches(monkeypatch, n):
-    from rankwise.cli import _rows
-
-    monkeypatch.setattr(_rows, "open_table", lambda *a, **k: rw.io.open_table(*a, **k, batch_rows=n))
+    whole = rw.io.open_table
+    monkeypatch.setattr(rw.io, "open_table", lambda *a, **k: whole(*a, **k, batch_rows=n))
 
 
 class TestCheckpoints:
@@ -107,7 +106,7 @@ class TestCheckpoints:
         assert f"{tmp_path / 'c'} is no model file" in said
 
     def test_scales_come_from_the_first_rows_however_they_are_cut(self, data, tmp_path, monkeypatch):
-        monkeypatch.setattr(_stream, "HEAD_ROWS", 250)
+        monkeypatch.setattr(_learner, "HEAD_ROWS", 250)
         frame = make_frame(1000)
         expected = rw.TableEncoder().fit(frame[FEATURES][:250]).to_plain()
         for n in (70, 1000):
@@ -179,7 +178,7 @@ class TestSignals:
 
     def test_control_c_without_a_checkpoint(self, data, tmp_path, monkeypatch):
         small_batches(monkeypatch, 100)
-        learn, count = _stream.Learner._learn, []
+        learn, count = _learner.Learner._learn, []
 
         def interrupted(self, batch, rows):
             learn(self, batch, rows)
@@ -187,7 +186,7 @@ class TestSignals:
             if len(count) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        monkeypatch.setattr(_stream.Learner, "_learn", interrupted)
+        monkeypatch.setattr(_learner.Learner, "_learn", interrupted)
         result = run("fit", data, *LABELS, "--estimator", "PRIL", "--output", tmp_path / "m")
         assert result.exit_code == 130
         assert result.stderr == (

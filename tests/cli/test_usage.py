@@ -185,7 +185,7 @@ def test_a_full_disk_leaves_nothing_behind(data, tmp_path, monkeypatch, estimato
 
 
 def test_without_pyarrow_it_says_what_to_install(data, tmp_path, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith(("rankwise.cli._rows", "rankwise.io"))]:
+    for name in [name for name in sys.modules if name.startswith(("rankwise.cli._labelled_files", "rankwise.io"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     said = fail(2, "fit", data, "--label", "grade", "--output", tmp_path / "m")

@@ -24,6 +24,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise._errors import RowError
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base._classifier import OrdinalClassifier
 from rankwise.base.rows import first_text_column, kernel_rows, row_entries
@@ -263,10 +264,10 @@ class BatchEstimator(OrdinalClassifier, abstract=True):
             bad = np.flatnonzero(~np.isfinite(entries))
             if bad.size:
                 what = "NaN" if np.isnan(entries[bad[0]]) else "infinity"
-                raise ValueError(
-                    f"Input X contains {what}: row {i}, column {columns[bad[0]]}. {type(self).__name__} needs finite "
-                    f"numbers: impute or drop them first."
-                )
+                rule = f"{type(self).__name__} needs finite numbers: impute or drop them first."
+                reason = f"X contains {what} in column {columns[bad[0]]}. {rule}"
+                message = f"Input X contains {what}: row {i}, column {columns[bad[0]]}. {rule}"
+                raise RowError(reason, i, message=message)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,19 @@ def print_facts(facts: Mapping[str, str]) -> None:
     width = max(map(len, facts))
     for what, text in facts.items():
         typer.echo(f"{what.ljust(width)}  {text}")
+
+
+def print_written(output: Path, n_rows: int, n_skipped: int, as_json: bool) -> None:
+    """Say that rows were written to a file."""
+    if as_json:
+        print_json({"output": str(output), "rows": n_rows, "skipped": n_skipped})
+    else:
+        print_facts({"rows": with_skipped(f"{n_rows:,}", n_skipped), "output": str(output)})
+
+
+def with_skipped(rows: str, n_skipped: int) -> str:
+    """A number of rows, with those that were skipped if there are any."""
+    return f"{rows}, {n_skipped:,} skipped" if n_skipped else rows
 
 
 def print_json(value: Any) -> None:
@@ -98,7 +112,7 @@ def stream_bar(what: str, n_bytes: int) -> Iterator[Callable[[int, int, float | 
             before = rows if before is None else before
             elapsed = bars.tasks[0].elapsed or 0.0
             rate = f"{(rows - before) / elapsed:,.0f} rows/s" if elapsed > 0 else ""
-            said = "" if loss is None or np.isnan(loss) else f"MAE {loss:.4f}"
-            bars.update(task, completed=done, rows=rows, rate=rate, loss=said)
+            error = "" if loss is None or np.isnan(loss) else f"MAE {loss:.4f}"
+            bars.update(task, completed=done, rows=rows, rate=rate, loss=error)
 
         yield show

@@ -90,13 +90,26 @@ def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
     return blocks
 
 
+class PartitionError(ValueError):
+    """What is wrong with the data of a partition: its number, and the message there, whose rows are counted in it."""
+
+    def __init__(self, partition: int, reason: str) -> None:
+        super().__init__(f"partition {partition}: {reason}")
+        self.partition, self.reason = partition, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.partition, self.reason)
+
+
 @contextmanager
 def naming_partition(number: int) -> Iterator[None]:
     """Errors about data begin with the number of the partition; the row in them is counted within it."""
     try:
         yield
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {number}: {error}") from None
+    except TypeError as error:
+        raise TypeError(f"partition {number}: {error}") from None
+    except ValueError as error:
+        raise PartitionError(number, str(error)) from None
 
 
 class Engine:

@@ -14,25 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import murmurhash3_32
 
+from rankwise._errors import RowError
 from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, and columns counted from the column's own first
 
 _WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
 _NOT_A_WORD = r"[^\pL\pN_]+"
-
-
-class RowError(ValueError):
-    """A row that cannot be encoded; ``row`` is its number in the frame, from 0."""
-
-    def __init__(self, column: str, row: int, reason: str) -> None:
-        super().__init__(f"row {row}, column {column!r}: {reason}")
-        self.column = column
-        self.row = row
-        self.reason = reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.column, self.row, self.reason)
 
 
 @dataclass(frozen=True)
@@ -75,9 +63,8 @@ class NumberColumn:
             try:
                 values[place] = float(text) if text.strip() else np.nan
             except ValueError:
-                raise RowError(
-                    self.name, int(np.argmax(codes == place)), f"a number is needed. Got the text {text!r}."
-                ) from None
+                row = int(np.argmax(codes == place))
+                raise RowError(f"a number is needed. Got the text {text!r}.", row, self.name) from None
         return np.asarray(values[codes])
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
@@ -88,7 +75,7 @@ class NumberColumn:
             yield error
             return
         for row in np.flatnonzero(np.isinf(values)).tolist():
-            yield RowError(self.name, row, f"a number must be finite. Got {values[row]}; X contains infinity.")
+            yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
         if rules.missing == "refuse":
             yield from _refuse_missing(self.name, np.isnan(values))
 
@@ -138,7 +125,7 @@ class CategoryColumn:
             strange = np.array([text not in known for text in texts] + [False])
             for row in np.flatnonzero(strange[codes]).tolist():
                 found = texts[codes[row]]
-                yield RowError(self.name, row, f"a category must be one of those met in fit. Got {found!r}.")
+                yield RowError(f"a category must be one of those met in fit. Got {found!r}.", row, self.name)
 
 
 @dataclass(frozen=True)
@@ -285,7 +272,7 @@ def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
 def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
     for row in np.flatnonzero(missing).tolist():
         yield RowError(
-            name, row, "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it."
+            "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it.", row, name
         )
 
 

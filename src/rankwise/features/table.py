@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._errors import RowError
 from rankwise._kernels.scaling import FINITE, INFINITE, MISSING, put_column
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.features._arrow import as_table
@@ -26,7 +27,6 @@ from rankwise.features._columns import (
     CategoryColumn,
     Column,
     NumberColumn,
-    RowError,
     Rules,
     TextColumn,
     fit_column,

@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
 
 from rankwise.io._batch import Batch
 from rankwise.io._convert import convert
-from rankwise.io._errors import TableError
+from rankwise.io._errors import TableError, TableRowError
 from rankwise.io._labels import LabelColumns
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table, open_table
@@ -26,6 +26,7 @@ __all__ = [
     "LabelColumns",
     "Table",
     "TableError",
+    "TableRowError",
     "TableWriter",
     "append_column",
     "convert",

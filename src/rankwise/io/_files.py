@@ -54,37 +54,38 @@ class File:
             return self.path.stat().st_size
 
 
+def open_file(file: File) -> Any:
+    """The one place where files are opened for reading."""
+    with translated(file.name, "open it"):
+        return pa.OSFile(str(file.path))
+
+
 class ByteStream:
     """The bytes of a file, decompressed, with the position in the file on the disk."""
 
     def __init__(self, file: File) -> None:
-        self._name = file.name
-        with translated(file.name, "open it"):
-            self._raw = pa.OSFile(str(file.path))
-        self._stream: Any = self._raw
+        self._file = file
+        self.raw = open_file(file)
+        #: For pyarrow to read from.
+        self.arrow_stream: Any = self.raw
         if file.compression is not None:
-            self._stream = pa.CompressedInputStream(self._raw, file.compression)
+            self.arrow_stream = pa.CompressedInputStream(self.raw, file.compression)
 
     def read(self, n: int) -> bytes:
         """Up to n bytes; none at the end."""
-        with translated(self._name, "read it"):
-            return bytes(self._stream.read(n))
+        with translated(self._file.name, "read it"):
+            return bytes(self.arrow_stream.read(n))
 
     @property
     def position(self) -> int:
         """Bytes read from the disk so far."""
-        return int(self._raw.tell())
-
-    @property
-    def arrow_stream(self) -> Any:
-        """The stream for pyarrow to read from."""
-        return self._stream
+        return int(self.raw.tell())
 
     def __enter__(self) -> ByteStream:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._raw.close()
+        self.raw.close()
 
 
 def find_files(paths: Paths, format: str | None) -> list[File]:

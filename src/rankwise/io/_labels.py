@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rankwise._errors import RowError
 from rankwise.io._batch import Batch, Quarantine
-from rankwise.io._errors import TableError, shown
+from rankwise.io._errors import TableError, TableRowError, shown
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table
-from rankwise.labels import ClassOrder, check_weights, declared_order, encode, infer_order, parse_labels
-from rankwise.labels._format import distinct_labels, said_by_row
+from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
+from rankwise.labels._format import as_order, distinct_labels, said_by_row
 from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous
 from rankwise.labels._read import read
+from rankwise.labels._text import _distinct as distinct_texts
 from rankwise.labels._text import parse_ends
 
-_ROW = re.compile(r"row (\d+): ")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -97,34 +97,18 @@ class LabelColumns:
         TableError
             When a label or weight breaks a rule; it names the file, the row and the value.
         """
-        order = _as_order(classes)
-        try:
-            y = self._labels(batch, order)
-        except TableError:
-            raise
-        except ValueError as error:
-            raise self.located(batch, error) from None
-        return y, self._weights(batch)
+        order = as_order(classes)
+        written = self.of(batch)
+        y = located(batch, self, lambda: _checked(written.values.said(order), order))
+        return y, written.weights()
+
+    def of(self, batch: Batch) -> BatchLabels:
+        """What the label columns of a batch hold, read once, to be interpreted when the classes are known."""
+        return BatchLabels(self, batch, self._values(batch))
 
     def without_bad_rows(self, batch: Batch, classes: Any, quarantine: Quarantine) -> Batch:
         """The rows whose labels and weight :meth:`read` accepts; the others go to the quarantine with the reason."""
-        try:
-            self.read(batch, classes)
-            return batch
-        except TableError:
-            pass
-        order = _as_order(classes)
-        rows, groups = self._distinct_labels(batch)
-        reasons = np.full(len(rows), None, dtype=object)
-        _halve(lambda part: self._labels(_taken(batch, rows[part]), order), np.arange(len(rows)), reasons)
-        why = reasons[groups]
-        if self.weight is not None:
-            weights = self._raw_weights(batch)
-            for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))):
-                why[i] = why[i] or f"a weight must be a finite number >= 0. Got {weights[i]} in column {self.weight!r}."
-        for i in np.flatnonzero(why != None):  # noqa: E711 - elementwise
-            quarantine(batch.file, batch.row_number(int(i)), _as_json(batch, int(i)), why[i])
-        return batch.keep(why == None)  # noqa: E711 - elementwise
+        return self.of(batch).good(as_order(classes), quarantine).batch
 
     def find_classes(self, table: Table) -> ClassOrder:
         """Classes of a whole table in their order, in one pass: open it with ``columns=labels.names``.
@@ -132,132 +116,244 @@ class LabelColumns:
         Numbers sort, whole interval ends bring the whole numbers between them, and names sort with an
         :class:`rankwise.labels.OrderWarning`.
         """
-        found: set[Any] = set()
-        n = 0
-        for batch in table.batches():
-            y, _ = self.read(batch)
-            found.update(
-                distinct_labels(np.unique(y, axis=0) if isinstance(y, np.ndarray) and y.dtype != object else y)
-            )
-            n += len(batch)
-        # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
-        # intervals is one, whether it was written as one number or as two.
-        said = [label for label in found if label is not None]
-        self._refuse_mixed_types(table, said)
-        if any(isinstance(label, tuple) for label in said):
-            said = [label if isinstance(label, frozenset) else _as_ends(label) for label in said]
-        present = read(said).values_present()
-        distinct = np.unique(present[np.isfinite(present)]) if present.dtype.kind == "f" else present
-        if distinct.dtype.kind != "f":
-            return infer_order(distinct)
-        refuse_continuous(distinct, n)
-        whole = np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < EXACT_IN_FLOAT))
-        return infer_order(distinct.astype(np.int64)) if whole else ClassOrder(distinct)
+        seen = SeenLabels()
 
-    def _refuse_mixed_types(self, table: Table, said: list[Any]) -> None:
-        """Name the first label of the rarer type where some labels are numbers and others are names."""
-        names = {label for label in said if _is_name(label)}
-        others = set(said) - names
-        if not (names and others):
-            return
-        odd, kind = (names, "numbers") if len(names) <= len(others) else (others, "names")
-        for batch in table.batches():
-            groups, distinct = said_by_row(self.read(batch)[0])
-            is_odd = np.array([label in odd for label in distinct])[groups]
-            if is_odd.any():
-                i = int(np.argmax(is_odd))
-                message = (
-                    f"row {i}: a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no "
-                    f"common order. Correct it, or declare the classes."
-                )
-                raise self.located(batch, ValueError(message))
+        def labels() -> Iterator[GoodLabels]:
+            return (self.of(batch).good(None) for batch in table.first_batches())
+
+        for good in labels():
+            seen.add(good.y)
+        return seen.order(self, labels)
 
     @property
-    def _label_columns(self) -> list[str]:
+    def label_names(self) -> list[str]:
+        """Names of the columns without that of the weights."""
         return [name for name in (self.label, self.lower, self.upper) if name is not None]
 
-    def _labels(self, batch: Batch, order: ClassOrder | None) -> Any:
+    def _values(self, batch: Batch) -> _Values:
+        """The labels of a batch as its columns hold them."""
         if batch.labels is not None:
             y = batch.labels
             if not isinstance(y, np.ndarray):
                 y = [{label for label in candidates if label == label} or None for candidates in y]
-        elif self.label is not None:
-            column = _column(batch, self.label)
-            if _is_text(column.type):
-                return parse_labels(column, order)  # checks against the classes itself
-            y = _exact(column)
-        else:
-            y = self._intervals(batch, order)
-        if order is not None:
-            encode(y, order)
-        elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "if":
-            crossed = y[:, 0] > y[:, 1]
-            if crossed.any():
-                row = int(np.argmax(crossed))
-                ends = f"[{shown(y[row, 0])}, {shown(y[row, 1])}]"
-                raise ValueError(
-                    f"row {row}: the lower end of an interval must not be above its upper end. Got {ends}."
-                )
-        return y
+            return _Values(y)
+        columns = [_column(batch, name) for name in self.label_names]
+        if any(_is_text(column.type) for column in columns):
+            if self.label is not None:
+                return _Values(*distinct_texts(columns[0]))
+            return _Values(tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns))
+        if self.label is not None:
+            return _Values(_exact(columns[0]))
+        whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
+        return _Values(numeric_matrix(batch, self.label_names, np.int64 if whole else np.float64))
 
-    def _intervals(self, batch: Batch, order: ClassOrder | None) -> Any:
-        assert self.lower is not None
-        assert self.upper is not None
-        columns = [_column(batch, name) for name in (self.lower, self.upper)]
-        if not any(_is_text(column.type) for column in columns):
-            whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
-            return numeric_matrix(batch, [self.lower, self.upper], np.int64 if whole else np.float64)
-        texts = [column if _is_text(column.type) else column.cast(pa.string()) for column in columns]
-        return np.column_stack([parse_ends(text, order) for text in texts])
 
-    def _weights(self, batch: Batch) -> NDArray[np.float64] | None:
-        if self.weight is None:
-            return None
+@dataclass(frozen=True, eq=False)
+class GoodLabels:
+    """Rows whose labels can be read.
+
+    Attributes
+    ----------
+    batch : Batch
+        The rows.
+    y : Labels, or what :meth:`LabelColumns.read` returns
+        Their labels: encoded if the classes are known.
+    weight : float64 array or None
+        Their weights.
+    """
+
+    batch: Batch
+    y: Any
+    weight: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class BatchLabels:
+    """The label columns of a batch, read from it once."""
+
+    columns: LabelColumns
+    batch: Batch
+    values: _Values
+
+    def good(self, order: ClassOrder | None, quarantine: Quarantine | None = None) -> GoodLabels:
+        """Labels and weights, encoded if the classes are known.
+
+        Bad rows go to the quarantine with the reason; without one the first of them is an error.
+        """
         try:
-            return check_weights(self._raw_weights(batch), len(batch))
+            y = located(self.batch, self.columns, lambda: self.values.read(order))
+            return GoodLabels(self.batch, y, self.weights())
         except TableError:
-            raise
-        except ValueError as error:
-            raise _located(batch, error, [self.weight]) from None
+            if quarantine is None:
+                raise
+        rows, groups = self.values.distinct()
+        distinct = self.values.take(rows)
+        reasons = np.full(len(rows), None, dtype=object)
+        _halve(lambda some: distinct.take(some).read(order), np.arange(len(rows)), reasons)
+        why = reasons[groups]
+        if self.columns.weight is not None:
+            weights = self._raw_weights()
+            for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist():
+                why[i] = why[i] or (
+                    f"a weight must be a finite number >= 0. Got {weights[i]} in column {self.columns.weight!r}."
+                )
+        bad = np.array([reason is not None for reason in why.tolist()], dtype=bool)
+        for i in np.flatnonzero(bad).tolist():
+            quarantine(self.batch.file, self.batch.row_number(i), self.batch.as_json(i), why[i])
+        kept = replace(self, batch=self.batch.keep(~bad), values=self.values.take(np.flatnonzero(~bad)))
+        return GoodLabels(kept.batch, kept.values.read(order), kept.weights())
 
-    def _raw_weights(self, batch: Batch) -> NDArray[np.float64]:
-        assert self.weight is not None
-        if batch.labels is not None:
-            raise TableError(f"file {batch.file}: an svmlight file has no column {self.weight!r} of weights.")
-        return numeric_matrix(batch, [self.weight])[:, 0]
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights, if there is a column of them."""
+        weight = self.columns.weight
+        if weight is None:
+            return None
+        return located(self.batch, self.columns, lambda: check_weights(self._raw_weights(), len(self.batch)), [weight])
 
-    def located(self, batch: Batch, error: ValueError) -> TableError:
-        """The error of a label in a row of a batch, as one in a row of a file."""
-        return _located(batch, error, self._label_columns)
+    def _raw_weights(self) -> NDArray[np.float64]:
+        assert self.columns.weight is not None
+        if self.batch.labels is not None:
+            raise TableError(
+                f"file {self.batch.file}: an svmlight file has no column {self.columns.weight!r} of weights."
+            )
+        return numeric_matrix(self.batch, [self.columns.weight])[:, 0]
 
-    def _distinct_labels(self, batch: Batch) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """A row for every distinct label of a batch, and which of these every row has."""
-        if batch.labels is not None:
-            each = np.arange(len(batch))
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Labels as columns hold them.
+
+    Attributes
+    ----------
+    held : array, list or tuple of two columns of text
+        Labels, ends of intervals as text, or with ``texts`` the number of each row's text among these.
+    texts : list of str or None
+        The distinct texts of a column of text.
+    """
+
+    held: Any
+    texts: list[Any] | None = None
+
+    def said(self, order: ClassOrder | None) -> Any:
+        """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
+        if self.texts is not None:
+            return parse_labels(pa.DictionaryArray.from_arrays(pa.array(self.held), _text_array(self.texts)), order)
+        if isinstance(self.held, tuple):
+            return np.column_stack([parse_ends(column, order) for column in self.held])
+        return self.held
+
+    def read(self, order: ClassOrder | None) -> Any:
+        """The same, checked, and encoded if the classes are known."""
+        if order is None or self.texts is None:
+            y = self.said(order)
+            return _checked(y, None) if order is None else encode(y, order)
+        try:  # every distinct text is read and encoded once, however many rows repeat it
+            return encode(parse_labels(_text_array(self.texts), order), order).take(self.held)
+        except RowError as error:
+            raise RowError(error.reason, int(np.argmax(self.held == error.row))) from None
+
+    def take(self, rows: NDArray[np.intp]) -> _Values:
+        """Those of some rows."""
+        if self.texts is not None:
+            used, codes = np.unique(self.held[rows], return_inverse=True)
+            return _Values(codes, [self.texts[k] for k in used])
+        if isinstance(self.held, tuple):
+            return _Values(tuple(column.take(pa.array(rows)) for column in self.held))
+        return _Values(self.held[rows] if isinstance(self.held, np.ndarray) else [self.held[i] for i in rows])
+
+    def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """A row for every distinct label, and which of these every row has."""
+        if isinstance(self.held, list):
+            each = np.arange(len(self.held))
             return each, each
-        codes = np.zeros(len(batch), dtype=np.int64)
-        for name in self._label_columns:
-            column = _column(batch, name)
-            if pa.types.is_nested(column.type):
-                each = np.arange(len(batch))
-                return each, each
-            coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-            indices = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-            codes = codes * (len(coded.dictionary) + 1) + indices
-        _, rows, groups = np.unique(codes, return_index=True, return_inverse=True)
-        return rows, groups
+        table = (
+            np.column_stack([distinct_texts(c)[0] for c in self.held]) if isinstance(self.held, tuple) else self.held
+        )
+        _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        return rows, groups.ravel()
 
 
-def _as_order(classes: Any) -> ClassOrder | None:
-    return classes if classes is None or isinstance(classes, ClassOrder) else declared_order(classes)
+class SeenLabels:
+    """The distinct labels of rows that stream by: what the classes are found from."""
+
+    def __init__(self) -> None:
+        self._distinct: set[Any] = set()
+        self._n = 0
+
+    def add(self, y: Any) -> None:
+        """Take the labels of some rows, as :meth:`LabelColumns.read` returns them without classes."""
+        is_table = isinstance(y, np.ndarray) and y.dtype != object
+        self._distinct.update(distinct_labels(np.unique(y, axis=0) if is_table else y))
+        self._n += len(y)
+
+    def order(self, columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> ClassOrder:
+        """The classes in their order; ``again`` gives the same rows, to name the one whose label does not belong."""
+        # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
+        # intervals is one, whether it was written as one number or as two.
+        labels = [label for label in self._distinct if label is not None]
+        _refuse_mixed_types(labels, columns, again)
+        if any(isinstance(label, tuple) for label in labels):
+            labels = [label if isinstance(label, frozenset) else _as_ends(label) for label in labels]
+        present = read(labels).values_present()
+        distinct = np.unique(present[np.isfinite(present)]) if present.dtype.kind == "f" else present
+        if distinct.dtype.kind != "f":
+            return infer_order(distinct)
+        refuse_continuous(distinct, self._n)
+        whole = np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < EXACT_IN_FLOAT))
+        return infer_order(distinct.astype(np.int64)) if whole else ClassOrder(distinct)
 
 
-def _located(batch: Batch, error: ValueError, columns: list[str]) -> TableError:
-    names = " and ".join(map(repr, columns))
-    row = _ROW.match(str(error))
-    if row is None:
-        return TableError(f"file {batch.file}: {names}: {error}")
-    return TableError(f"{batch.place(int(row[1]))}: {names}: {str(error)[row.end() :]}")
+def located(batch: Batch, columns: LabelColumns, work: Callable[[], _T], names: list[str] | None = None) -> _T:
+    """What ``work`` makes of the labels of a batch; its errors name the file, the row and the columns."""
+    try:
+        return work()
+    except TableError:
+        raise
+    except ValueError as error:
+        names = names or columns.label_names
+        if isinstance(error, RowError):
+            raise _label_error(batch, error.row, error.reason, names) from None
+        raise TableError(f"file {batch.file}: {' and '.join(map(repr, names))}: {error}") from None
+
+
+def _label_error(batch: Batch, row: int, reason: str, names: list[str]) -> TableRowError:
+    return batch.error(row, reason, names[0] if len(names) == 1 else tuple(names), " and ".join(map(repr, names)))
+
+
+def _checked(y: Any, order: ClassOrder | None) -> Any:
+    """Labels as they are, if they could be encoded; without classes only crossed ends are noticed."""
+    if order is not None:
+        encode(y, order)
+    elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "if":
+        crossed = y[:, 0] > y[:, 1]
+        if crossed.any():
+            row = int(np.argmax(crossed))
+            ends = f"[{shown(y[row, 0])}, {shown(y[row, 1])}]"
+            raise RowError(f"the lower end of an interval must not be above its upper end. Got {ends}.", row)
+    return y
+
+
+def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
+    """Name the first label of the rarer type where some labels are numbers and others are names."""
+    names = {label for label in labels if _is_name(label)}
+    others = set(labels) - names
+    if not (names and others):
+        return
+    odd, kind = (names, "numbers") if len(names) <= len(others) else (others, "names")
+    for good in again():
+        groups, distinct = said_by_row(good.y)
+        is_odd = np.array([label in odd for label in distinct])[groups]
+        if is_odd.any():
+            i = int(np.argmax(is_odd))
+            reason = (
+                f"a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no common order. "
+                f"Correct it, or declare the classes."
+            )
+            raise _label_error(good.batch, i, reason, columns.label_names)
+
+
+def _text_array(texts: list[Any]) -> Any:
+    return pa.array(texts, pa.large_string())
 
 
 def _is_name(label: Any) -> bool:
@@ -297,28 +393,14 @@ def _exact(column: Any) -> Any:
     return column.to_pylist()
 
 
-def _taken(batch: Batch, rows: NDArray[np.intp]) -> Batch:
-    if batch.labels is None:
-        return Batch(batch.data.take(pa.array(rows)), batch.file, 1)
-    labels = batch.labels[rows] if isinstance(batch.labels, np.ndarray) else [batch.labels[i] for i in rows]
-    return Batch(batch.data[rows], batch.file, 1, labels=labels)
-
-
-def _halve(check: Callable[[NDArray[np.intp]], Any], part: NDArray[np.intp], reasons: NDArray[Any]) -> None:
-    """Note in ``reasons`` why rows fail a check, by halving the part that does."""
+def _halve(check: Callable[[NDArray[np.intp]], Any], rows: NDArray[np.intp], reasons: NDArray[Any]) -> None:
+    """Note in ``reasons`` why rows fail a check, by halving those that do."""
     try:
-        check(part)
+        check(rows)
     except ValueError as error:
-        if len(part) == 1:
-            reasons[part[0]] = _ROW.sub("", str(error), count=1)
+        if len(rows) == 1:
+            reasons[rows[0]] = error.reason if isinstance(error, RowError) else str(error)
             return
-        middle = len(part) // 2
-        _halve(check, part[:middle], reasons)
-        _halve(check, part[middle:], reasons)
-
-
-def _as_json(batch: Batch, i: int) -> str:
-    """One row as text, for the quarantine."""
-    if batch.labels is not None:
-        return json.dumps({"label": batch.labels[i]}, default=str)
-    return json.dumps(batch.data.slice(i, 1).to_pylist()[0], default=str, ensure_ascii=False)
+        middle = len(rows) // 2
+        _halve(check, rows[:middle], reasons)
+        _halve(check, rows[middle:], reasons)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise._errors import RowError
 from rankwise._sklearn import Interval
 from rankwise.base._classifier import OrdinalClassifier
 from rankwise.base.rows import (
@@ -354,18 +355,18 @@ class OnlineEstimator(DictStream, OrdinalClassifier, abstract=True):
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size == 0:
             row, column, largest = largest_entry(rows)
-            raise ValueError(
-                f"row {i}: the score is not finite although its features are: the features are too large for this "
-                f"model, up to {largest:.3g} in row {row}, column {column}. Scale them."
+            raise RowError(
+                f"the score is not finite although its features are: the features are too large for this "
+                f"model, up to {largest:.3g} in row {row}, column {column}. Scale them.",
+                i,
             )
         column = int(columns[bad[0]])
         names = self._features.names() if "_features" in self.__dict__ else []
         name = f" ({names[column]!r})" if column < len(names) and names[column] != column else ""
         what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
-        raise ValueError(
-            f"Input X contains {what}: row {i}, column {column}{name}. {type(self).__name__} needs finite numbers: "
-            f"impute or drop them first."
-        )
+        rule = f"{type(self).__name__} needs finite numbers: impute or drop them first."
+        reason = f"X contains {what} in column {column}{name}. {rule}"
+        raise RowError(reason, i, message=f"Input X contains {what}: row {i}, column {column}{name}. {rule}")
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
