@@ -255,6 +255,28 @@ class TestBadRows:
         assert (learnt["rows"], learnt["skipped"]) == (46, 4)
         assert len((tmp_path / "q.jsonl").read_text().splitlines()) == 4
 
+    def test_rows_read_ahead_in_several_files_are_put_aside_once(self, tmp_path, monkeypatch):
+        """The first rows, from which scales are learnt, are read before any is learnt, over all of these files."""
+        frame = make_frame(50)[[*FEATURES, "lower", "upper"]].astype(object)
+        frame.loc[[7, 17, 29, 42], "upper"] = 9
+        (tmp_path / "parts").mkdir()
+        for i in range(5):
+            write(frame[10 * i : 10 * i + 10], tmp_path / "parts" / f"{i}.csv")
+        options = [*LABELS, "--classes", "1..4", "--on-error", "skip", "--output", tmp_path / "m"]
+        checkpoint = ["--checkpoint", tmp_path / "c", "--checkpoint-rows", 15]
+        command = ["fit", tmp_path / "parts", *options, *checkpoint, "--quarantine", tmp_path / "q.jsonl"]
+        with monkeypatch.context() as context:
+            crash_after(context, 1)
+            with pytest.raises(Crash):
+                run(*command)
+        assert persistence.read_notes(tmp_path / "c")["state"]["skipped"]["count"] == 4
+        learnt = facts(*command)
+        assert (learnt["rows"], learnt["skipped"]) == (46, 4)
+        entries = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text().splitlines()]
+        assert [(entry["file"][-5:], entry["row"]) for entry in entries] == [
+            ("0.csv", 8), ("1.csv", 8), ("2.csv", 10), ("4.csv", 3),
+        ]  # fmt: skip
+
     def test_classes_are_found_among_the_good_ones(self, tmp_path):
         frame = pd.DataFrame({"a": [0.0, 1, 2, 3], "y": ["1", "3-1", "2", "2"]})
         learnt = facts(
