@@ -10,6 +10,7 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._errors import complain
+from rankwise.cli._print import rich_progress
 
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
@@ -94,23 +95,18 @@ def fit_on_cluster(
 def _read(source: LabelledFiles, order: ClassOrder, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
     """Encoded rows of one file, their labels and weights, and how many they are."""
     rows, _ = source.load(order)
-    try:
+    with rows.named():
         return rows.X if encoder is None else encoder.transform(rows.X), rows.y, rows.weight, len(rows)
-    except ValueError as error:
-        raise rows.located(error) from None
 
 
 @contextmanager
 def _rounds_shown() -> Iterator[None]:
     """A bar that moves with every round of tasks; silent when stderr is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TimeElapsedColumn
 
     from rankwise.dask._parts import watched
 
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with rich_progress("{task.description}", BarColumn(), TimeElapsedColumn()) as bars:
         task, rounds = bars.add_task("reading", total=None), 0
 
         def show() -> None:

@@ -18,36 +18,10 @@ if TYPE_CHECKING:
 _FEATURES = "Features"
 
 
-class Scaling(StrEnum):
-    """How numbers are scaled."""
-
-    standard = "standard"
-    minmax = "minmax"
-    robust = "robust"
-    none = "none"
-
-
-class Missing(StrEnum):
-    """What becomes of missing values."""
-
-    mean = "mean"
-    median = "median"
-    refuse = "refuse"
-
-
-class Categories(StrEnum):
-    """How categories become numbers."""
-
-    onehot = "onehot"
-    hash = "hash"
-
-
-class Unknown(StrEnum):
-    """What becomes of categories that were not met while learning."""
-
-    ignore = "ignore"
-    column = "column"
-    refuse = "refuse"
+Scaling = StrEnum("Scaling", ["standard", "minmax", "robust", "none"])
+Missing = StrEnum("Missing", ["mean", "median", "refuse"])
+Categories = StrEnum("Categories", ["onehot", "hash"])
+Unknown = StrEnum("Unknown", ["ignore", "column", "refuse"])
 
 
 def _choice(name: str, help: str) -> Any:

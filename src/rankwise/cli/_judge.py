@@ -86,15 +86,11 @@ def judge_in_folds(
         model = clone(template)
         learnt, judged = rows.take(train), rows.take(test)
         start = time.perf_counter()
-        try:
+        with learnt.named():
             model.fit(learnt.X, learnt.y, learnt.weight)
-        except ValueError as error:
-            raise learnt.located(error) from None
         seconds += time.perf_counter() - start
-        try:
+        with judged.named():
             predicted = model.predict(judged.X)
-        except ValueError as error:
-            raise judged.located(error) from None
         fold = RunningLoss(order)
         for loss in (pooled, fold):
             loss.add(judged.y, predicted, judged.weight)

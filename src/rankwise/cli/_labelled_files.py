@@ -6,7 +6,8 @@ keeps them for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
 from rankwise.io._batch import forget
-from rankwise.io._labels import GoodLabels, SeenLabels
+from rankwise.io._classes import find_classes
+from rankwise.io._labels import BatchLabels, GoodLabels
 from rankwise.labels import ClassOrder, Labels, declared_order
 from rankwise.labels._format import as_order
 
@@ -58,9 +60,13 @@ class Rows:
         weight = None if self.weight is None else self.weight[chosen]
         return Rows(X, self.y.take(chosen), weight, lambda i: self.origin(int(chosen[i])))
 
-    def located(self, error: ValueError) -> TableError:
-        """Error about one of the rows, as one about a row of a file."""
-        return located(error, self.origin)
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors about one of the rows name the file and the row there."""
+        try:
+            yield
+        except ValueError as error:
+            raise located(error, self.origin) from None
 
     def without(self, problems: Sequence[RowError], quarantine: Callable[..., None]) -> Rows:
         """The rows that have no problem; the others go to the quarantine."""
@@ -144,18 +150,15 @@ class LabelledFiles:
         """Order of the classes: declared, or found in one pass over the labels."""
         if declared is not None:
             return declared_order(declared)
-        seen, table = SeenLabels(), self.table(self.labels.names)
+        table = self.table(self.labels.names)
+        return self._found(
+            lambda: (self.labels.of(batch).good(None, self._unnoticed) for batch in table.first_batches())
+        )
 
-        def labels() -> Iterator[GoodLabels]:
-            return (self.labels.of(batch).good(None, self._unnoticed) for batch in table.first_batches())
-
-        for good in labels():
-            seen.add(good.y)
-        return self._found(seen, labels)
-
-    def _found(self, seen: SeenLabels, again: Callable[[], Iterator[GoodLabels]]) -> ClassOrder:
+    def _found(self, labels: Callable[[], Iterable[GoodLabels]]) -> ClassOrder:
+        """Classes that the labels name."""
         try:
-            order = seen.order(self.labels, again)
+            order = find_classes(labels, self.labels)
         except TableError:
             raise
         except ValueError as error:
@@ -176,21 +179,14 @@ class LabelledFiles:
 
     def load(self, declared: Sequence[Any] | ClassOrder | None, encoder: Any = None) -> tuple[Rows, ClassOrder]:
         """All rows, in memory, in one pass, and the classes; bad rows are skipped as those the encoder refuses are."""
-        order = as_order(declared)
+        order, table = as_order(declared), self.table(counts=True)
         quarantine = self.quarantine if self.skips else None
-        table, seen = self.table(counts=True), SeenLabels()
-        written = []
-        good: list[GoodLabels] = []
-        for batch in table.first_batches():
-            labels = self.labels.of(batch)
-            if order is not None:
-                good.append(labels.good(order, quarantine))
-            else:
-                seen.add(labels.good(None, self._unnoticed).y)
-                written.append(labels)
+        labels: Iterator[BatchLabels] = (self.labels.of(batch) for batch in table.first_batches())
         if order is None:
-            order = self._found(seen, lambda: (labels.good(None, self._unnoticed) for labels in written))
-            good = [labels.good(order, quarantine) for labels in written]
+            read: list[BatchLabels] = []
+            order = self._found(lambda: (each.good(None, self._unnoticed) for each in _kept(labels, read)))
+            labels = iter(read)
+        good = [each.good(order, quarantine) for each in labels]
         rows = self.joined([self._rows(some, table.settled(some.batch)) for some in good])
         if self.skips and encoder is not None:
             rows = rows.without(encoder.problems(rows.X), self.quarantine)
@@ -231,6 +227,14 @@ class LabelledFiles:
     def _unnoticed(self) -> Callable[..., None] | None:
         """Quarantine of a pass that only looks."""
         return forget if self.skips else None
+
+
+def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[BatchLabels]:
+    """Those that have been read, then the others, which are kept with them."""
+    yield from list(read)
+    for each in labels:
+        read.append(each)
+        yield each
 
 
 def open_files(

@@ -96,12 +96,10 @@ def begin(
         first.append(more)
     head = source.joined([rows for _, rows in first])
     head = head.take(np.arange(min(len(head), HEAD_ROWS)))
-    try:
+    with head.named():
         if source.skips and isinstance(encoder, TableEncoder):
             head = head.without(encoder.problems(head.X), forget)
         model.fit_encoder(head.X)
-    except ValueError as error:
-        raise head.located(error) from None
     return model, chain(first, batches)
 
 
@@ -170,7 +168,7 @@ class Learner:
         self.source.require_rows(self.n_learnt)
 
     def _learn(self, batch: Batch, rows: Rows) -> None:
-        try:
+        with rows.named():
             try:
                 self._learn_rows(rows)
             except RowError:
@@ -178,9 +176,8 @@ class Learner:
                     raise
                 problems = self.model.encoder_.problems(rows.X)
                 rows = rows.without(problems, self.source.quarantine if self.epoch == 0 else forget)
-                self._learn_rows(rows)
-        except ValueError as error:
-            raise rows.located(error) from None
+                with rows.named():
+                    self._learn_rows(rows)
         self.row = batch.end
         if len(batch):
             self.source.quarantine.passed(batch.file, batch.row_number(len(batch) - 1))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from rankwise._files import FORMATS
 from rankwise.cli._errors import require_writable, suggestion
 
 if TYPE_CHECKING:
@@ -21,30 +22,9 @@ _LABELS = "Labels"
 _ROWS = "Rows"
 
 
-class OnError(StrEnum):
-    """What a bad row does."""
-
-    stop = "stop"
-    skip = "skip"
-
-
-class Format(StrEnum):
-    """Formats of files."""
-
-    csv = "csv"
-    tsv = "tsv"
-    parquet = "parquet"
-    arrow = "arrow"
-    jsonl = "jsonl"
-    svmlight = "svmlight"
-
-
-class Method(StrEnum):
-    """Ways to judge."""
-
-    holdout = "holdout"
-    progressive = "progressive"
-    cv = "cv"
+OnError = StrEnum("OnError", ["stop", "skip"])
+Method = StrEnum("Method", ["holdout", "progressive", "cv"])
+Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
 
 
 Model = Annotated[
@@ -221,7 +201,7 @@ def parse_classes(text: str | None) -> list[Any] | None:
         if not 1 <= int(last) - int(first) < 100_000:
             raise typer.BadParameter(f"--classes {text} must go from a lower number to a higher one.")
         return list(range(int(first), int(last) + 1))
-    names = [part.strip() for part in text.split(",")]
+    names = [name.strip() for name in text.split(",")]
     if "" in names:
         raise typer.BadParameter(f"--classes has a class without a name: {text!r}.")
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -245,8 +225,8 @@ def parse_columns(given: Sequence[str] | None, present: Sequence[str], option: s
     """Columns of an option that may be repeated, and may hold several between commas."""
     names: list[str] = []
     for text in given or ():
-        parts = [text] if text in present else [part.strip() for part in text.split(",") if part.strip()]
-        names += [part for part in parts if part not in names]
+        given_here = [text] if text in present else [name.strip() for name in text.split(",") if name.strip()]
+        names += [name for name in given_here if name not in names]
     for name in names:
         require_column(name, present, option)
     return names

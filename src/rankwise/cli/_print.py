@@ -66,13 +66,20 @@ def some(values: list[Any], most: int = 12) -> str:
 
 
 @contextmanager
-def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """Callback that shows a bar for each thing done; silent when stderr is not a terminal."""
+def rich_progress(*columns: Any) -> Iterator[Any]:
+    """Rich's display with these columns, objects of its own or templates; silent when stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield bars
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Callback that shows a bar for each thing done; silent when stderr is not a terminal."""
+    with rich_progress() as bars:
         known: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
@@ -89,21 +96,11 @@ def stream_bar(what: str, n_bytes: int) -> Iterator[Callable[[int, int, float | 
 
     Silent when stderr is not a terminal.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.fields[rows]:,} rows"),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[loss]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    facts = ("{task.percentage:3.0f}%", "{task.fields[rows]:,} rows", "{task.fields[rate]}", "{task.fields[loss]}")
+    columns = ("{task.description}", BarColumn(), *facts, TimeElapsedColumn(), TimeRemainingColumn())
+    with rich_progress(*columns) as bars:
         task = bars.add_task(what, total=max(1, n_bytes), rows=0, rate="", loss="")
         before: int | None = None  # rows that an earlier run had done when this one went on
 

@@ -32,7 +32,7 @@ class Rules:
     categories: str
     unknown: str
     max_categories: int
-    indicate: bool
+    indicate_missing: bool
     n_hashed: int
 
 
@@ -111,9 +111,9 @@ class CategoryColumn:
             known = {text: place for place, text in enumerate(self.categories)}
             unknown = len(self.categories) if self.other else -1
             table = np.array([known.get(text, unknown) for text in texts] + [-1])
-        found = table[codes]
-        rows = np.flatnonzero(found >= 0)
-        return rows, found[rows]
+        places = table[codes]
+        rows = np.flatnonzero(places >= 0)
+        return rows, places[rows]
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
@@ -124,8 +124,8 @@ class CategoryColumn:
             known = set(self.categories)
             strange = np.array([text not in known for text in texts] + [False])
             for row in np.flatnonzero(strange[codes]).tolist():
-                found = texts[codes[row]]
-                yield RowError(f"a category must be one of those met in fit. Got {found!r}.", row, self.name)
+                text = texts[codes[row]]
+                yield RowError(f"a category must be one of those met in fit. Got {text!r}.", row, self.name)
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ class TextColumn:
         rows = pa.compute.list_parent_indices(words).to_numpy(zero_copy_only=False)
         texts, codes = coded_texts(pa.compute.list_flatten(words))
         table = np.array([hashed_place(self.name, text, rules.n_hashed) if text else -1 for text in texts] + [-1])
-        found = table[codes]
-        counted = np.flatnonzero(found >= 0)
-        return rows[counted], found[counted]
+        places = table[codes]
+        counted = np.flatnonzero(places >= 0)
+        return rows[counted], places[counted]
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
@@ -216,14 +216,14 @@ def fit_column(name: str, kind: str, column: Any, rules: Rules) -> Column:
         return _fit_number(name, kind, column, rules)
     if kind == "category":
         texts, codes = coded_texts(column)
-        indicated = rules.indicate and bool((codes < 0).any())
+        indicated = rules.indicate_missing and bool((codes < 0).any())
         if rules.categories == "hash" or len(texts) > rules.max_categories:
             return CategoryColumn(name, kind, hashed=True, indicated=indicated)
         return CategoryColumn(name, kind, sorted(texts), other=rules.unknown == "column", indicated=indicated)
     pa = load_pyarrow()
     if not _is_text(pa, column.type) and not pa.types.is_dictionary(column.type):
         raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
-    return TextColumn(name, indicated=rules.indicate and column.null_count > 0)
+    return TextColumn(name, indicated=rules.indicate_missing and column.null_count > 0)
 
 
 def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn:
@@ -234,7 +234,7 @@ def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn
         raise ValueError(f"column {name!r} holds no finite number in the rows to fit: leave it out.")
     fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
     shift, factor = (0.0, 1.0) if kind == "boolean" else _scale(known, rules.scaling)
-    return NumberColumn(name, kind, shift, factor, fill, rules.indicate and bool(missing.any()))
+    return NumberColumn(name, kind, shift, factor, fill, rules.indicate_missing and bool(missing.any()))
 
 
 def _scale(values: Floats, scaling: str) -> tuple[float, float]:

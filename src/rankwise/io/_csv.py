@@ -79,10 +79,10 @@ class CSVFile(TextFile):
             try:
                 self._read(record, [field.name], {field.name: field.type})
             except Exception:
-                found = values[self.names.index(field.name)]
+                value = values[self.names.index(field.name)]
                 return (
-                    f"column {field.name!r} holds {field.type} values. Got {shown(found)}. If the column is of another "
-                    f"type, say so: types={{{field.name!r}: '{_type_for(found)}'}}."
+                    f"column {field.name!r} holds {field.type} values. Got {shown(value)}. If the column is of another "
+                    f"type, say so: types={{{field.name!r}: '{_type_for(value)}'}}."
                 )
         return plain_complaint(error)
 

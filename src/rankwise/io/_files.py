@@ -10,27 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from rankwise._files import FORMATS, SUFFIXES
 from rankwise.io._errors import TableError, place, translated
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-#: Format of every suffix, behind which .gz or .zst may stand.
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -95,11 +79,11 @@ def find_files(paths: Paths, format: str | None) -> list[File]:
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise TableError("a table needs at least one file. Got none.")
-    found: set[Path] = set()
+    existing: set[Path] = set()
     for path in map(Path, given):
         with translated(str(path), "open it"):
-            found.update(_below(path, format) if path.is_dir() else [_existing(path)])
-    files = [_described(path, format) for path in sorted(found)]
+            existing.update(_below(path, format) if path.is_dir() else [_required(path)])
+    files = [_described(path, format) for path in sorted(existing)]
     for file in files:
         if file.format != files[0].format:
             raise TableError(
@@ -116,7 +100,7 @@ def split_suffix(path: Path) -> tuple[str | None, str | None]:
     return SUFFIXES.get(inner.suffix.lower()), compression
 
 
-def _existing(path: Path) -> Path:
+def _required(path: Path) -> Path:
     path.stat()
     if not path.is_file():
         raise TableError(f"{place(str(path))}: is neither a file nor a directory.")

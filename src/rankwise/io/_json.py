@@ -20,15 +20,15 @@ class JSONLinesFile(TextFile):
     dialect = MappingProxyType({"spaces_are_blank": True})
 
     def look(self, content: bytes) -> None:
-        found: dict[str, Any] = {}
+        types: dict[str, Any] = {}
         for schema in _schemas(content.splitlines()):
             for field in schema:
-                known = found.setdefault(field.name, field.type)
+                known = types.setdefault(field.name, field.type)
                 if pa.types.is_null(known) or (known == pa.int64() and field.type == pa.float64()):
-                    found[field.name] = field.type
-        if not found:
+                    types[field.name] = field.type
+        if not types:
             raise TableError(f"{place(self.file.name)}: holds no JSON object, so its columns are not known.")
-        self.fields = {name: pa.field(name, kind) for name, kind in found.items()}
+        self.fields = {name: pa.field(name, kind) for name, kind in types.items()}
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         # With columns=None a field that the first rows do not have is an error rather than lost in silence.
@@ -42,12 +42,12 @@ class JSONLinesFile(TextFile):
         if wrong_text:
             return wrong_text
         try:
-            found = json.loads(record)
+            row = json.loads(record)
         except (ValueError, RecursionError) as wrong:
             return f"every line must hold one JSON object. Got {shown(record.decode().strip())}: {wrong}."
-        if not isinstance(found, dict):
-            return f"every line must hold one JSON object. Got {shown(found)}."
-        for name, value in found.items():
+        if not isinstance(row, dict):
+            return f"every line must hold one JSON object. Got {shown(row)}."
+        for name, value in row.items():
             if name not in self.schema.names:
                 if self.columns is None:
                     return f"a row must have the columns of the first rows, {shown(self.schema.names)}. Got {name!r}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,10 +15,8 @@ from rankwise.io._batch import Batch, Quarantine
 from rankwise.io._errors import TableError, TableRowError, shown
 from rankwise.io._matrix import numeric_matrix
 from rankwise.io._table import Table
-from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
-from rankwise.labels._format import as_order, distinct_labels, said_by_row
-from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous
-from rankwise.labels._read import read
+from rankwise.labels import ClassOrder, check_weights, encode, parse_labels
+from rankwise.labels._format import as_order
 from rankwise.labels._text import _distinct as distinct_texts
 from rankwise.labels._text import parse_ends
 
@@ -116,14 +114,9 @@ class LabelColumns:
         Numbers sort, whole interval ends bring the whole numbers between them, and names sort with an
         :class:`rankwise.labels.OrderWarning`.
         """
-        seen = SeenLabels()
+        from rankwise.io._classes import find_classes  # which needs this module
 
-        def labels() -> Iterator[GoodLabels]:
-            return (self.of(batch).good(None) for batch in table.first_batches())
-
-        for good in labels():
-            seen.add(good.y)
-        return seen.order(self, labels)
+        return find_classes(lambda: (self.of(batch).good(None) for batch in table.first_batches()), self)
 
     @property
     def label_names(self) -> list[str]:
@@ -273,36 +266,6 @@ class _Values:
         return rows, groups.ravel()
 
 
-class SeenLabels:
-    """The distinct labels of rows that stream by: what the classes are found from."""
-
-    def __init__(self) -> None:
-        self._distinct: set[Any] = set()
-        self._n = 0
-
-    def add(self, y: Any) -> None:
-        """Take the labels of some rows, as :meth:`LabelColumns.read` returns them without classes."""
-        is_table = isinstance(y, np.ndarray) and y.dtype != object
-        self._distinct.update(distinct_labels(np.unique(y, axis=0) if is_table else y))
-        self._n += len(y)
-
-    def order(self, columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> ClassOrder:
-        """The classes in their order; ``again`` gives the same rows, to name the one whose label does not belong."""
-        # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
-        # intervals is one, whether it was written as one number or as two.
-        labels = [label for label in self._distinct if label is not None]
-        _refuse_mixed_types(labels, columns, again)
-        if any(isinstance(label, tuple) for label in labels):
-            labels = [label if isinstance(label, frozenset) else _as_ends(label) for label in labels]
-        present = read(labels).values_present()
-        distinct = np.unique(present[np.isfinite(present)]) if present.dtype.kind == "f" else present
-        if distinct.dtype.kind != "f":
-            return infer_order(distinct)
-        refuse_continuous(distinct, self._n)
-        whole = np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < EXACT_IN_FLOAT))
-        return infer_order(distinct.astype(np.int64)) if whole else ClassOrder(distinct)
-
-
 def located(batch: Batch, columns: LabelColumns, work: Callable[[], _T], names: list[str] | None = None) -> _T:
     """What ``work`` makes of the labels of a batch; its errors name the file, the row and the columns."""
     try:
@@ -312,11 +275,12 @@ def located(batch: Batch, columns: LabelColumns, work: Callable[[], _T], names: 
     except ValueError as error:
         names = names or columns.label_names
         if isinstance(error, RowError):
-            raise _label_error(batch, error.row, error.reason, names) from None
+            raise label_error(batch, error.row, error.reason, names) from None
         raise TableError(f"file {batch.file}: {' and '.join(map(repr, names))}: {error}") from None
 
 
-def _label_error(batch: Batch, row: int, reason: str, names: list[str]) -> TableRowError:
+def label_error(batch: Batch, row: int, reason: str, names: list[str]) -> TableRowError:
+    """Error about the label of a row, which is in columns of these names."""
     return batch.error(row, reason, names[0] if len(names) == 1 else tuple(names), " and ".join(map(repr, names)))
 
 
@@ -333,39 +297,8 @@ def _checked(y: Any, order: ClassOrder | None) -> Any:
     return y
 
 
-def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
-    """Name the first label of the rarer type where some labels are numbers and others are names."""
-    names = {label for label in labels if _is_name(label)}
-    others = set(labels) - names
-    if not (names and others):
-        return
-    odd, kind = (names, "numbers") if len(names) <= len(others) else (others, "names")
-    for good in again():
-        groups, distinct = said_by_row(good.y)
-        is_odd = np.array([label in odd for label in distinct])[groups]
-        if is_odd.any():
-            i = int(np.argmax(is_odd))
-            reason = (
-                f"a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no common order. "
-                f"Correct it, or declare the classes."
-            )
-            raise _label_error(good.batch, i, reason, columns.label_names)
-
-
 def _text_array(texts: list[Any]) -> Any:
     return pa.array(texts, pa.large_string())
-
-
-def _is_name(label: Any) -> bool:
-    """Whether a label, as it was said, has a name in it."""
-    return any(isinstance(part, str) for part in (label if isinstance(label, (tuple, frozenset)) else (label,)))
-
-
-def _as_ends(label: Any) -> tuple[Any, ...]:
-    """A label as an interval, with numbers of one type."""
-    ends = label if isinstance(label, tuple) else (label, label)
-    numeric = all(end is None or isinstance(end, (int, float)) for end in ends)
-    return tuple(np.nan if end is None else float(end) for end in ends) if numeric else ends
 
 
 def _column(batch: Batch, name: str) -> Any:
@@ -375,20 +308,20 @@ def _column(batch: Batch, name: str) -> Any:
     return batch.data.column(at)
 
 
-def _is_text(found: Any) -> bool:
-    if pa.types.is_dictionary(found):
-        found = found.value_type
-    return bool(pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found))
+def _is_text(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _exact(column: Any) -> Any:
     """Labels of a column that is no text: numbers, dates, or lists of candidates."""
-    found = column.type
-    if pa.types.is_null(found):
+    kind = column.type
+    if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    if pa.types.is_integer(found) or pa.types.is_floating(found):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column.to_numpy(zero_copy_only=False)
-    if pa.types.is_list(found) or pa.types.is_large_list(found):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return [None if candidates is None else set(candidates) for candidates in column.to_pylist()]
     return column.to_pylist()
 

@@ -80,7 +80,7 @@ def open_table(
     return Table(
         find_files(paths, format),
         list(columns) if columns is not None else None,
-        {name: _arrow_type(name, found) for name, found in (types or {}).items()},
+        {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
         batch_rows,
         quarantine if on_error == "skip" else None,
     )
@@ -266,14 +266,14 @@ def _common_schema(readers: list[Any]) -> Any:
     return pa.schema([_settled(field) if isinstance(first, TextFile) else field for field in fields.values()])
 
 
-def _common_type(known: Any, found: Any, *, is_text: bool) -> Any:
-    if known == found:
+def _common_type(known: Any, other: Any, *, is_text: bool) -> Any:
+    if known == other:
         return known
     if is_text:  # types that were guessed from the first rows
         numbers = {pa.int64(), pa.float64()}
-        if pa.types.is_null(known) or pa.types.is_null(found):
-            return found if pa.types.is_null(known) else known
-        if known in numbers and found in numbers:
+        if pa.types.is_null(known) or pa.types.is_null(other):
+            return other if pa.types.is_null(known) else known
+        if known in numbers and other in numbers:
             return pa.float64()
     return None
 
@@ -283,8 +283,8 @@ def _settled(field: Any) -> Any:
     return field.with_type(pa.float64()) if pa.types.is_null(field.type) else field
 
 
-def _arrow_type(name: str, found: Any) -> Any:
+def _arrow_type(name: str, kind: Any) -> Any:
     try:
-        return pa.type_for_alias(found) if isinstance(found, str) else pa.field(name, found).type
+        return pa.type_for_alias(kind) if isinstance(kind, str) else pa.field(name, kind).type
     except (ValueError, TypeError):
-        raise ValueError(f"types[{name!r}] must be a type of pyarrow or its name. Got {found!r} instead.") from None
+        raise ValueError(f"types[{name!r}] must be a type of pyarrow or its name. Got {kind!r} instead.") from None

@@ -224,8 +224,8 @@ def utf8_complaint(record: bytes) -> str | None:
     try:
         record.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = record[max(0, error.start - 10) : error.end + 10]
-        return f"text must be UTF-8. Got the byte 0x{record[error.start]:02x} in {found!r}."
+        around = record[max(0, error.start - 10) : error.end + 10]
+        return f"text must be UTF-8. Got the byte 0x{record[error.start]:02x} in {around!r}."
     return None
 
 

@@ -16,14 +16,7 @@ from rankwise.cli._print import print_written
 if TYPE_CHECKING:
     from rankwise.io import LabelColumns
 
-
-class Style(StrEnum):
-    """How labels are written as text."""
-
-    shortest = "shortest"
-    candidates = "candidates"
-
-
+Style = StrEnum("Style", ["shortest", "candidates"])
 _TO = "Labels of the new file"
 
 

@@ -171,10 +171,8 @@ def _fit_in_memory(
     with source.quarantine:
         rows, order = source.load(declared, None if isinstance(encoder, str) else encoder)
         model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
-        try:
+        with rows.named():
             model.fit(rows.X, rows.y, rows.weight)
-        except ValueError as error:
-            raise rows.located(error) from None
     return {**_saved(model, source, len(rows), 1, output), **_certificate(model)}
 
 

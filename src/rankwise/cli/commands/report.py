@@ -67,6 +67,7 @@ def report(
 
 
 def _make(model: TableModel, source: LabelledFiles, order: ClassOrder, output: Path, **options: Any) -> Any:
+    from rankwise.cli._labelled_files import located
     from rankwise.report import report as make_report
 
     judged: list[Rows] = []  # the rows that are being judged
@@ -75,7 +76,7 @@ def _make(model: TableModel, source: LabelledFiles, order: ClassOrder, output: P
     except ValueError as error:
         if not judged or error.__cause__ is None:  # the reader has named the row already, or there is none to name
             raise
-        raise judged[0].located(error.__cause__) from None  # type: ignore[arg-type]
+        raise located(error.__cause__, judged[0].origin) from None  # type: ignore[arg-type]
 
 
 def _batches(
