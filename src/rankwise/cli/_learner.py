@@ -24,7 +24,7 @@ from rankwise.cli._print import stream_bar
 from rankwise.cli._running_loss import RunningLoss
 from rankwise.features import RowError, TableEncoder
 from rankwise.io import Batch
-from rankwise.io._batch import forget
+from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.io._errors import shown
-from rankwise.io._labels import GoodLabels, LabelColumns, label_error
+from rankwise.io._label_columns import GoodLabels, LabelColumns, label_error
+from rankwise.io._table_errors import shown
 from rankwise.labels import ClassOrder, infer_order
 from rankwise.labels._format import distinct_labels, said_by_row
 from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous

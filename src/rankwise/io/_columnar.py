@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 
-from rankwise.io._batch import Batch
-from rankwise.io._errors import TableError, place, translated
-from rankwise.io._files import ByteStream, File, open_file
+from rankwise.io._input_files import ByteStream, File, open_file
+from rankwise.io._row_batch import Batch
+from rankwise.io._table_errors import TableError, place, translated
 
 _READ_AHEAD = 256 << 10  # bytes of each column
 _MAGIC = b"ARROW1\0\0"

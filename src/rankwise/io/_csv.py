@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from rankwise.io._batch import Quarantine
-from rankwise.io._errors import TableError, place, shown, translated
-from rankwise.io._files import File
-from rankwise.io._text import TextFile, one_batch, plain_complaint, utf8_complaint
+from rankwise.io._input_files import File
+from rankwise.io._row_batch import Quarantine
+from rankwise.io._table_errors import TableError, place, shown, translated
+from rankwise.io._text_files import TextFile, one_batch, plain_complaint, utf8_complaint
 
 _QUOTE = ord('"')
 #: Bytes that are not UTF-8 are an error in their row, not a type.

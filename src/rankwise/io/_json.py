@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
-from rankwise.io._errors import TableError, place, shown
-from rankwise.io._text import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
+from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._text_files import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
 
 
 class JSONLinesFile(TextFile):

@@ -18,10 +18,10 @@ import pyarrow as pa
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from rankwise.io._batch import Batch, Quarantine
-from rankwise.io._errors import TableError, place, shown
-from rankwise.io._files import File
-from rankwise.io._text import TextFile, plain_complaint, utf8_complaint
+from rankwise.io._input_files import File
+from rankwise.io._row_batch import Batch, Quarantine
+from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._text_files import TextFile, plain_complaint, utf8_complaint
 
 _LARGEST_INDEX = 2**31 - 1
 _INDEX = re.compile(rb"(?<=\s)(\d{10,}):")  # those that may be too large

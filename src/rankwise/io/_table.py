@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from rankwise.io._batch import Batch, Quarantine, forget
 from rankwise.io._columnar import ArrowFile, ParquetFile
 from rankwise.io._csv import CSVFile
-from rankwise.io._errors import TableError, place, shown
-from rankwise.io._files import File, Paths, find_files
+from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
+from rankwise.io._row_batch import Batch, Quarantine, forget
 from rankwise.io._svmlight import SVMLightFile, SVMLightShape
-from rankwise.io._text import TextFile
+from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._text_files import TextFile
 
 #: Files that stay open between the look at their columns and the first pass; each holds a block of 2 MB.
 _KEPT_OPEN = 8
@@ -33,6 +33,8 @@ def open_table(
     quarantine: Quarantine | None = None,
 ) -> Table:
     r"""Open files as one table, to be read in batches.
+
+    Each file is opened to see its columns. The first eight stay open until the first pass, which goes on from there.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from rankwise._files import FORMATS, SUFFIXES, put_in_place, temporary_beside
-from rankwise.io._batch import Batch
-from rankwise.io._errors import TableError, place, shown, translated
-from rankwise.io._files import split_suffix
+from rankwise.io._input_files import split_suffix
+from rankwise.io._row_batch import Batch
+from rankwise.io._table_errors import TableError, place, shown, translated
 
 
 class TableWriter:

@@ -61,7 +61,7 @@ class _Prediction:
         import pyarrow as pa
 
         from rankwise.cli._labelled_files import LabelledFiles, require_features
-        from rankwise.cli._models import for_columns, known_columns, load_model, text_columns
+        from rankwise.cli._model_files import for_columns, known_columns, load_model, text_columns
         from rankwise.io import TableError
         from rankwise.persistence import read_notes
 

@@ -47,7 +47,7 @@ def report(
         quarantine=rows.quarantine, on_error=None if rows.on_error is OnError.stop else rows.on_error,
     )  # fmt: skip
     with plain_errors():
-        from rankwise.cli._models import open_with_model
+        from rankwise.cli._model_files import open_with_model
         from rankwise.labels import ClassOrder
 
         ready, source = open_with_model(model, files, labels, rows)

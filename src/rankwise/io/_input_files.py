@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from rankwise._files import FORMATS, SUFFIXES
-from rankwise.io._errors import TableError, place, translated
+from rankwise.io._table_errors import TableError, place, translated
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

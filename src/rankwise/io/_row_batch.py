@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rankwise.io._errors import TableRowError, place
+from rankwise.io._table_errors import TableRowError, place
 
 #: Gets the file, the row from 1, the text of the row (or the value found) and the reason of every row left out.
 Quarantine = Callable[[str, int, str, str], None]

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rankwise.io._batch import Batch, Quarantine
-from rankwise.io._errors import TableError, TableRowError, place, tidy_message
-from rankwise.io._files import ByteStream, File
+from rankwise.io._input_files import ByteStream, File
 from rankwise.io._records import find_records
+from rankwise.io._row_batch import Batch, Quarantine
+from rankwise.io._table_errors import TableError, TableRowError, place, tidy_message
 
 BLOCK_BYTES = 2 << 20
 _LONGEST_RECORD = 16 << 20

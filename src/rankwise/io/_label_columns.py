@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.io._batch import Batch, Quarantine
-from rankwise.io._errors import TableError, TableRowError, shown
 from rankwise.io._matrix import numeric_matrix
+from rankwise.io._row_batch import Batch, Quarantine
 from rankwise.io._table import Table
+from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, parse_labels
 from rankwise.labels._format import as_order
 from rankwise.labels._text import _distinct as distinct_texts
