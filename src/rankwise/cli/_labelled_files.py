@@ -39,7 +39,7 @@ class Rows:
     X : pyarrow.Table or CSR matrix
         Features.
     y : Labels
-        Labels, encoded.
+        Labels, encoded; None where only features are asked for.
     weight : float64 array or None
         Weights.
     origin : callable
@@ -47,7 +47,7 @@ class Rows:
     """
 
     X: Any
-    y: Labels
+    y: Any
     weight: NDArray[np.float64] | None
     origin: Callable[[int], tuple[Batch, int]]
 
@@ -58,7 +58,8 @@ class Rows:
         """Some of the rows."""
         X = self.X.take(pa.array(chosen)) if isinstance(self.X, pa.Table) else self.X[chosen]
         weight = None if self.weight is None else self.weight[chosen]
-        return Rows(X, self.y.take(chosen), weight, lambda i: self.origin(int(chosen[i])))
+        y = None if self.y is None else self.y.take(chosen)
+        return Rows(X, y, weight, lambda i: self.origin(int(chosen[i])))
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -173,9 +174,24 @@ class LabelledFiles:
     def batches(self, order: ClassOrder, start_row: int = 0, *, counts: bool = True) -> Iterator[tuple[Batch, Rows]]:
         """One pass, in constant memory; bad rows are an error, or skipped, and put aside if it ``counts``."""
         quarantine = None if not self.skips else self.quarantine if counts else forget
-        for batch in self.table(counts=counts).batches(start_row):
-            good = self.labels.of(batch).good(order, quarantine)
-            yield good.batch, self._rows(good)
+        for labels in self.labels_read(start_row, counts=counts):
+            yield self.good_rows(labels, order, quarantine)
+
+    def labels_read(self, start_row: int = 0, *, counts: bool = True) -> Iterator[BatchLabels]:
+        """One pass over the labels and their rows, before they are interpreted."""
+        return (self.labels.of(batch) for batch in self.table(counts=counts).batches(start_row))
+
+    def good_rows(
+        self, labels: BatchLabels, order: ClassOrder, quarantine: Callable[..., None] | None
+    ) -> tuple[Batch, Rows]:
+        """A batch and its rows with good labels."""
+        good = labels.good(order, quarantine)
+        return good.batch, self._rows(good)
+
+    def unlabelled(self, labels: BatchLabels) -> Rows:
+        """Rows of a batch whose labels could be those of some classes, without their labels."""
+        batch = labels.good(None, forget).batch if self.skips else labels.batch
+        return Rows(self.features_of(batch), None, None, lambda i: (batch, i))
 
     def load(self, declared: Sequence[Any] | ClassOrder | None, encoder: Any = None) -> tuple[Rows, ClassOrder]:
         """All rows, in memory, in one pass, and the classes; bad rows are skipped as those the encoder refuses are."""
@@ -208,7 +224,8 @@ class LabelledFiles:
         else:
             X = pa.concat_tables([rows.X for rows in some]).combine_chunks()
         weight = None if some[0].weight is None else np.concatenate([rows.weight for rows in some])
-        return Rows(X, Labels.concatenate(rows.y for rows in some), weight, origin)
+        y = None if some[0].y is None else Labels.concatenate(rows.y for rows in some)
+        return Rows(X, y, weight, origin)
 
     def require_rows(self, n: int) -> None:
         """Refuse to learn from nothing."""

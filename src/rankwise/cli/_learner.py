@@ -24,6 +24,7 @@ from rankwise.cli._print import stream_bar
 from rankwise.cli._running_loss import RunningLoss
 from rankwise.features import RowError, TableEncoder
 from rankwise.io import Batch
+from rankwise.io._label_columns import BatchLabels
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
@@ -85,22 +86,24 @@ def begin(
 ) -> tuple[TableModel, FirstPass]:
     """Model for a stream, whose encoder has learnt from the first rows, and the pass that begins with these."""
     model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
-    batches = source.batches(order)
     if source.is_svmlight:
-        return model.fit_encoder(None), batches
-    first: list[tuple[Batch, Rows]] = []
-    while sum(len(rows) for _, rows in first) < HEAD_ROWS:
-        more = next(batches, None)
-        if more is None:
+        return model.fit_encoder(None), source.batches(order)
+    first: list[BatchLabels] = []
+    some: list[Rows] = []
+    labels = source.labels_read()
+    for each in labels:
+        first.append(each)
+        some.append(source.unlabelled(each))
+        if sum(map(len, some)) >= HEAD_ROWS:
             break
-        first.append(more)
-    head = source.joined([rows for _, rows in first])
+    head = source.joined(some)
     head = head.take(np.arange(min(len(head), HEAD_ROWS)))
     with head.named():
         if source.skips and isinstance(encoder, TableEncoder):
             head = head.without(encoder.problems(head.X), forget)
         model.fit_encoder(head.X)
-    return model, chain(first, batches)
+    quarantine = source.quarantine if source.skips else None
+    return model, (source.good_rows(each, order, quarantine) for each in chain(first, labels))
 
 
 class Learner:
