@@ -12,7 +12,7 @@ import pyarrow.dataset
 
 from benchmarks._timing import Result, best_of
 from benchmarks.files import ONE_MILLION, _written
-from rankwise.cli._fit import fit
+from rankwise.cli.commands.fit import fit
 
 
 def fit_command() -> Iterator[Result]:

@@ -1,4 +1,7 @@
-"""Files that appear whole or not at all: written beside their place, flushed to the disk, then renamed."""
+"""Formats that tables are read from and written in, and files that appear whole or not at all.
+
+These are written beside their place, flushed to the disk, then renamed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,24 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+#: Format of every suffix, behind which .gz or .zst may stand.
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise.features import TableEncoder
+from rankwise.labels import encode
 
 
 def _estimator_has(name: str) -> Any:
@@ -157,11 +158,11 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             As in :meth:`fit`.
         """
         predicted = self.predict(X)
-        said = dict(classes=self.classes_, sample_weight=sample_weight)
+        labels, options = encode(y, self.classes_), dict(sample_weight=sample_weight)
         return {
-            "mae": metrics.mean_absolute_error(y, predicted, **said),
-            "zero_one": metrics.zero_one_loss(y, predicted, **said),
-            "within_one": metrics.accuracy_within(y, predicted, tolerance=1, **said),
+            "mae": metrics.mean_absolute_error(labels, predicted, **options),
+            "zero_one": metrics.zero_one_loss(labels, predicted, **options),
+            "within_one": metrics.accuracy_within(labels, predicted, tolerance=1, **options),
         }
 
     # -- the model ---------------------------------------------------------------------------------------------------

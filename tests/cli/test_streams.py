@@ -13,7 +13,7 @@ import pytest
 
 import rankwise as rw
 from rankwise import persistence
-from rankwise.cli import _stream
+from rankwise.cli import _learner
 from tests.cli.commands import facts, fail, make_frame, run, succeed, write
 
 FEATURES = ["a", "b", "c", "colour", "fresh"]
@@ -31,7 +31,7 @@ class Crash(BaseException):
 
 def crash_after(monkeypatch, n_saves):
     """Let the run die behind the n-th checkpoint."""
-    whole, count = _stream.Checkpoint.save, []
+    whole, count = _learner.Checkpoint.save, []
 
     def save(self, model, state):
         whole(self, model, state)
@@ -39,13 +39,12 @@ def crash_after(monkeypatch, n_saves):
         if len(count) == n_saves:
             raise Crash
 
-    monkeypatch.setattr(_stream.Checkpoint, "save", save)
+    monkeypatch.setattr(_learner.Checkpoint, "save", save)
 
 
 def small_batches(monkeypatch, n):
-    from rankwise.cli import _rows
-
-    monkeypatch.setattr(_rows, "open_table", lambda *a, **k: rw.io.open_table(*a, **k, batch_rows=n))
+    whole = rw.io.open_table
+    monkeypatch.setattr(rw.io, "open_table", lambda *a, **k: whole(*a, **k, batch_rows=n))
 
 
 class TestCheckpoints:
@@ -107,7 +106,7 @@ class TestCheckpoints:
         assert f"{tmp_path / 'c'} is no model file" in said
 
     def test_scales_come_from_the_first_rows_however_they_are_cut(self, data, tmp_path, monkeypatch):
-        monkeypatch.setattr(_stream, "HEAD_ROWS", 250)
+        monkeypatch.setattr(_learner, "HEAD_ROWS", 250)
         frame = make_frame(1000)
         expected = rw.TableEncoder().fit(frame[FEATURES][:250]).to_plain()
         for n in (70, 1000):
@@ -179,7 +178,7 @@ class TestSignals:
 
     def test_control_c_without_a_checkpoint(self, data, tmp_path, monkeypatch):
         small_batches(monkeypatch, 100)
-        learn, count = _stream.Learner._learn, []
+        learn, count = _learner.Learner._learn, []
 
         def interrupted(self, batch, rows):
             learn(self, batch, rows)
@@ -187,7 +186,7 @@ class TestSignals:
             if len(count) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        monkeypatch.setattr(_stream.Learner, "_learn", interrupted)
+        monkeypatch.setattr(_learner.Learner, "_learn", interrupted)
         result = run("fit", data, *LABELS, "--estimator", "PRIL", "--output", tmp_path / "m")
         assert result.exit_code == 130
         assert result.stderr == (
@@ -255,6 +254,31 @@ class TestBadRows:
         learnt = facts("fit", bad, *options, *checkpoint, "--quarantine", tmp_path / "q.jsonl")
         assert (learnt["rows"], learnt["skipped"]) == (46, 4)
         assert len((tmp_path / "q.jsonl").read_text().splitlines()) == 4
+
+    def test_rows_read_ahead_in_several_files_are_put_aside_once(self, tmp_path, monkeypatch):
+        """The first rows, from which scales are learnt, are read before any is learnt, over all of these files."""
+        frame = make_frame(50)[[*FEATURES, "lower", "upper"]]
+        (tmp_path / "parts").mkdir()
+        for i, bad in enumerate([8, 8, 10, None, 3]):
+            path = write(frame[10 * i : 10 * i + 10], tmp_path / "parts" / f"{i}.csv")
+            lines = path.read_text().splitlines()
+            if bad is not None:
+                lines[bad] += ",one,too,many"
+            path.write_text("\n".join(lines) + "\n")
+        options = [*LABELS, "--classes", "1..4", "--on-error", "skip", "--output", tmp_path / "m"]
+        checkpoint = ["--checkpoint", tmp_path / "c", "--checkpoint-rows", 15]
+        command = ["fit", tmp_path / "parts", *options, *checkpoint, "--quarantine", tmp_path / "q.jsonl"]
+        with monkeypatch.context() as context:
+            crash_after(context, 1)
+            with pytest.raises(Crash):
+                run(*command)
+        assert persistence.read_notes(tmp_path / "c")["state"]["skipped"]["count"] == 4
+        learnt = facts(*command)
+        assert (learnt["rows"], learnt["skipped"]) == (46, 4)
+        entries = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text().splitlines()]
+        assert [(entry["file"][-5:], entry["row"]) for entry in entries] == [
+            ("0.csv", 8), ("1.csv", 8), ("2.csv", 10), ("4.csv", 3),
+        ]  # fmt: skip
 
     def test_classes_are_found_among_the_good_ones(self, tmp_path):
         frame = pd.DataFrame({"a": [0.0, 1, 2, 3], "y": ["1", "3-1", "2", "2"]})

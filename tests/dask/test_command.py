@@ -1,11 +1,14 @@
 """``rankwise fit --workers N``: the model of the same files without a cluster."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 pytest.importorskip("distributed")
 
 import rankwise as rw
+from rankwise.dask._parts import PartitionError
 from tests.cli.commands import fail, make_frame, run, write
 
 LABELS = ("--label", "grade", "--ignore", "w,lower,upper,said")
@@ -41,6 +44,17 @@ def test_wrong_usage_is_found_before_any_cluster(files, tmp_path):
     wrong = fail(2, *there, "--workers", 1, "--estimator", "PRIL", "--set", "mode=fast")
     assert "'mode' parameter of PRIL must be" in wrong
     assert "SVOR has no parameter 'mode'" in fail(2, *there, "--workers", 1, "--set", "mode=mixing")
+
+
+def test_an_error_on_a_worker_names_the_file(files, tmp_path):
+    ends = ("--lower", "lower", "--upper", "upper", "--ignore", "w,grade,said", "--classes", "1..4")
+    result = run("fit", *files, *ends, "--estimator", "PRank", "--workers", 1, "-o", tmp_path / "m")
+    assert result.exit_code == 1
+    error = result.stderr.splitlines()[-1]
+    assert error.startswith(f"rankwise: error: file {files[0]}: row ")
+    assert "PRank does not learn from interval labels" in error
+    named = pickle.loads(pickle.dumps(PartitionError(3, "row 0: too large")))
+    assert (named.partition, named.reason, str(named)) == (3, "row 0: too large", "partition 3: row 0: too large")
 
 
 def test_no_scheduler_at_the_address(files, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 import re
 
 import numpy as np
@@ -9,8 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rankwise.io import TableError, TableWriter, numeric_matrix, open_table, write_table
-from rankwise.io import _text as text_files
+from rankwise import RowError
+from rankwise.io import LabelColumns, TableError, TableRowError, TableWriter, numeric_matrix, open_table, write_table
+from rankwise.io import _input_files as files
+from rankwise.io import _text_files as text_files
+from rankwise.io._input_files import open_file
 
 FORMATS = ("a.csv", "a.tsv", "a.parquet", "a.arrow", "a.arrows", "a.jsonl", "a.csv.gz", "a.jsonl.zst", "a.arrow.zst")
 
@@ -354,3 +358,34 @@ def test_numeric_matrix_of_missing_values_and_text():
         numeric_matrix(batch, ["t"])
     with pytest.raises(TableError, match="there is no column 'z'"):
         numeric_matrix(batch, ["z"])
+
+
+def test_an_error_about_a_row_says_where_as_values(file):
+    path = file("a.csv", "a,b\n1,2\n\n1,2,3\n")
+    with pytest.raises(TableRowError) as error:
+        list(open_table(path).batches())
+    assert isinstance(error.value, RowError)
+    assert isinstance(error.value, TableError)
+    for found in (error.value, pickle.loads(pickle.dumps(error.value))):
+        assert (found.file, found.row, found.line, found.column) == (str(path), 2, 4, None)
+        assert found.reason == "a row must have 2 columns as the header has. Got 3."
+        assert str(found) == f"file {path}, row 2 (line 4): {found.reason}"
+    (batch,) = open_table(file("b.csv", "lo,hi\n1,2\n3,2\n")).batches()
+    with pytest.raises(TableRowError) as error:
+        LabelColumns(lower="lo", upper="hi").read(batch)
+    assert (error.value.row, error.value.line, error.value.column) == (2, 3, ("lo", "hi"))
+
+
+def test_other_columns_of_files_that_are_open(file, monkeypatch):
+    path = file("a.csv", "a,b\n1,2\n3,4\n")
+    table = open_table(path)
+    opened = []
+    monkeypatch.setattr(files, "open_file", lambda f: opened.append(f) or open_file(f))
+    texts = table.select(["b"], {"b": "string"})
+    assert [row for batch in texts.batches() for row in batch.data.to_pylist()] == [{"b": "2"}, {"b": "4"}]
+    assert not opened
+    assert table.schema.names == ["a", "b"]  # as it was
+    assert [row["a"] for batch in table.batches() for row in batch.data.to_pylist()] == [1, 3]
+    assert len(opened) == 1
+    with pytest.raises(TableError, match="has no column 'z'"):
+        table.select(["z"])

@@ -1,4 +1,4 @@
-"""The commands together. Each is a function in a file of its own; a new one is a file and a line below.
+"""The commands together. Each is a function in a file of its own in ``commands``; a new one is a file and a line below.
 
 What a command needs is imported when it runs, so that ``--help``, ``--version`` and completion answer at once.
 """
@@ -13,16 +13,16 @@ import typer
 from typer.core import TyperGroup
 
 from rankwise._version import __version__
-from rankwise.cli._compare import compare
-from rankwise.cli._convert import convert
 from rankwise.cli._demo import demo
 from rankwise.cli._errors import STOPPED, WRONG_USAGE, complain
-from rankwise.cli._evaluate import evaluate
-from rankwise.cli._fit import fit
-from rankwise.cli._info import info
-from rankwise.cli._predict import predict
-from rankwise.cli._report import report
 from rankwise.cli._reproduce import reproduce
+from rankwise.cli.commands.compare import compare
+from rankwise.cli.commands.convert import convert
+from rankwise.cli.commands.evaluate import evaluate
+from rankwise.cli.commands.fit import fit
+from rankwise.cli.commands.info import info
+from rankwise.cli.commands.predict import predict
+from rankwise.cli.commands.report import report
 
 # Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
 _UsageError: Any = typer.BadParameter.__mro__[1]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._errors import complain
+from rankwise.cli._print import rich_progress
 
 if TYPE_CHECKING:
-    from rankwise.cli._rows import Source
+    from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
     from rankwise.labels import ClassOrder
     from rankwise.table_model import TableModel
 
 _CONNECT = "10s"  # how long to wait for a scheduler that may not be there
-_PARTITION = re.compile(r"^partition (\d+): ")
 
 
 def make(name: str, parameters: Mapping[str, Any], epochs: int | None) -> Any:
@@ -69,63 +66,47 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
 
 
 def fit_on_cluster(
-    model: TableModel, estimator: Any, source: Source, order: ClassOrder, address: str | None, n_workers: int | None
+    model: TableModel,
+    estimator: Any,
+    source: LabelledFiles,
+    order: ClassOrder,
+    address: str | None,
+    n_workers: int | None,
 ) -> int:
     """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
     from dask.delayed import delayed
 
-    from rankwise.dask._parts import Engine
+    from rankwise.dask._parts import Engine, PartitionError
+    from rankwise.io import TableError
 
     estimator.set_params(classes=order.values.tolist())
     with connected(address, n_workers), _rounds_shown():
         engine, read = Engine(), delayed(_read, pure=False)
-        rows = engine.kept([read(_one_file(source, Path(path)), order, model.encoder_) for path in source.found])
-        parts = [list(part) for part in zip(*([task[k] for k in range(3)] for task in rows), strict=True)]
-        weights = parts[2] if source.labels.weight is not None else None
+        rows = engine.kept([read(source.file(path), order, model.encoder_) for path in source.paths])
+        X, y, weights = ([task[k] for task in rows] for k in range(3))
         try:
-            estimator.fit(parts[0], parts[1], weights)
-        except ValueError as error:
-            raise _with_file(error, source) from None
+            estimator.fit(X, y, weights if source.labels.weight is not None else None)
+        except PartitionError as error:
+            raise TableError(f"file {source.paths[error.partition]}: {error.complaint}") from None
         model.estimator_ = estimator.to_local()
         return int(sum(engine.computed([task[3] for task in rows])))
 
 
-def _one_file(source: Source, path: Path) -> Source:
-    alone = copy(source)
-    alone.files = [path]
-    return alone
-
-
-def _read(source: Source, order: ClassOrder, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
+def _read(source: LabelledFiles, order: ClassOrder, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
     """Encoded rows of one file, their labels and weights, and how many they are."""
-    from rankwise.cli._rows import located
-
-    rows = source.load(order)
-    try:
+    rows, _ = source.load(order)
+    with rows.named():
         return rows.X if encoder is None else encoder.transform(rows.X), rows.y, rows.weight, len(rows)
-    except ValueError as error:
-        raise located(error, rows.place) from None
-
-
-def _with_file(error: ValueError, source: Source) -> ValueError:
-    """The error with the file in place of the number of the partition."""
-    found = _PARTITION.match(str(error))
-    if found is None:
-        return error
-    return ValueError(f"file {source.found[int(found[1])]}: {str(error)[found.end() :]}")
 
 
 @contextmanager
 def _rounds_shown() -> Iterator[None]:
     """A bar that moves with every round of tasks; silent when stderr is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TimeElapsedColumn
 
     from rankwise.dask._parts import watched
 
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with rich_progress("{task.description}", BarColumn(), TimeElapsedColumn()) as bars:
         task, rounds = bars.add_task("reading", total=None), 0
 
         def show() -> None:

@@ -2,133 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli._options import require_column
+from rankwise.cli._options import column_option, require_column
 
 if TYPE_CHECKING:
-    from rankwise.cli._rows import Source
+    from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
 
 _FEATURES = "Features"
 
 
-class Scaling(StrEnum):
-    """How numbers are scaled."""
-
-    standard = "standard"
-    minmax = "minmax"
-    robust = "robust"
-    none = "none"
+Scaling = StrEnum("Scaling", ["standard", "minmax", "robust", "none"])
+Missing = StrEnum("Missing", ["mean", "median", "refuse"])
+Categories = StrEnum("Categories", ["onehot", "hash"])
+Unknown = StrEnum("Unknown", ["ignore", "column", "refuse"])
 
 
-class Missing(StrEnum):
-    """What becomes of missing values."""
-
-    mean = "mean"
-    median = "median"
-    refuse = "refuse"
+def _choice(name: str, help: str) -> Any:
+    return typer.Option(f"--{name}", help=help, rich_help_panel=_FEATURES)
 
 
-class Categories(StrEnum):
-    """How categories become numbers."""
+@dataclass(frozen=True, kw_only=True)
+class EncodingOptions:
+    """How columns become features."""
 
-    onehot = "onehot"
-    hash = "hash"
+    kind: Annotated[
+        list[str] | None,
+        column_option(
+            "Read a column as number, category, boolean or text, whatever it looks like; may be repeated.",
+            _FEATURES,
+            "COL=KIND",
+        ),
+    ] = None
+    scaling: Annotated[Scaling | None, _choice("scaling", "How numbers are scaled. By default standard.")] = None
+    missing: Annotated[
+        Missing | None, _choice("missing", "Fill in missing numbers, or refuse missing values. By default mean.")
+    ] = None
+    indicate_missing: Annotated[bool, _choice("indicate-missing", "Add columns that say what was missing.")] = False
+    categories: Annotated[
+        Categories | None,
+        _choice(
+            "categories",
+            "A column for each category, or hashed ones, which know categories that come later. By default onehot.",
+        ),
+    ] = None
+    unknown: Annotated[
+        Unknown | None, _choice("unknown", "What a category not met while learning is. By default ignore.")
+    ] = None
 
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """Kinds of columns that were given."""
+        kinds: dict[str, str] = {}
+        known = ("number", "category", "boolean", "text")
+        for assignment in self.kind or ():
+            column, equals, wanted = assignment.rpartition("=")
+            if not equals or wanted not in known:
+                raise typer.BadParameter(
+                    f"--kind is given as column=kind, kind one of {', '.join(known)}. Got {assignment!r}."
+                )
+            kinds[column] = wanted
+        return kinds
 
-class Unknown(StrEnum):
-    """What becomes of categories that were not met while learning."""
+    @property
+    def texts(self) -> list[str]:
+        """Columns to be read as texts, whatever their values look like."""
+        return [name for name, kind in self.kinds.items() if kind in ("category", "text")]
 
-    ignore = "ignore"
-    column = "column"
-    refuse = "refuse"
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the encoder that were given."""
+        chosen = {
+            "scaling": self.scaling, "missing": self.missing, "categories": self.categories, "unknown": self.unknown,
+        }  # fmt: skip
+        given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}
+        return {**given, "indicate_missing": True} if self.indicate_missing else given
 
+    def encoder_for(self, source: LabelledFiles) -> TableEncoder | str:
+        """Encoder for the columns of the files; svmlight rows are taken as they are."""
+        from rankwise.features import TableEncoder
 
-Kind = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COL=KIND",
-        help="Read a column as number, category, boolean or text, whatever it looks like; may be repeated.",
-        show_default=False,
-        rich_help_panel=_FEATURES,
-    ),
-]
-ScalingOption = Annotated[
-    Scaling | None,
-    typer.Option("--scaling", help="How numbers are scaled. By default standard.", rich_help_panel=_FEATURES),
-]
-MissingOption = Annotated[
-    Missing | None,
-    typer.Option(
-        "--missing",
-        help="Fill in missing numbers, or refuse missing values. By default mean.",
-        rich_help_panel=_FEATURES,
-    ),
-]
-Indicate = Annotated[
-    bool, typer.Option("--indicate-missing", help="Add columns that say what was missing.", rich_help_panel=_FEATURES)
-]
-CategoriesOption = Annotated[
-    Categories | None,
-    typer.Option(
-        "--categories",
-        help="A column for each category, or hashed ones, which know categories that come later. By default onehot.",
-        rich_help_panel=_FEATURES,
-    ),
-]
-UnknownOption = Annotated[
-    Unknown | None,
-    typer.Option(
-        "--unknown", help="What a category not met while learning is. By default ignore.", rich_help_panel=_FEATURES
-    ),
-]
-
-
-def encoder_options(
-    scaling: Scaling | None,
-    missing: Missing | None,
-    indicate: bool,
-    categories: Categories | None,
-    unknown: Unknown | None,
-) -> dict[str, Any]:
-    """Parameters of the encoder that were given."""
-    chosen = {"scaling": scaling, "missing": missing, "categories": categories, "unknown": unknown}
-    given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}
-    return {**given, "indicate_missing": True} if indicate else given
-
-
-def parse_kinds(assignments: Sequence[str] | None) -> dict[str, str]:
-    """``["zip=category"]`` as a dict."""
-    kinds: dict[str, str] = {}
-    known = ("number", "category", "boolean", "text")
-    for assignment in assignments or ():
-        column, equals, wanted = assignment.rpartition("=")
-        if not equals or wanted not in known:
-            raise typer.BadParameter(
-                f"--kind is given as column=kind, kind one of {', '.join(known)}. Got {assignment!r}."
-            )
-        kinds[column] = wanted
-    return kinds
-
-
-def text_kinds(kinds: Mapping[str, str]) -> list[str]:
-    """Columns to be read as texts, whatever their values look like."""
-    return [name for name, kind in kinds.items() if kind in ("category", "text")]
-
-
-def make_encoder(source: Source, kinds: Mapping[str, str], encoding: Mapping[str, Any]) -> TableEncoder | str:
-    """Encoder for the columns of the files; svmlight rows are taken as they are."""
-    from rankwise.features import TableEncoder
-
-    if source.is_svmlight:
-        if kinds or encoding:
-            raise typer.BadParameter("svmlight rows are numbers as they are: there is nothing to encode.")
-        return "none"
-    for column in kinds:
-        require_column(column, source.features, "--kind")
-    return TableEncoder(kinds=dict(kinds) or None, **encoding)
+        if source.is_svmlight:
+            if self.kinds or self.parameters:
+                raise typer.BadParameter("svmlight rows are numbers as they are: there is nothing to encode.")
+            return "none"
+        for column in self.kinds:
+            require_column(column, source.features, "--kind")
+        return TableEncoder(kinds=self.kinds or None, **self.parameters)

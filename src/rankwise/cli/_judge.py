@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, located, put_aside
+from rankwise.cli._learner import Learner, begin
 from rankwise.cli._print import stream_bar
-from rankwise.cli._rows import Rows, Source, fitted_width, located, without
-from rankwise.cli._tally import Tally
+from rankwise.cli._running_loss import RunningLoss
 from rankwise.evaluation import StratifiedIntervalKFold
 from rankwise.features import RowError
 from rankwise.io import Batch
@@ -21,18 +22,16 @@ from rankwise.labels import ClassOrder
 from rankwise.table_model import TableModel
 
 
-def predict_rows(model: TableModel, source: Source, batch: Batch) -> tuple[Batch, NDArray[Any]]:
-    """Predictions for a batch; rows that cannot be encoded are an error, or left out."""
+def predict_batch(model: TableModel, source: LabelledFiles, batch: Batch) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Rows of a batch that can be encoded, and their predictions; others are an error, or put aside."""
+    X = source.features_of(batch)
     try:
-        return batch, _predicted(model, source.features_of(batch))
-    except RowError as error:
-        if not source.skips:
-            raise located(error, batch.place) from None
+        return np.arange(len(batch)), _predicted(model, X)
     except ValueError as error:
-        raise located(error, batch.place) from None
-    assert model.encoder_ is not None
-    kept = without(batch, model.encoder_.problems(source.features_of(batch)), source.quarantine)
-    return kept, _predicted(model, source.features_of(kept))
+        if not (isinstance(error, RowError) and source.skips and model.encoder_ is not None):
+            raise located(error, lambda i: (batch, i)) from None
+    kept = put_aside(model.encoder_.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
+    return kept, _predicted(model, X.take(pa.array(kept)))
 
 
 def _predicted(model: TableModel, X: Any) -> NDArray[Any]:
@@ -41,28 +40,24 @@ def _predicted(model: TableModel, X: Any) -> NDArray[Any]:
     return model.predict(fitted_width(X, int(model.estimator_.n_features_in_)))
 
 
-def judge_as_it_is(model: TableModel, source: Source, order: ClassOrder) -> dict[str, Any]:
+def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
     """A fitted model on all rows of the files, in constant memory."""
-    tally = Tally(order)
-    table = source.table(quarantine=source.quarantine)
+    loss = RunningLoss(order)
     done = 0
-    with stream_bar("judging", table.n_bytes) as show:
-        for batch, _ in source.batches(table, order):
-            kept, predicted = predict_rows(model, source, batch)
-            y, weight = source.labels.read(kept, order)
-            tally.add(y, predicted, weight)
-            done += len(kept)
-            show(batch.bytes_read, done, tally.mae)
-    return tally.results()
+    with stream_bar("judging", source.n_bytes) as show:
+        for batch, rows in source.batches(order):
+            kept, predicted = predict_batch(model, source, batch)
+            judged = rows if len(kept) == len(rows) else rows.take(kept)
+            loss.add(judged.y, predicted, judged.weight)
+            done += len(judged)
+            show(batch.bytes_read, done, loss.mae)
+    return loss.results()
 
 
-def judge_progressively(template: TableModel, source: Source, order: ClassOrder) -> dict[str, Any]:
+def judge_progressively(template: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
     """A fresh online model, each row predicted before it is learnt; in constant memory."""
-    from rankwise.cli._fit import begin
-    from rankwise.cli._stream import Learner
-
-    model = begin(source, clone(template.estimator), template.encoder, order)
-    learner = Learner(model, source, order, 1, None)
+    model, first = begin(source, clone(template.estimator), template.encoder, order)
+    learner = Learner(model, source, order, 1, None, first)
     learner.run()
     return learner.loss.results()
 
@@ -83,42 +78,30 @@ def judge_in_folds(
     Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.
     """
     splitter = StratifiedIntervalKFold(folds, shuffle=True, random_state=seed, classes=order.values)
-    pooled, each, seconds = Tally(order), [], 0.0
+    pooled, each, seconds = RunningLoss(order), [], 0.0
     n_folds = 1 if only_first else folds
     for number, (train, test) in enumerate(splitter.split(np.empty((len(rows), 0)), rows.y)):
         if number == n_folds:
             break
         model = clone(template)
-        learnt, judged = take(rows, train), take(rows, test)
+        learnt, judged = rows.take(train), rows.take(test)
         start = time.perf_counter()
-        try:
+        with learnt.named():
             model.fit(learnt.X, learnt.y, learnt.weight)
-        except ValueError as error:
-            raise located(error, learnt.place) from None
         seconds += time.perf_counter() - start
-        try:
+        with judged.named():
             predicted = model.predict(judged.X)
-        except ValueError as error:
-            raise located(error, judged.place) from None
-        fold = Tally(order)
-        for tally in (pooled, fold):
-            tally.add(judged.y, predicted, judged.weight)
+        fold = RunningLoss(order)
+        for loss in (pooled, fold):
+            loss.add(judged.y, predicted, judged.weight)
         each.append(fold.results())
         show(what, number + 1, n_folds)
     results = pooled.results()
     if not only_first:
-        for name in Tally.LOSSES:
+        for name in RunningLoss.LOSSES:
             means = np.array([fold[name] for fold in each if name in fold])
             if means.size > 1:
                 results[name], results[f"{name}_se"] = means.mean(), means.std(ddof=1) / np.sqrt(means.size)
         results["folds"] = folds
     results["fit_seconds"] = seconds / n_folds
     return results
-
-
-def take(rows: Rows, chosen: NDArray[np.intp]) -> Rows:
-    """Some of the rows."""
-    X = rows.X.take(pa.array(chosen)) if isinstance(rows.X, pa.Table) else rows.X[chosen]
-    y = rows.y[chosen] if isinstance(rows.y, np.ndarray) else [rows.y[i] for i in chosen]
-    weight = None if rows.weight is None else rows.weight[chosen]
-    return Rows(X, y, weight, lambda i: rows.place(int(chosen[i])))

@@ -1,15 +1,19 @@
-"""Options that several commands share, as types to annotate parameters with, and what they mean."""
+"""Options that several commands share: each is declared here once, with what it means."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from rankwise.cli._errors import suggestion
+from rankwise._files import FORMATS
+from rankwise.cli._errors import require_writable, suggestion
 
 if TYPE_CHECKING:
     from rankwise.io import LabelColumns, Table
@@ -18,30 +22,9 @@ _LABELS = "Labels"
 _ROWS = "Rows"
 
 
-class OnError(StrEnum):
-    """What a bad row does."""
-
-    stop = "stop"
-    skip = "skip"
-
-
-class Format(StrEnum):
-    """Formats of files."""
-
-    csv = "csv"
-    tsv = "tsv"
-    parquet = "parquet"
-    arrow = "arrow"
-    jsonl = "jsonl"
-    svmlight = "svmlight"
-
-
-class Method(StrEnum):
-    """Ways to judge."""
-
-    holdout = "holdout"
-    progressive = "progressive"
-    cv = "cv"
+OnError = StrEnum("OnError", ["stop", "skip"])
+Method = StrEnum("Method", ["holdout", "progressive", "cv"])
+Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
 
 
 Model = Annotated[
@@ -56,85 +39,157 @@ Files = Annotated[
         show_default=False,
     ),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="Column of labels: 3, 3-5, >=4, <=2, 2|3|7 or ?.",
-        show_default=False,
-        rich_help_panel=_LABELS,
-    ),
-]
-Lower = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL", help="Column of lowest admissible classes.", show_default=False, rich_help_panel=_LABELS
-    ),
-]
-Upper = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL", help="Column of highest admissible classes.", show_default=False, rich_help_panel=_LABELS
-    ),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="Column of weights, >= 0.", show_default=False, rich_help_panel=_LABELS),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them.",
-        show_default=False,
-        rich_help_panel=_LABELS,
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COL,COL", help="Columns that are no features.", show_default=False, rich_help_panel=_ROWS),
-]
-FileFormat = Annotated[
-    Format | None,
-    typer.Option("--format", help="Format of the files; by default their names say it.", rich_help_panel=_ROWS),
-]
-WhenBad = Annotated[
-    OnError,
-    typer.Option("--on-error", help="A bad row stops the run, or is skipped and counted.", rich_help_panel=_ROWS),
-]
-QuarantineFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--quarantine",
-        metavar="FILE",
-        help="With --on-error skip: JSON lines with file, row, reason and text of each skipped row.",
-        show_default=False,
-        rich_help_panel=_ROWS,
-    ),
-]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 
-def label_columns(
-    label: str | None, lower: str | None, upper: str | None, weight: str | None, *, is_svmlight: bool = False
-) -> LabelColumns:
-    """Where the labels are; an svmlight file brings its own."""
-    from rankwise.io import LabelColumns
+def column_option(help: str, panel: str, metavar: str = "COL") -> Any:
+    """Option that names a column."""
+    return typer.Option(metavar=metavar, help=help, show_default=False, rich_help_panel=panel)
 
-    if is_svmlight and weight is not None:
-        raise typer.BadParameter("an svmlight file has no column of weights: --weight cannot be used.")
-    if is_svmlight:
-        return LabelColumns(label="label")
-    if label is None and lower is None and upper is None:
-        raise typer.BadParameter("where are the labels? Give --label COL, or --lower COL and --upper COL.")
-    if label is not None and (lower is not None or upper is not None):
-        raise typer.BadParameter("labels are in one column (--label) or in two (--lower and --upper), not both.")
-    if label is None and (lower is None or upper is None):
-        given, other = ("--lower", "--upper") if upper is None else ("--upper", "--lower")
-        raise typer.BadParameter(f"{given} needs {other}: an interval has two ends.")
-    return LabelColumns(label=label, lower=lower, upper=upper, weight=weight)
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """Where the labels are."""
+
+    label: Annotated[str | None, column_option("Column of labels: 3, 3-5, >=4, <=2, 2|3|7 or ?.", _LABELS)] = None
+    lower: Annotated[str | None, column_option("Column of lowest admissible classes.", _LABELS)] = None
+    upper: Annotated[str | None, column_option("Column of highest admissible classes.", _LABELS)] = None
+    weight: Annotated[str | None, column_option("Column of weights, >= 0.", _LABELS)] = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether any of the label columns was named."""
+        return any(name is not None for name in (self.label, self.lower, self.upper))
+
+    def columns_of(self, table: Table) -> LabelColumns:
+        """The columns, which the files must have; an svmlight file brings its own."""
+        from rankwise.io import LabelColumns
+
+        if table.format == "svmlight":
+            if self.weight is not None:
+                raise typer.BadParameter("an svmlight file has no column of weights: --weight cannot be used.")
+            return LabelColumns(label="label")
+        if not self.are_given:
+            raise typer.BadParameter("where are the labels? Give --label COL, or --lower COL and --upper COL.")
+        if self.label is not None and (self.lower is not None or self.upper is not None):
+            raise typer.BadParameter("labels are in one column (--label) or in two (--lower and --upper), not both.")
+        if self.label is None and (self.lower is None or self.upper is None):
+            given, other = ("--lower", "--upper") if self.upper is None else ("--upper", "--lower")
+            raise typer.BadParameter(f"{given} needs {other}: an interval has two ends.")
+        labels = LabelColumns(label=self.label, lower=self.lower, upper=self.upper, weight=self.weight)
+        for option in ("label", "lower", "upper", "weight"):
+            if getattr(labels, option) is not None:
+                require_column(getattr(labels, option), table.schema.names, f"--{option}")
+        if len(set(labels.names)) < len(labels.names):
+            raise typer.BadParameter("labels and weights must be in different columns.")
+        return labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassOptions(LabelOptions):
+    """Where the labels are, and the order of the classes."""
+
+    classes: Annotated[
+        str | None,
+        column_option(
+            "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them.",
+            _LABELS,
+            "A,B,...",
+        ),
+    ] = None
+
+    @property
+    def declared(self) -> list[Any] | None:
+        """The classes that were given."""
+        return parse_classes(self.classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(ClassOptions):
+    """Where the labels are, the order of the classes, and what is no feature."""
+
+    ignore: Annotated[list[str] | None, column_option("Columns that are no features.", _ROWS, metavar="COL,COL")] = None
+
+    def ignored_of(self, table: Table) -> list[str]:
+        """Columns that are no features, which the files must have."""
+        if self.ignore and table.format == "svmlight":
+            raise typer.BadParameter("an svmlight file has no named columns: --ignore cannot be used.")
+        return parse_columns(self.ignore, table.schema.names, "--ignore") if self.ignore else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions:
+    """How rows are read, and what a bad one does."""
+
+    format: Annotated[
+        Format | None,
+        typer.Option("--format", help="Format of the files; by default their names say it.", rich_help_panel=_ROWS),
+    ] = None
+    on_error: Annotated[
+        OnError,
+        typer.Option("--on-error", help="A bad row stops the run, or is skipped and counted.", rich_help_panel=_ROWS),
+    ] = OnError.stop
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(
+            "--quarantine",
+            metavar="FILE",
+            help="With --on-error skip: JSON lines with file, row, reason and text of each skipped row.",
+            show_default=False,
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+
+    @property
+    def skips(self) -> bool:
+        """Whether bad rows are skipped."""
+        return self.on_error is OnError.skip
+
+    def check(self) -> None:
+        """Refuse a quarantine that cannot be written, or that nothing would go to."""
+        if self.quarantine is not None:
+            require_writable(self.quarantine, "--quarantine")
+            if not self.skips:
+                raise typer.BadParameter("--quarantine needs --on-error skip.")
+
+    def look_at(self, files: Sequence[Path]) -> Table:
+        """The files as a table, opened to see what is in them."""
+        from rankwise.io import open_table
+
+        format = None if self.format is None else self.format.value
+        return open_table(list(files), format=format, on_error=self.on_error.value)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Command whose parameters that are dataclasses are replaced by an option for each of their fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        if name not in groups:
+            parameters.append(parameter.replace(annotation=hints[name]))
+            continue
+        options = get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=options[field.name])
+            for field in fields(groups[name])
+        ]
+    flat = Signature(parameters)
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        given = flat.bind(*args, **kwargs)
+        given.apply_defaults()
+        values = given.arguments
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    run.__signature__ = flat  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def parse_classes(text: str | None) -> list[Any] | None:
@@ -146,7 +201,7 @@ def parse_classes(text: str | None) -> list[Any] | None:
         if not 1 <= int(last) - int(first) < 100_000:
             raise typer.BadParameter(f"--classes {text} must go from a lower number to a higher one.")
         return list(range(int(first), int(last) + 1))
-    names = [part.strip() for part in text.split(",")]
+    names = [name.strip() for name in text.split(",")]
     if "" in names:
         raise typer.BadParameter(f"--classes has a class without a name: {text!r}.")
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -170,8 +225,8 @@ def parse_columns(given: Sequence[str] | None, present: Sequence[str], option: s
     """Columns of an option that may be repeated, and may hold several between commas."""
     names: list[str] = []
     for text in given or ():
-        parts = [text] if text in present else [part.strip() for part in text.split(",") if part.strip()]
-        names += [part for part in parts if part not in names]
+        given_here = [text] if text in present else [name.strip() for name in text.split(",") if name.strip()]
+        names += [name for name in given_here if name not in names]
     for name in names:
         require_column(name, present, option)
     return names
@@ -181,15 +236,3 @@ def require_column(name: str, present: Sequence[str], option: str) -> None:
     """Refuse a column that the files do not have."""
     if name not in present:
         raise typer.BadParameter(f"{option}: there is no column {name!r}. {suggestion(name, present)}")
-
-
-def require_label_columns(labels: LabelColumns, table: Table) -> None:
-    """Refuse label columns that the files do not have."""
-    if table.format == "svmlight":
-        return
-    for option in ("label", "lower", "upper", "weight"):
-        name = getattr(labels, option)
-        if name is not None:
-            require_column(name, table.schema.names, f"--{option}")
-    if len(set(labels.names)) < len(labels.names):
-        raise typer.BadParameter("labels and weights must be in different columns.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,19 @@ def print_facts(facts: Mapping[str, str]) -> None:
     width = max(map(len, facts))
     for what, text in facts.items():
         typer.echo(f"{what.ljust(width)}  {text}")
+
+
+def print_written(output: Path, n_rows: int, n_skipped: int, as_json: bool) -> None:
+    """Say that rows were written to a file."""
+    if as_json:
+        print_json({"output": str(output), "rows": n_rows, "skipped": n_skipped})
+    else:
+        print_facts({"rows": with_skipped(f"{n_rows:,}", n_skipped), "output": str(output)})
+
+
+def with_skipped(rows: str, n_skipped: int) -> str:
+    """A number of rows, with those that were skipped if there are any."""
+    return f"{rows}, {n_skipped:,} skipped" if n_skipped else rows
 
 
 def print_json(value: Any) -> None:
@@ -52,13 +66,20 @@ def some(values: list[Any], most: int = 12) -> str:
 
 
 @contextmanager
-def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """Callback that shows a bar for each thing done; silent when stderr is not a terminal."""
+def rich_progress(*columns: Any) -> Iterator[Any]:
+    """Rich's display with these columns, objects of its own or templates; silent when stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield bars
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Callback that shows a bar for each thing done; silent when stderr is not a terminal."""
+    with rich_progress() as bars:
         known: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
@@ -75,21 +96,11 @@ def stream_bar(what: str, n_bytes: int) -> Iterator[Callable[[int, int, float | 
 
     Silent when stderr is not a terminal.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.fields[rows]:,} rows"),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[loss]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    facts = ("{task.percentage:3.0f}%", "{task.fields[rows]:,} rows", "{task.fields[rate]}", "{task.fields[loss]}")
+    columns = ("{task.description}", BarColumn(), *facts, TimeElapsedColumn(), TimeRemainingColumn())
+    with rich_progress(*columns) as bars:
         task = bars.add_task(what, total=max(1, n_bytes), rows=0, rate="", loss="")
         before: int | None = None  # rows that an earlier run had done when this one went on
 
@@ -98,7 +109,7 @@ def stream_bar(what: str, n_bytes: int) -> Iterator[Callable[[int, int, float | 
             before = rows if before is None else before
             elapsed = bars.tasks[0].elapsed or 0.0
             rate = f"{(rows - before) / elapsed:,.0f} rows/s" if elapsed > 0 else ""
-            said = "" if loss is None or np.isnan(loss) else f"MAE {loss:.4f}"
-            bars.update(task, completed=done, rows=rows, rate=rate, loss=said)
+            error = "" if loss is None or np.isnan(loss) else f"MAE {loss:.4f}"
+            bars.update(task, completed=done, rows=rows, rate=rate, loss=error)
 
         yield show

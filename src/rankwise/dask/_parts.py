@@ -92,15 +92,38 @@ def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
     return blocks
 
 
+class PartitionError(ValueError):
+    """What is wrong with the data of a partition: its number, and the complaint there, whose rows are counted in it."""
+
+    def __init__(self, partition: int, complaint: str) -> None:
+        super().__init__(f"partition {partition}: {complaint}")
+        self.partition, self.complaint = partition, complaint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.partition, self.complaint)
+
+
+class PartitionRowError(RowError, PartitionError):
+    """What is wrong with a row of a partition."""
+
+    def __init__(self, partition: int, error: RowError) -> None:
+        RowError.__init__(
+            self, error.reason, error.row, error.column, message=f"partition {partition}: {error}"
+        )  # fmt: skip
+        self.partition, self.complaint = partition, str(error)
+
+
 @contextmanager
 def naming_partition(number: int) -> Iterator[None]:
     """Errors about data begin with the number of the partition; the row in them is counted within it."""
     try:
         yield
     except RowError as error:
-        raise RowError(error.reason, error.row, error.column, message=f"partition {number}: {error}") from None
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {number}: {error}") from None
+        raise PartitionRowError(number, error) from None
+    except TypeError as error:
+        raise TypeError(f"partition {number}: {error}") from None
+    except ValueError as error:
+        raise PartitionError(number, str(error)) from None
 
 
 class Engine:

@@ -1,6 +1,6 @@
 """Features: from raw columns, and learnt from labels; transformers to put before an estimator."""
 
-from rankwise.features._columns import RowError
+from rankwise._errors import RowError
 from rankwise.features._polynomial import polynomial_features
 from rankwise.features.hidden import HiddenFeatures
 from rankwise.features.table import TableEncoder

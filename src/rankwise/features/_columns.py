@@ -14,25 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import murmurhash3_32
 
+from rankwise._errors import RowError
 from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, and columns counted from the column's own first
 
 _WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
 _NOT_A_WORD = r"[^\pL\pN_]+"
-
-
-class RowError(ValueError):
-    """A row that cannot be encoded; ``row`` is its number in the frame, from 0."""
-
-    def __init__(self, column: str, row: int, reason: str) -> None:
-        super().__init__(f"row {row}, column {column!r}: {reason}")
-        self.column = column
-        self.row = row
-        self.reason = reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.column, self.row, self.reason)
 
 
 @dataclass(frozen=True)
@@ -44,7 +32,7 @@ class Rules:
     categories: str
     unknown: str
     max_categories: int
-    indicate: bool
+    indicate_missing: bool
     n_hashed: int
 
 
@@ -75,9 +63,8 @@ class NumberColumn:
             try:
                 values[place] = float(text) if text.strip() else np.nan
             except ValueError:
-                raise RowError(
-                    self.name, int(np.argmax(codes == place)), f"a number is needed. Got the text {text!r}."
-                ) from None
+                row = int(np.argmax(codes == place))
+                raise RowError(f"a number is needed. Got the text {text!r}.", row, self.name) from None
         return np.asarray(values[codes])
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
@@ -88,7 +75,7 @@ class NumberColumn:
             yield error
             return
         for row in np.flatnonzero(np.isinf(values)).tolist():
-            yield RowError(self.name, row, f"a number must be finite. Got {values[row]}; X contains infinity.")
+            yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
         if rules.missing == "refuse":
             yield from _refuse_missing(self.name, np.isnan(values))
 
@@ -124,9 +111,9 @@ class CategoryColumn:
             known = {text: place for place, text in enumerate(self.categories)}
             unknown = len(self.categories) if self.other else -1
             table = np.array([known.get(text, unknown) for text in texts] + [-1])
-        found = table[codes]
-        rows = np.flatnonzero(found >= 0)
-        return rows, found[rows]
+        places = table[codes]
+        rows = np.flatnonzero(places >= 0)
+        return rows, places[rows]
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
@@ -137,8 +124,8 @@ class CategoryColumn:
             known = set(self.categories)
             strange = np.array([text not in known for text in texts] + [False])
             for row in np.flatnonzero(strange[codes]).tolist():
-                found = texts[codes[row]]
-                yield RowError(self.name, row, f"a category must be one of those met in fit. Got {found!r}.")
+                text = texts[codes[row]]
+                yield RowError(f"a category must be one of those met in fit. Got {text!r}.", row, self.name)
 
 
 @dataclass(frozen=True)
@@ -156,9 +143,9 @@ class TextColumn:
         rows = pa.compute.list_parent_indices(words).to_numpy(zero_copy_only=False)
         texts, codes = coded_texts(pa.compute.list_flatten(words))
         table = np.array([hashed_place(self.name, text, rules.n_hashed) if text else -1 for text in texts] + [-1])
-        found = table[codes]
-        counted = np.flatnonzero(found >= 0)
-        return rows[counted], found[counted]
+        places = table[codes]
+        counted = np.flatnonzero(places >= 0)
+        return rows[counted], places[counted]
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
@@ -229,14 +216,14 @@ def fit_column(name: str, kind: str, column: Any, rules: Rules) -> Column:
         return _fit_number(name, kind, column, rules)
     if kind == "category":
         texts, codes = coded_texts(column)
-        indicated = rules.indicate and bool((codes < 0).any())
+        indicated = rules.indicate_missing and bool((codes < 0).any())
         if rules.categories == "hash" or len(texts) > rules.max_categories:
             return CategoryColumn(name, kind, hashed=True, indicated=indicated)
         return CategoryColumn(name, kind, sorted(texts), other=rules.unknown == "column", indicated=indicated)
     pa = load_pyarrow()
     if not _is_text(pa, column.type) and not pa.types.is_dictionary(column.type):
         raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
-    return TextColumn(name, indicated=rules.indicate and column.null_count > 0)
+    return TextColumn(name, indicated=rules.indicate_missing and column.null_count > 0)
 
 
 def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn:
@@ -247,7 +234,7 @@ def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn
         raise ValueError(f"column {name!r} holds no finite number in the rows to fit: leave it out.")
     fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
     shift, factor = (0.0, 1.0) if kind == "boolean" else _scale(known, rules.scaling)
-    return NumberColumn(name, kind, shift, factor, fill, rules.indicate and bool(missing.any()))
+    return NumberColumn(name, kind, shift, factor, fill, rules.indicate_missing and bool(missing.any()))
 
 
 def _scale(values: Floats, scaling: str) -> tuple[float, float]:
@@ -285,7 +272,7 @@ def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
 def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
     for row in np.flatnonzero(missing).tolist():
         yield RowError(
-            name, row, "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it."
+            "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it.", row, name
         )
 
 

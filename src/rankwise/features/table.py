@@ -8,6 +8,7 @@ nothing else; transforming a row does not depend on the rows around it, so a str
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -18,6 +19,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._errors import RowError
 from rankwise._kernels.scaling import FINITE, INFINITE, MISSING, put_column
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.features._arrow import as_table
@@ -26,7 +28,6 @@ from rankwise.features._columns import (
     CategoryColumn,
     Column,
     NumberColumn,
-    RowError,
     Rules,
     TextColumn,
     fit_column,
@@ -235,15 +236,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def _rules(self) -> Rules:
-        return Rules(
-            self.missing,
-            self.scaling,
-            self.categories,
-            self.unknown,
-            self.max_categories,
-            self.indicate_missing,
-            self.n_hashed,
-        )
+        return Rules(**{field.name: getattr(self, field.name) for field in fields(Rules)})
 
     def _accept(self, kinds: dict[str, str], columns: list[Column]) -> None:
         self.kinds_ = kinds
@@ -275,29 +268,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _table(self, X: Any) -> Any:
         table = as_table(X)
         present = set(table.column_names)
-        for name in self.feature_names_in_:
-            if name not in present:
-                if not hasattr(X, "schema") and not hasattr(X, "columns"):  # an array: columns have no names of theirs
-                    raise ValueError(
-                        f"X has {table.num_columns} features, but {type(self).__name__} is expecting "
-                        f"{self.n_features_in_} features as input."
-                    )
-                raise ValueError(f"the table has no column {name!r}{_which_is_not(name, table.column_names)}.")
-        if not hasattr(X, "schema") and not hasattr(X, "columns") and table.num_columns != len(self.kinds_):
+        absent = [name for name in self.feature_names_in_ if name not in present]
+        is_array = not hasattr(X, "schema") and not hasattr(X, "columns")  # whose columns have no names of theirs
+        if is_array and (absent or table.num_columns != len(self.kinds_)):
             raise ValueError(
                 f"X has {table.num_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 f"features as input."
             )
+        if absent:
+            raise ValueError(f"the table has no column {absent[0]!r}{_which_is_not(absent[0], table.column_names)}.")
         return table
 
     def _problems(self, table: Any, columns: list[Column]) -> list[RowError]:
-        found = [error for c in columns for error in c.problems(table.column(c.name), self._rules)]
-        return sorted(found, key=lambda error: error.row)
+        problems = [error for c in columns for error in c.problems(table.column(c.name), self._rules)]
+        return sorted(problems, key=lambda error: error.row)
 
     def _refuse_problems(self, table: Any, columns: list[Column]) -> None:
-        found = self._problems(table, columns)
-        if found:
-            raise found[0]
+        problems = self._problems(table, columns)
+        if problems:
+            raise problems[0]
 
     def _matrix(self, table: Any) -> Any:
         n, m = table.num_rows, len(self._numbers)
@@ -329,7 +318,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _ones(self, table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
         """Rows and places of all ones, and whether there may be something to refuse."""
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        ones: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         start, hashed_start = 0, self._n_own + self._n_indicated
         indicator = self._n_own
         suspect = False
@@ -338,16 +327,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if not isinstance(c, NumberColumn):
                 rows, places = c.places(column, self._rules)
                 is_hashed = isinstance(c, TextColumn) or c.hashed
-                found.append((rows, places + (hashed_start if is_hashed else start)))
+                ones.append((rows, places + (hashed_start if is_hashed else start)))
                 start += 0 if isinstance(c, TextColumn) else c.width
                 suspect = suspect or self.missing == "refuse" or self.unknown == "refuse"
             if c.indicated:
                 rows = np.flatnonzero(missing_rows(column, c))
-                found.append((rows, np.full(rows.size, indicator)))
+                ones.append((rows, np.full(rows.size, indicator)))
                 indicator += 1
-        if not found:
+        if not ones:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), suspect
-        return np.concatenate([r for r, _ in found]), np.concatenate([p for _, p in found]), suspect
+        return np.concatenate([r for r, _ in ones]), np.concatenate([p for _, p in ones]), suspect
 
 
 def _read_only(values: NDArray[np.float64]) -> NDArray[np.float64]:

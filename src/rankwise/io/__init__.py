@@ -13,12 +13,12 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 
-from rankwise.io._batch import Batch
 from rankwise.io._convert import convert
-from rankwise.io._errors import TableError
-from rankwise.io._labels import LabelColumns
+from rankwise.io._label_columns import LabelColumns
 from rankwise.io._matrix import numeric_matrix
+from rankwise.io._row_batch import Batch
 from rankwise.io._table import Table, open_table
+from rankwise.io._table_errors import TableError, TableRowError
 from rankwise.io._write import TableWriter, append_column, write_table
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "LabelColumns",
     "Table",
     "TableError",
+    "TableRowError",
     "TableWriter",
     "append_column",
     "convert",

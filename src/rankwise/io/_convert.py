@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from rankwise.io._batch import Batch, Quarantine, forget
-from rankwise.io._errors import TableError, place, shown
-from rankwise.io._files import Paths, find_files
-from rankwise.io._labels import LabelColumns
+from rankwise._errors import RowError
+from rankwise.io._input_files import Paths
+from rankwise.io._label_columns import GoodLabels, LabelColumns, located
 from rankwise.io._matrix import numeric_matrix
-from rankwise.io._table import open_table
+from rankwise.io._row_batch import Batch, Quarantine, forget
+from rankwise.io._table import Table, open_table
+from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._write import TableWriter
 from rankwise.labels import ClassOrder
 from rankwise.labels._format import as_order, candidates, format_labels, interval_ends
@@ -79,20 +80,39 @@ def convert(
         raise ValueError("labels_to says where labels go: labels_from must say where they come from.")
     if labels_from is not None and labels_to is not None and labels_to.weight not in (None, labels_from.weight):
         raise ValueError(f"weights stay in their column {labels_from.weight!r}. Got {labels_to.weight!r} in labels_to.")
-    given = dict(types or {})
-    if labels_from is not None and find_files(paths, format)[0].format in ("csv", "tsv"):
-        given = {**labels_from.csv_types, **given}
-    table = open_table(
-        paths, format=format, types=given, batch_rows=batch_rows, on_error=on_error, quarantine=quarantine
-    )
+    table = open_table(paths, format=format, types=types, batch_rows=batch_rows, on_error=on_error)
+    skipped = (quarantine or forget) if on_error == "skip" else None
+    return convert_table(
+        table, output, labels_from, labels_to, style=style, classes=classes, output_format=output_format,
+        types=types, quarantine=skipped,
+    )  # fmt: skip
+
+
+def convert_table(
+    table: Table,
+    output: str | os.PathLike[str],
+    labels_from: LabelColumns | None,
+    labels_to: LabelColumns | None,
+    *,
+    style: str,
+    classes: Any,
+    output_format: str | None,
+    types: Mapping[str, Any] | None = None,
+    quarantine: Quarantine | None = None,
+) -> int:
+    """:func:`convert` of a table that is open; without a quarantine a bad row is an error."""
+    if labels_from is not None and table.format in ("csv", "tsv"):
+        types = {**labels_from.csv_types, **(types or {})}
+    table = table.select(None, types, quarantine)
     n = 0
     with TableWriter(output, format=output_format) as writer:
         task = _Conversion(labels_from, labels_to or labels_from, style, as_order(classes), writer.format)
         for batch in table.batches():
-            if labels_from is not None and on_error == "skip":
-                batch = labels_from.without_bad_rows(batch, task.order, quarantine or forget)
-            writer.write(task.rows(batch))
-            n += len(batch)
+            good = GoodLabels(batch, None, None)
+            if labels_from is not None:
+                good = labels_from.of(batch).good(task.order, quarantine)
+            writer.write(task.rows(good))
+            n += len(good.batch)
         if n == 0:
             raise TableError(f"{place(table.files[0])}: holds no rows to convert.")
     return n
@@ -109,43 +129,34 @@ class _Conversion:
     format: str
     end_type: Any = None
 
-    def rows(self, batch: Batch) -> Any:
-        """A batch as it is to be written."""
+    def rows(self, good: GoodLabels) -> Any:
+        """Good rows of a batch as they are to be written."""
+        source = self.source
         if self.format == "svmlight":
-            return self._matrix(batch)
-        if batch.labels is not None:
-            batch = _spread(batch, self.source)
-        if self.source is None or self.target is None:
+            return self._matrix(good)
+        batch = good.batch if good.batch.labels is None else _spread(good.batch, source)
+        if source is None or self.target is None:
             return batch.data
-        return self._relabelled(batch, self.source, self.target)
-
-    def _relabelled(self, batch: Batch, source: LabelColumns, target: LabelColumns) -> Any:
-        y, _ = source.read(batch, self.order)
         columns = dict(zip(batch.data.schema.names, batch.data.columns, strict=True))
-        old = [name for name in source.names if name != source.weight]
-        new = self._label_columns(batch, y, source, target)
-        written: dict[str, Any] = {}
+        old, new = source.label_names, self._label_columns(good, source, self.target)
+        relabelled: dict[str, Any] = {}
         for name, column in columns.items():
             if name == next(other for other in columns if other in old):
-                written.update(new)
+                relabelled.update(new)
             if name not in old:
                 if name in new:
                     raise TableError(f"{place(batch.file)}: has a column {name!r} already.")
-                written[name] = column
-        return pa.record_batch(written)
+                relabelled[name] = column
+        return pa.record_batch(relabelled)
 
-    def _label_columns(self, batch: Batch, y: Any, source: LabelColumns, target: LabelColumns) -> dict[str, Any]:
-        try:
-            if target.label is not None:
-                return {target.label: pa.array(format_labels(y, self.order, style=self.style), type=pa.string())}
-            ends = interval_ends(y, self.order)
-        except ValueError as error:
-            raise source.located(batch, error) from None
-        assert target.lower is not None
-        assert target.upper is not None
+    def _label_columns(self, good: GoodLabels, source: LabelColumns, target: LabelColumns) -> dict[str, Any]:
+        if target.label is not None:
+            texts = located(good.batch, source, lambda: format_labels(good.y, self.order, style=self.style))
+            return {target.label: pa.array(texts, type=pa.string())}
+        ends = located(good.batch, source, lambda: interval_ends(good.y, self.order))
         if self.end_type is None:
             self.end_type = _type_of(self.order.values if self.order is not None else ends.ravel())
-        return {name: self._typed(batch, ends[:, j]) for j, name in enumerate((target.lower, target.upper))}
+        return {name: self._typed(good.batch, ends[:, j]) for j, name in enumerate(target.label_names)}
 
     def _typed(self, batch: Batch, ends: Any) -> Any:
         try:
@@ -156,24 +167,23 @@ class _Conversion:
                 f"any more: declare the classes with classes=[...]."
             ) from None
 
-    def _matrix(self, batch: Batch) -> Batch:
+    def _matrix(self, good: GoodLabels) -> Batch:
         """Features and labels for an svmlight file."""
-        if self.source is None:
+        batch, source = good.batch, self.source
+        if source is None:
             if batch.labels is None:
                 raise TableError(f"{place(batch.file)}: an svmlight file needs labels: say where they are.")
             return batch
-        if self.source.weight is not None:
-            raise TableError(
-                f"{place(batch.file)}: an svmlight file has no place for the weights {self.source.weight!r}."
-            )
-        y, _ = self.source.read(batch, self.order)
-        try:
-            labels = [_svmlight_label(row, said) for row, said in enumerate(candidates(y, self.order).tolist())]
-        except ValueError as error:
-            raise self.source.located(batch, error) from None
+        if source.weight is not None:
+            raise TableError(f"{place(batch.file)}: an svmlight file has no place for the weights {source.weight!r}.")
+        labels = located(
+            batch,
+            source,
+            lambda: [_svmlight_label(row, each) for row, each in enumerate(candidates(good.y, self.order).tolist())],
+        )
         matrix = batch.data
         if batch.labels is None:
-            features = [name for name in batch.data.schema.names if name not in self.source.names]
+            features = [name for name in batch.data.schema.names if name not in source.names]
             matrix = sparse.csr_matrix(numeric_matrix(batch, features))
         return Batch(matrix, batch.file, batch.first_row, labels=labels)
 
@@ -183,7 +193,7 @@ def _svmlight_label(row: int, members: tuple[Any, ...] | None) -> Any:
         return None
     for member in members:
         if not isinstance(member, (int, float)):
-            raise ValueError(f"row {row}: the labels of an svmlight file are numbers. Got {shown(member)}.")
+            raise RowError(f"the labels of an svmlight file are numbers. Got {shown(member)}.", row)
     return members[0] if len(members) == 1 else members
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from rankwise.io._batch import Quarantine
-from rankwise.io._errors import TableError, place, shown, translated
-from rankwise.io._files import File
-from rankwise.io._text import TextFile, plain_complaint, utf8_complaint
+from rankwise.io._input_files import File
+from rankwise.io._row_batch import Quarantine
+from rankwise.io._table_errors import TableError, place, shown, translated
+from rankwise.io._text_files import TextFile, one_batch, plain_complaint, utf8_complaint
 
 _QUOTE = ord('"')
 #: Bytes that are not UTF-8 are an error in their row, not a type.
@@ -26,31 +26,23 @@ class CSVFile(TextFile):
 
     Parameters
     ----------
-    file, quarantine
+    file, quarantine, keep
         As in :class:`TextFile`.
-    columns : list of str or None
-        Columns to read; None for all.
-    types : dict
-        Types of columns that are not to be found out.
     """
 
-    def __init__(
-        self,
-        file: File,
-        quarantine: Quarantine | None,
-        columns: Sequence[str] | None,
-        types: Mapping[str, Any],
-    ) -> None:
-        super().__init__(file, quarantine)
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
         self.delimiter = "\t" if file.format == "tsv" else ","
         self.dialect = {"delimiter": ord(self.delimiter), "quote": _QUOTE}
         self.names: list[str] = []
-        first = next((block for block in self.blocks() if block.content), None)  # reads the header on the way
-        if not self.names:
+        super().__init__(file, quarantine, keep)
+
+    def look(self, content: bytes) -> None:
+        if not self.names:  # the header is read on the way to the first block
             raise TableError(
-                f"{place(file.name)}: a CSV file begins with a header that names its columns. It is empty."
+                f"{place(self.file.name)}: a CSV file begins with a header that names its columns. It is empty."
             )
-        self.schema = self._inferred(first.content if first else b"", columns, types)
+        types = self._inferred(content)
+        self.fields = {name: pa.field(name, types.get(name, pa.null())) for name in self.names}
 
     def header_size(self, content: bytes) -> tuple[int, int]:
         starts, lines, end, n_lines = self.records(content)
@@ -74,12 +66,6 @@ class CSVFile(TextFile):
     def parse(self, content: bytes) -> tuple[Any, Any]:
         return self._read(content, self.schema.names, {field.name: field.type for field in self.schema}), None
 
-    def n_parsed(self, data: Any) -> int:
-        return int(data.num_rows)
-
-    def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-        return one_batch(pa.Table.from_batches([data for data, _ in parts], self.schema)), None
-
     def complaint(self, record: bytes, error: BaseException) -> str:
         wrong_text = utf8_complaint(record)
         if wrong_text:
@@ -93,19 +79,17 @@ class CSVFile(TextFile):
             try:
                 self._read(record, [field.name], {field.name: field.type})
             except Exception:
-                found = values[self.names.index(field.name)]
+                value = values[self.names.index(field.name)]
                 return (
-                    f"column {field.name!r} holds {field.type} values. Got {shown(found)}. If the column is of another "
-                    f"type, say so: types={{{field.name!r}: '{_type_for(found)}'}}."
+                    f"column {field.name!r} holds {field.type} values. Got {shown(value)}. If the column is of another "
+                    f"type, say so: types={{{field.name!r}: '{_type_for(value)}'}}."
                 )
         return plain_complaint(error)
 
-    def _inferred(self, content: bytes, columns: Sequence[str] | None, types: Mapping[str, Any]) -> Any:
-        """Columns to read with their types: as given, or as the first rows look."""
-        wanted = list(columns) if columns is not None else self.names
-        require_columns(self.file, [*wanted, *types], self.names)
+    def _inferred(self, content: bytes) -> dict[str, Any]:
+        """Types of the columns as the first rows look."""
         try:
-            found = self._read(content, wanted, {}).schema if content else ()
+            schema = self._read(content, self.names, {}).schema if content else ()
         except Exception:
             # Bad rows among the first: look at the others. The bad ones are met again in their turn.
             starts, _, _, _ = self.records(content)
@@ -113,9 +97,8 @@ class CSVFile(TextFile):
             records = [content[i:j] for i, j in pairwise(bounds)]
             content = b"".join(record for record in records if len(self._values(record)) == len(self.names))
             with translated(self.file.name, "find the types of its columns"):
-                found = self._read(content, wanted, {}).schema if content else ()
-        looks = {field.name: _READ_AS.get(field.type, field.type) for field in found}
-        return pa.schema([(name, types.get(name, looks.get(name, pa.null()))) for name in wanted])
+                schema = self._read(content, self.names, {}).schema if content else ()
+        return {field.name: _READ_AS.get(field.type, field.type) for field in schema}
 
     def _values(self, record: bytes) -> list[str]:
         """The fields of a record; none if it cannot be split."""
@@ -143,17 +126,3 @@ def _type_for(text: str) -> str:
     except ValueError:
         return "string"
     return "float64"
-
-
-def one_batch(table: Any) -> Any:
-    """The rows of a table as one record batch."""
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
-
-
-def require_columns(file: File, wanted: Sequence[str], present: Sequence[str]) -> None:
-    """Raise unless all columns are there."""
-    known = set(present)
-    for name in wanted:
-        if name not in known:
-            raise TableError(f"{place(file.name)}: has no column {name!r}. Its columns are {shown(list(present))}.")

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from rankwise.io._batch import Batch
-from rankwise.io._errors import TableError, place
+from rankwise.io._row_batch import Batch
+from rankwise.io._table_errors import TableError, place
 
 #: Rows copied at a time: their part of the matrix stays in the cache while it is filled column by column.
 _ROWS_AT_A_TIME = 4096

@@ -1,14 +1,16 @@
 """svmlight files: a label (or several, with commas between them) and ``index:value`` pairs a line.
 
-scikit-learn's reader parses them. What it needs to know beforehand so that every block gives a matrix of the same
-shape, the largest index, whether indices begin at 0, and whether rows have several labels, a first pass finds.
+scikit-learn's reader parses them. Rows of all blocks get the same shape when the largest index, whether indices begin
+at 0, and whether rows have several labels are known: when all rows have been read once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,91 +18,101 @@ import pyarrow as pa
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from rankwise.io._batch import Quarantine
-from rankwise.io._errors import TableError, place, shown
-from rankwise.io._files import File
-from rankwise.io._text import TextFile, plain_complaint, utf8_complaint
+from rankwise.io._input_files import File
+from rankwise.io._row_batch import Batch, Quarantine
+from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._text_files import TextFile, plain_complaint, utf8_complaint
 
 _LARGEST_INDEX = 2**31 - 1
-_INDEX = re.compile(rb"(?<=\s)(\d+):")
+_INDEX = re.compile(rb"(?<=\s)(\d{10,}):")  # those that may be too large
 _SEVERAL_LABELS = re.compile(rb"^[^\s#]*,", re.MULTILINE)
 
 
+class SVMLightShape:
+    """Number of columns, first index and number of labels of all files of a table, as far as they have been read."""
+
+    def __init__(self) -> None:
+        self.largest, self.smallest, self.several_labels = 0, 1, False
+        self.is_known = False  #: whether all rows have been read
+
+    def include(self, batch: Batch) -> None:
+        """Take rows as they were read, with their indices as columns, into account."""
+        indices = batch.data.indices
+        if indices.size:
+            self.largest, self.smallest = max(self.largest, int(indices.max())), min(self.smallest, int(indices.min()))
+        self.several_labels = self.several_labels or isinstance(batch.labels, list)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return max(1, self.largest + (self.smallest == 0))
+
+    @property
+    def schema(self) -> Any:
+        """The column of labels."""
+        return pa.schema([("label", pa.list_(pa.float64()) if self.several_labels else pa.float64())])
+
+    def applied(self, batch: Batch) -> Batch:
+        """Rows as they were read in the shape of all rows."""
+        matrix, labels = batch.data, batch.labels
+        indices = matrix.indices - (self.smallest > 0)
+        matrix = sparse.csr_matrix((matrix.data, indices, matrix.indptr), shape=(len(batch), self.n_features))
+        if self.several_labels and not isinstance(labels, list):
+            labels = [(label,) for label in labels.tolist()]
+        return replace(batch, data=matrix, labels=labels)
+
+
 class SVMLightFile(TextFile):
-    """An svmlight file.
+    """An svmlight file; its batches have the indices as columns.
 
     Parameters
     ----------
-    file, quarantine
+    file, quarantine, keep
         As in :class:`TextFile`.
     shape : SVMLightShape
         What all files of the table have in common.
     """
 
-    def __init__(self, file: File, quarantine: Quarantine | None, shape: SVMLightShape) -> None:
-        super().__init__(file, quarantine)
-        self.dialect = _DIALECT
+    dialect = MappingProxyType({"spaces_are_blank": True, "comment": ord("#")})
+
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, shape: SVMLightShape) -> None:
         self.shape = shape
-        self.schema = pa.schema([("label", pa.list_(pa.float64()) if shape.several_labels else pa.float64())])
+        super().__init__(file, quarantine, keep)
+
+    def look(self, content: bytes) -> None:
+        complaint = _index_complaint(content)
+        if complaint is not None:
+            raise TableError(f"{place(self.file.name)}: {complaint}")
+
+    def batches(self, skip: int) -> Iterator[Batch]:
+        for batch in super().batches(skip):
+            self.shape.include(batch)
+            yield batch
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
-        matrix, labels = load_svmlight_file(
-            BytesIO(content),
-            n_features=self.shape.n_features,
-            zero_based=self.shape.zero_based,
-            multilabel=self.shape.several_labels,
-        )
+        several = _SEVERAL_LABELS.search(content) is not None
+        matrix, labels = load_svmlight_file(BytesIO(content), zero_based=True, multilabel=several)
         return matrix, labels
 
-    def n_parsed(self, data: Any) -> int:
-        return int(data.shape[0])
-
     def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-        if not parts:
-            return sparse.csr_matrix((0, self.shape.n_features)), np.empty(0)
-        matrix = sparse.vstack([matrix for matrix, _ in parts], format="csr")
-        if self.shape.several_labels:
-            return matrix, [labels for _, part in parts for labels in part]
-        return matrix, np.concatenate([labels for _, labels in parts])
+        width = max((matrix.shape[1] for matrix, _ in parts), default=1)
+        for matrix, _ in parts:
+            matrix.resize((matrix.shape[0], width))
+        matrix = sparse.vstack([sparse.csr_matrix((0, width)), *(matrix for matrix, _ in parts)], format="csr")
+        labels = [labels for _, labels in parts]
+        if any(isinstance(some, list) for some in labels):
+            return matrix, [row for some in labels for row in (some if isinstance(some, list) else zip(some.tolist()))]
+        return matrix, np.concatenate([np.empty(0), *labels])
 
     def complaint(self, record: bytes, error: BaseException) -> str:
-        wrong_text = utf8_complaint(record)
-        if wrong_text:
-            return wrong_text
+        complaint = utf8_complaint(record) or _index_complaint(record)
+        if complaint:
+            return complaint
         return f"a row must be a label and index:value pairs. Got {shown(record.decode().strip())}: " + (
             plain_complaint(error)
         )
 
 
-class SVMLightShape:
-    """Number of columns, first index and number of labels, found in one pass over files.
-
-    Parameters
-    ----------
-    files : list of File
-        The files of a table.
-    """
-
-    def __init__(self, files: list[File]) -> None:
-        largest, smallest, self.several_labels = 0, 1, False
-        for file in files:
-            for content in _contents(file):
-                indices = _INDEX.findall(content)
-                if indices:
-                    numbers = np.array(indices, dtype="S20").astype(np.float64)
-                    largest, smallest = max(largest, int(numbers.max())), min(smallest, int(numbers.min()))
-                self.several_labels = self.several_labels or _SEVERAL_LABELS.search(content) is not None
-            if largest > _LARGEST_INDEX:
-                raise TableError(f"{place(file.name)}: an index must be at most {_LARGEST_INDEX}. Got {largest}.")
-        self.zero_based = smallest == 0
-        self.n_features = max(1, largest + self.zero_based)
-
-
-_DIALECT = {"spaces_are_blank": True, "comment": ord("#")}
-
-
-def _contents(file: File) -> Iterator[bytes]:
-    plain = TextFile(file, None)
-    plain.dialect = _DIALECT
-    for block in plain.blocks():
-        yield block.content
+def _index_complaint(content: bytes) -> str | None:
+    largest = max(map(int, _INDEX.findall(content)), default=0)
+    return f"an index must be at most {_LARGEST_INDEX}. Got {largest}." if largest > _LARGEST_INDEX else None

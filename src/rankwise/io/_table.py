@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from rankwise.io._batch import Batch, Quarantine, forget
 from rankwise.io._columnar import ArrowFile, ParquetFile
 from rankwise.io._csv import CSVFile
-from rankwise.io._errors import TableError, place
-from rankwise.io._files import File, Paths, find_files
+from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
+from rankwise.io._row_batch import Batch, Quarantine, forget
 from rankwise.io._svmlight import SVMLightFile, SVMLightShape
-from rankwise.io._text import TextFile
+from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._text_files import TextFile
+
+#: Files that stay open between the look at their columns and the first pass; each holds a block of 2 MB.
+_KEPT_OPEN = 8
 
 
 def open_table(
@@ -29,6 +33,8 @@ def open_table(
     quarantine: Quarantine | None = None,
 ) -> Table:
     r"""Open files as one table, to be read in batches.
+
+    Each file is opened to see its columns. The first eight stay open until the first pass, which goes on from there.
 
     Parameters
     ----------
@@ -76,7 +82,7 @@ def open_table(
     return Table(
         find_files(paths, format),
         list(columns) if columns is not None else None,
-        {name: _arrow_type(name, found) for name, found in (types or {}).items()},
+        {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
         batch_rows,
         quarantine if on_error == "skip" else None,
     )
@@ -91,10 +97,6 @@ class Table:
         Format of the files.
     files : list of str
         Their names, in the order they are read.
-    schema : pyarrow.Schema
-        Columns and their types; one column ``label`` for svmlight, whose features have no names.
-    n_features : int or None
-        Number of features of svmlight files.
     n_rows : int or None
         Number of rows where that is known without reading them all.
     n_bytes : int
@@ -111,28 +113,79 @@ class Table:
     ) -> None:
         self.format = files[0].format
         self.files = [file.name for file in files]
-        self.n_features: int | None = None
         self._sizes = [file.n_bytes for file in files]
         self.n_bytes = sum(self._sizes)
         self._batch_rows = batch_rows
-        self._readers: list[Any] = []
-        if self.format == "svmlight":
-            if columns is not None:
-                raise TableError(f"{place(files[0].name)}: an svmlight file has no named columns to choose from.")
-            shape = SVMLightShape(files)
-            self.n_features = shape.n_features
-            self._readers = [SVMLightFile(file, quarantine, shape) for file in files]
-        elif self.format in ("parquet", "arrow"):
-            columnar = ParquetFile if self.format == "parquet" else ArrowFile
-            self._readers = [columnar(file, columns, batch_rows) for file in files]
-        else:
-            text = JSONLinesFile if self.format == "jsonl" else CSVFile
-            self._readers = [text(file, quarantine, columns, types) for file in files]
-        self.schema = _common_schema(self._readers)
-        for reader in self._readers:
-            reader.schema = self.schema
-        known = [getattr(reader, "n_rows", None) for reader in self._readers]
+        self._types = types
+        self._shape = SVMLightShape() if self.format == "svmlight" else None
+        self._readers = [self._reader(file, quarantine, i < _KEPT_OPEN) for i, file in enumerate(files)]
+        self._choose(columns)
+        known = [reader.n_rows for reader in self._readers]
         self.n_rows = None if None in known else sum(n for n in known if n is not None)
+
+    def _reader(self, file: File, quarantine: Quarantine | None, keep: bool) -> Any:
+        if self._shape is not None:
+            return SVMLightFile(file, quarantine, keep, self._shape)
+        if self.format in ("parquet", "arrow"):
+            return (ParquetFile if self.format == "parquet" else ArrowFile)(file, self._batch_rows, keep)
+        return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep)
+
+    def _choose(self, columns: list[str] | None) -> None:
+        """Settle which columns are read, and their types in all files."""
+        if self._shape is not None:
+            if columns is not None:
+                raise TableError(f"{place(self.files[0])}: an svmlight file has no named columns to choose from.")
+            return
+        for reader in self._readers:
+            types = self._types if isinstance(reader, TextFile) else {}
+            wanted = list(reader.fields) if columns is None else columns
+            for name in (*wanted, *types):
+                if name not in reader.fields:
+                    raise TableError(
+                        f"{place(reader.file.name)}: has no column {name!r}. "
+                        f"Its columns are {shown(list(reader.fields))}."
+                    )
+            fields = [reader.fields[name] for name in wanted]
+            reader.schema = pa.schema([f.with_type(types.get(f.name, f.type)) for f in fields])
+            reader.columns = columns
+        self._schema = _common_schema(self._readers)
+        for reader in self._readers:
+            reader.schema = self._schema
+
+    @property
+    def schema(self) -> Any:
+        """Columns and their types; one column ``label`` for svmlight, whose features have no names."""
+        return self._schema if self._shape is None else self._known_shape().schema
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features of svmlight files, for which all rows are read once."""
+        return None if self._shape is None else self._known_shape().n_features
+
+    def select(
+        self,
+        columns: Sequence[str] | None = None,
+        types: Mapping[str, Any] | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> Table:
+        """The same files with other columns, types or another quarantine, without another look at them.
+
+        Files stay open from the look at their columns until the first pass, whichever table makes it.
+
+        Parameters
+        ----------
+        columns, types, quarantine
+            As in :func:`open_table`; by default all columns, the types as they were, and rows left out forgotten.
+        """
+        other = copy(self)
+        if types is not None:
+            other._types = {name: _arrow_type(name, kind) for name, kind in types.items()}
+        other._readers = [copy(reader) for reader in self._readers]
+        for reader in other._readers:
+            if getattr(reader, "quarantine", None) is not None:
+                reader.quarantine = quarantine or forget
+        other._choose(None if columns is None else list(columns))
+        return other
 
     def batches(self, start_row: int = 0) -> Iterator[Batch]:
         """Read the rows in their order, in batches.
@@ -143,19 +196,44 @@ class Table:
             Rows to leave out at the beginning, counted over all files: ``end`` of the last batch that was used, to go
             on behind it. Whole files and row groups of Parquet are not even read; text is read but not parsed.
         """
+        if self._shape is None:
+            yield from self.first_batches(start_row)
+            return
+        shape = self._known_shape()
+        for batch in self.first_batches(start_row):
+            yield shape.applied(batch)
+
+    def first_batches(self, start_row: int = 0) -> Iterator[Batch]:
+        """Batches before the number of features is known: rows of svmlight files have their indices as columns.
+
+        When all have been read, :meth:`settled` gives them the shape that :meth:`batches` gives them.
+        """
         if start_row < 0:
             raise ValueError(f"start_row must be >= 0. Got {start_row} instead.")
         before, bytes_before = 0, 0
         for reader, size in zip(self._readers, self._sizes, strict=True):
             skip = max(0, start_row - before)
-            n_rows = getattr(reader, "n_rows", None)
+            n_rows = reader.n_rows
             if n_rows is None or n_rows > skip:
-                for batch in reader.batches(skip):
-                    for part in self._small_enough(batch):
-                        yield replace(part, end=before + part.end, bytes_read=bytes_before + part.bytes_read)
+                for whole in reader.batches(skip):
+                    for batch in self._small_enough(whole):
+                        yield replace(batch, end=before + batch.end, bytes_read=bytes_before + batch.bytes_read)
                 n_rows = reader.n_rows_seen if n_rows is None else n_rows
             before += n_rows
             bytes_before += size
+        if self._shape is not None and start_row == 0:
+            self._shape.is_known = True
+
+    def settled(self, batch: Batch) -> Batch:
+        """A batch of :meth:`first_batches` as one of :meth:`batches`."""
+        return batch if self._shape is None else self._known_shape().applied(batch)
+
+    def _known_shape(self) -> SVMLightShape:
+        assert self._shape is not None
+        if not self._shape.is_known:
+            for _ in self.select().first_batches():
+                pass
+        return self._shape
 
     def _small_enough(self, batch: Batch) -> Iterator[Batch]:
         n, size = len(batch), self._batch_rows
@@ -190,14 +268,14 @@ def _common_schema(readers: list[Any]) -> Any:
     return pa.schema([_settled(field) if isinstance(first, TextFile) else field for field in fields.values()])
 
 
-def _common_type(known: Any, found: Any, *, is_text: bool) -> Any:
-    if known == found:
+def _common_type(known: Any, other: Any, *, is_text: bool) -> Any:
+    if known == other:
         return known
     if is_text:  # types that were guessed from the first rows
         numbers = {pa.int64(), pa.float64()}
-        if pa.types.is_null(known) or pa.types.is_null(found):
-            return found if pa.types.is_null(known) else known
-        if known in numbers and found in numbers:
+        if pa.types.is_null(known) or pa.types.is_null(other):
+            return other if pa.types.is_null(known) else known
+        if known in numbers and other in numbers:
             return pa.float64()
     return None
 
@@ -207,8 +285,8 @@ def _settled(field: Any) -> Any:
     return field.with_type(pa.float64()) if pa.types.is_null(field.type) else field
 
 
-def _arrow_type(name: str, found: Any) -> Any:
+def _arrow_type(name: str, kind: Any) -> Any:
     try:
-        return pa.type_for_alias(found) if isinstance(found, str) else pa.field(name, found).type
+        return pa.type_for_alias(kind) if isinstance(kind, str) else pa.field(name, kind).type
     except (ValueError, TypeError):
-        raise ValueError(f"types[{name!r}] must be a type of pyarrow or its name. Got {found!r} instead.") from None
+        raise ValueError(f"types[{name!r}] must be a type of pyarrow or its name. Got {kind!r} instead.") from None

@@ -18,10 +18,10 @@ import pyarrow.parquet as arrow_parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from rankwise._files import put_in_place, temporary_beside
-from rankwise.io._batch import Batch
-from rankwise.io._errors import TableError, place, shown, translated
-from rankwise.io._files import FORMATS, SUFFIXES, split_suffix
+from rankwise._files import FORMATS, SUFFIXES, put_in_place, temporary_beside
+from rankwise.io._input_files import split_suffix
+from rankwise.io._row_batch import Batch
+from rankwise.io._table_errors import TableError, place, shown, translated
 
 
 class TableWriter:
@@ -56,15 +56,15 @@ class TableWriter:
         by_name, self._compression = split_suffix(self._path)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)} or None. Got {format!r} instead.")
-        found = format or by_name
-        if found is None:
+        chosen = format or by_name
+        if chosen is None:
             raise TableError(
                 f"{place(str(path))}: its name does not say the format to write. Known suffixes are "
                 f"{', '.join(SUFFIXES)}, each alone or with .gz or .zst."
             )
-        if found == "parquet" and self._compression is not None:
+        if chosen == "parquet" and self._compression is not None:
             raise TableError(f"{place(str(path))}: a Parquet file is compressed inside. Leave out {self._path.suffix}.")
-        self.format = found
+        self.format = chosen
         self._schema = schema
         self._sink: Any = None
         self._body: _Body | None = None
@@ -153,10 +153,10 @@ class TableWriter:
 
     def _abandon(self) -> None:
         """Close everything, whatever it says, and leave nothing behind."""
-        for part in (self._body, self._sink, getattr(self, "_file", None)):
+        for opened in (self._body, self._sink, getattr(self, "_file", None)):
             with suppress(Exception):
-                if part is not None:
-                    part.close()
+                if opened is not None:
+                    opened.close()
         self._temporary.unlink(missing_ok=True)
 
 

@@ -52,8 +52,8 @@ def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arrays(learnt: dict[str, Any]) -> dict[str, Any]:
-    found = dict(learnt.get("state", {}))
-    return found | {name: learnt[name] for name in ("weights", "offsets") if hasattr(learnt.get(name), "shape")}
+    arrays = dict(learnt.get("state", {}))
+    return arrays | {name: learnt[name] for name in ("weights", "offsets") if hasattr(learnt.get(name), "shape")}
 
 
 def _in_words(facts: dict[str, Any]) -> dict[str, str]:

@@ -11,17 +11,21 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import typer
 
+from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._print import stream_bar
-from rankwise.cli._rows import Rows, Source, fitted_width, forget, located, without
-from rankwise.cli._tally import Tally
-from rankwise.features import RowError
-from rankwise.io import Batch, TableError
+from rankwise.cli._running_loss import RunningLoss
+from rankwise.features import RowError, TableEncoder
+from rankwise.io import Batch
+from rankwise.io._label_columns import BatchLabels
+from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel
@@ -74,6 +78,34 @@ class Checkpoint:
         return model, notes["state"]
 
 
+FirstPass = Iterator[tuple[Batch, Rows]]
+
+
+def begin(
+    source: LabelledFiles, template: Any, encoder: TableEncoder | str | None, order: ClassOrder
+) -> tuple[TableModel, FirstPass]:
+    """Model for a stream, whose encoder has learnt from the first rows, and the pass that begins with these."""
+    model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
+    if source.is_svmlight:
+        return model.fit_encoder(None), source.batches(order)
+    first: list[BatchLabels] = []
+    some: list[Rows] = []
+    labels = source.labels_read()
+    for each in labels:
+        first.append(each)
+        some.append(source.unlabelled(each))
+        if sum(map(len, some)) >= HEAD_ROWS:
+            break
+    head = source.joined(some)
+    head = head.take(np.arange(min(len(head), HEAD_ROWS)))
+    with head.named():
+        if source.skips and isinstance(encoder, TableEncoder):
+            head = head.without(encoder.problems(head.X), forget)
+        model.fit_encoder(head.X)
+    quarantine = source.quarantine if source.skips else None
+    return model, (source.good_rows(each, order, quarantine) for each in chain(first, labels))
+
+
 class Learner:
     """A model that learns from files, row by row.
 
@@ -81,7 +113,7 @@ class Learner:
     ----------
     model : TableModel
         What learns; its encoder is fitted.
-    source : Source
+    source : LabelledFiles
         Rows and labels.
     order : ClassOrder
         The classes.
@@ -89,10 +121,18 @@ class Learner:
         Passes over the files.
     checkpoint : Checkpoint or None
         Where to put what has been learnt.
+    first : iterator of (Batch, Rows), optional
+        The first pass, if it has begun.
     """
 
     def __init__(
-        self, model: TableModel, source: Source, order: ClassOrder, epochs: int, checkpoint: Checkpoint | None
+        self,
+        model: TableModel,
+        source: LabelledFiles,
+        order: ClassOrder,
+        epochs: int,
+        checkpoint: Checkpoint | None,
+        first: FirstPass | None = None,
     ) -> None:
         self.model = model
         self.source = source
@@ -102,7 +142,8 @@ class Learner:
         self.epoch = 0
         self.row = 0  # rows of the files behind us in this epoch
         self.n_learnt = 0  # good rows, over all epochs
-        self.loss = Tally(order)  # of the predictions made before learning
+        self.loss = RunningLoss(order)  # of the predictions made before learning
+        self._first = first
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where a checkpoint was made."""
@@ -112,54 +153,46 @@ class Learner:
 
     def run(self) -> None:
         """Learn until the last row of the last epoch, or until somebody stops us."""
-        saved = self.n_learnt
-        with stream_bar("learning", self.source.n_bytes * self.epochs) as show, _interrupts() as interrupted:
+        saved, n_bytes = self.n_learnt, self.source.n_bytes
+        with stream_bar("learning", n_bytes * self.epochs) as show, _interrupts() as interrupted:
             while self.epoch < self.epochs:
-                is_first = self.epoch == 0  # bad rows are counted once
-                table = self.source.table(quarantine=self.source.quarantine if is_first else None)
-                for batch, rows in self.source.batches(table, self.order, self.row, counts=is_first):
+                batches, self._first = self._first, None
+                if batches is None:  # bad rows are counted once
+                    batches = self.source.batches(self.order, self.row, counts=self.epoch == 0)
+                for batch, rows in batches:
                     self._learn(batch, rows)
-                    show(self.epoch * table.n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)
+                    show(self.epoch * n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)
                     if interrupted:
                         self._stop()
                     if self.checkpoint is not None and self.n_learnt - saved >= self.checkpoint.every:
                         self._save(self.checkpoint)
                         saved = self.n_learnt
                 self.epoch, self.row = self.epoch + 1, 0
-        if not self.n_learnt:
-            raise TableError(f"file {self.source.files[0]}: there are no rows to learn from.")
+        self.source.require_rows(self.n_learnt)
 
     def _learn(self, batch: Batch, rows: Rows) -> None:
-        try:
+        with rows.named():
             try:
                 self._learn_rows(rows)
             except RowError:
-                if not self.source.skips:
+                if not self.source.skips or self.model.encoder_ is None:
                     raise
-                rows = self._without_bad_features(batch, rows)
-                self._learn_rows(rows)
-        except ValueError as error:
-            raise located(error, rows.place) from None
+                problems = self.model.encoder_.problems(rows.X)
+                rows = rows.without(problems, self.source.quarantine if self.epoch == 0 else forget)
+                with rows.named():
+                    self._learn_rows(rows)
         self.row = batch.end
         if len(batch):
             self.source.quarantine.passed(batch.file, batch.row_number(len(batch) - 1))
 
-    def _without_bad_features(self, batch: Batch, rows: Rows) -> Rows:
-        assert self.model.encoder_ is not None
-        problems = self.model.encoder_.problems(rows.X)
-        kept = without(batch, problems, self.source.quarantine if self.epoch == 0 else forget)
-        y, weight = self.source.labels.read(kept, self.order)
-        return Rows(self.source.features_of(kept), y, weight, kept.place)
-
     def _learn_rows(self, rows: Rows) -> None:
         if not len(rows):
             return
-        X = rows.X if self.source.n_features is None else fitted_width(rows.X, self.source.n_features)
         if self.epoch == 0:  # what is seen for the first time is an honest test
-            predicted = self.model.progressive_predict(X, rows.y, rows.weight)
+            predicted = self.model.progressive_predict(rows.X, rows.y, rows.weight)
             self.loss.add(rows.y, predicted, rows.weight)
         else:
-            self.model.partial_fit(X, rows.y, sample_weight=rows.weight)
+            self.model.partial_fit(rows.X, rows.y, sample_weight=rows.weight)
         self.n_learnt += len(rows)
 
     def _save(self, checkpoint: Checkpoint) -> None:

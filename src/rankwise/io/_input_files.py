@@ -10,27 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from rankwise.io._errors import TableError, place, translated
+from rankwise._files import FORMATS, SUFFIXES
+from rankwise.io._table_errors import TableError, place, translated
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-#: Format of every suffix, behind which .gz or .zst may stand.
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -54,37 +38,38 @@ class File:
             return self.path.stat().st_size
 
 
+def open_file(file: File) -> Any:
+    """The one place where files are opened for reading."""
+    with translated(file.name, "open it"):
+        return pa.OSFile(str(file.path))
+
+
 class ByteStream:
     """The bytes of a file, decompressed, with the position in the file on the disk."""
 
     def __init__(self, file: File) -> None:
-        self._name = file.name
-        with translated(file.name, "open it"):
-            self._raw = pa.OSFile(str(file.path))
-        self._stream: Any = self._raw
+        self._file = file
+        self.raw = open_file(file)
+        #: For pyarrow to read from.
+        self.arrow_stream: Any = self.raw
         if file.compression is not None:
-            self._stream = pa.CompressedInputStream(self._raw, file.compression)
+            self.arrow_stream = pa.CompressedInputStream(self.raw, file.compression)
 
     def read(self, n: int) -> bytes:
         """Up to n bytes; none at the end."""
-        with translated(self._name, "read it"):
-            return bytes(self._stream.read(n))
+        with translated(self._file.name, "read it"):
+            return bytes(self.arrow_stream.read(n))
 
     @property
     def position(self) -> int:
         """Bytes read from the disk so far."""
-        return int(self._raw.tell())
-
-    @property
-    def arrow_stream(self) -> Any:
-        """The stream for pyarrow to read from."""
-        return self._stream
+        return int(self.raw.tell())
 
     def __enter__(self) -> ByteStream:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._raw.close()
+        self.raw.close()
 
 
 def find_files(paths: Paths, format: str | None) -> list[File]:
@@ -94,11 +79,11 @@ def find_files(paths: Paths, format: str | None) -> list[File]:
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise TableError("a table needs at least one file. Got none.")
-    found: set[Path] = set()
+    existing: set[Path] = set()
     for path in map(Path, given):
         with translated(str(path), "open it"):
-            found.update(_below(path, format) if path.is_dir() else [_existing(path)])
-    files = [_described(path, format) for path in sorted(found)]
+            existing.update(_below(path, format) if path.is_dir() else [_required(path)])
+    files = [_described(path, format) for path in sorted(existing)]
     for file in files:
         if file.format != files[0].format:
             raise TableError(
@@ -115,7 +100,7 @@ def split_suffix(path: Path) -> tuple[str | None, str | None]:
     return SUFFIXES.get(inner.suffix.lower()), compression
 
 
-def _existing(path: Path) -> Path:
+def _required(path: Path) -> Path:
     path.stat()
     if not path.is_file():
         raise TableError(f"{place(str(path))}: is neither a file nor a directory.")

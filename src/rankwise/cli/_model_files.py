@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.cli import _estimators
+from rankwise.cli._labelled_files import LabelledFiles, open_files
+from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.features import TableEncoder
 from rankwise.persistence import ModelFileError, load
 from rankwise.table_model import TableModel
+
+
+def open_with_model(
+    path: Path, files: Sequence[Path], labels: LabelOptions, rows: RowOptions
+) -> tuple[TableModel, LabelledFiles]:
+    """A model that takes raw rows, and files with labels whose columns it knows."""
+    model = load_model(path)
+    source = open_files(files, labels, rows, features=known_columns(model), texts=text_columns(model))
+    return for_columns(model, source.features, is_svmlight=source.is_svmlight), source
 
 
 def load_model(path: Path) -> Any:

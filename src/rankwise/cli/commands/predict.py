@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli._errors import plain_errors, require_writable
-from rankwise.cli._options import AsJSON, FileFormat, Files, Model, OnError, QuarantineFile, WhenBad
-from rankwise.cli._print import print_facts, print_json, stream_bar
+from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
+from rankwise.cli._print import print_json, print_written, stream_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankwise.cli._rows import Quarantine
-
 COLUMN = "prediction"
 
 
+@grouped
 def predict(
     model: Model,
     files: Files,
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -34,9 +34,7 @@ def predict(
         ),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help=f"Write the column {COLUMN!r} alone.")] = False,
-    format: FileFormat = None,
-    on_error: WhenBad = OnError.stop,
-    quarantine: QuarantineFile = None,
+    rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
     """Give every row of the files its class, in a column 'prediction' behind the columns it has.
@@ -45,77 +43,62 @@ def predict(
 
     Labels need not be there. With --json and no --output, rows are printed as JSON lines.
     """
-    for path, option in ((output, "--output"), (quarantine, "--quarantine")):
-        if path is not None:
-            require_writable(path, option)
-    if quarantine is not None and on_error is OnError.stop:
-        raise typer.BadParameter("--quarantine needs --on-error skip.")
+    if output is not None:
+        require_writable(output, "--output")
+    rows.check()
     with plain_errors():
-        from rankwise.cli._rows import Quarantine
-
-        skipped = Quarantine(quarantine)
-        prepared = _Prediction(model, files, format, on_error, skipped, only)
-        skipped.open()
-        try:
-            n = _to_stdout(prepared, json) if output is None else _to_file(prepared, output)
-        finally:
-            skipped.close()
-    if output is None:
-        return
-    if json:
-        print_json({"output": str(output), "rows": n, "skipped": skipped.count})
-    else:
-        rows = f"{n:,}" + (f", {skipped.count:,} skipped" if skipped.count else "")
-        print_facts({"rows": rows, "output": str(output)})
+        prediction = _Prediction(model, files, rows, only)
+        with prediction.source.quarantine:
+            n = _to_stdout(prediction, json) if output is None else _to_file(prediction, output)
+    if output is not None:
+        print_written(output, n, prediction.source.quarantine.count, json)
 
 
 class _Prediction:
     """Record batches with predictions, and their schema."""
 
-    def __init__(
-        self, path: Path, files: list[Path], format: Any, on_error: OnError, skipped: Quarantine, only: bool
-    ) -> None:
+    def __init__(self, path: Path, files: list[Path], rows: RowOptions, only: bool) -> None:
         import pyarrow as pa
 
-        from rankwise.cli._models import for_columns, known_columns, load_model, text_columns
-        from rankwise.cli._rows import Source, require_features
-        from rankwise.io import TableError, open_table
+        from rankwise.cli._labelled_files import LabelledFiles, require_features
+        from rankwise.cli._model_files import for_columns, known_columns, load_model, text_columns
+        from rankwise.io import TableError
         from rankwise.persistence import read_notes
 
         loaded = load_model(path)
-        probe = open_table(list(files), format=None if format is None else format.value, on_error=on_error.value)
-        is_svmlight = probe.format == "svmlight"
-        names = [] if is_svmlight else list(probe.schema.names)
+        table = rows.look_at(files)
+        is_svmlight = table.format == "svmlight"
+        names = [] if is_svmlight else list(table.schema.names)
         if COLUMN in names and not only:
-            raise TableError(f"file {probe.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
+            raise TableError(f"file {table.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
         needed = known_columns(loaded) or names
         if not is_svmlight:
-            require_features(needed, probe)
+            require_features(needed, table)
         self.only = only
         self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
         label = read_notes(path).get("labels", {}).get("label")  # such a column is text where it was learnt from, too
-        texts = [*text_columns(loaded), *([label] if label is not None and probe.format in ("csv", "tsv") else [])]
-        self.source = Source(probe, files, None, needed, texts, on_error, skipped)
-        self.table = self.source.table(needed if only else names, skipped)
+        texts = [*text_columns(loaded), *([label] if label is not None and table.format in ("csv", "tsv") else [])]
+        self.source = LabelledFiles(table, files, None, needed, texts, rows)
+        self.table = self.source.table(needed if only else names, counts=True)
         field = pa.field(COLUMN, pa.array(self.model.classes_).type)
-        kept = [] if only else list(self.table.schema)
+        kept = [] if only or is_svmlight else list(self.table.schema)
         self.schema = None if is_svmlight and not only else pa.schema([*kept, field])
 
     def batches(self) -> Iterator[Any]:
         """Rows with their predictions, as record batches."""
         import pyarrow as pa
 
-        from rankwise.cli._judge import predict_rows
+        from rankwise.cli._judge import predict_batch
         from rankwise.io import append_column
 
         done = 0
         with stream_bar("predicting", self.table.n_bytes) as show:
             for batch in self.table.batches():
-                kept, predicted = predict_rows(self.model, self.source, batch)
+                kept, predicted = predict_batch(self.model, self.source, batch)
                 if self.only:
                     yield pa.record_batch({COLUMN: pa.array(predicted)})
                 else:
-                    yield append_column(kept, COLUMN, predicted)
+                    yield append_column(batch.take(kept), COLUMN, predicted)
                 done += len(kept)
                 show(batch.bytes_read, done, None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rankwise.io._errors import place
+from rankwise.io._table_errors import TableRowError, place
 
 #: Gets the file, the row from 1, the text of the row (or the value found) and the reason of every row left out.
 Quarantine = Callable[[str, int, str, str], None]
@@ -61,8 +62,20 @@ class Batch:
 
     def place(self, i: int) -> str:
         """Where the i-th row of the batch stands: file, row, and line where that means something."""
-        row = self.row_number(i)
-        return place(self.file, row, None if self._line is None else self._line(row))
+        return place(self.file, self.row_number(i), self._line_of(i))
+
+    def error(self, i: int, reason: str, column: Any = None, what: str = "") -> TableRowError:
+        """Error about the i-th row of the batch; ``what`` names the columns to blame as the message does."""
+        return TableRowError(self.file, self.row_number(i), self._line_of(i), reason, column=column, what=what)
+
+    def as_json(self, i: int) -> str:
+        """The i-th row as text, for a quarantine."""
+        if self.labels is not None:
+            return json.dumps({"label": self.labels[i]}, default=str)
+        return json.dumps(self.data.slice(i, 1).to_pylist()[0], default=str, ensure_ascii=False)
+
+    def _line_of(self, i: int) -> int | None:
+        return None if self._line is None else self._line(self.row_number(i))
 
     def slice(self, start: int, stop: int, end: int) -> Batch:
         """Rows start..stop-1 without a copy; ``end`` is that of the new batch."""
@@ -75,10 +88,15 @@ class Batch:
 
     def keep(self, mask: NDArray[np.bool_]) -> Batch:
         """The rows where the mask is true; each still knows its place."""
-        kept = np.flatnonzero(mask)
+        return self.take(np.flatnonzero(mask))
+
+    def take(self, kept: NDArray[np.intp]) -> Batch:
+        """Some of the rows, in their order; each still knows its place."""
+        if len(kept) == len(self):
+            return self
         rows = (np.arange(len(self)) + self.first_row if self.rows is None else self.rows)[kept]
         data = self.data
-        data = data.filter(pa.array(mask)) if isinstance(data, pa.RecordBatch) else data[kept]
+        data = data.take(pa.array(kept)) if isinstance(data, pa.RecordBatch) else data[kept]
         labels = self.labels
         if labels is not None:
             labels = labels[kept] if isinstance(labels, np.ndarray) else [labels[i] for i in kept]

@@ -6,17 +6,19 @@ the line and the text that broke it, whatever the parser itself says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from rankwise.io._batch import Batch, Quarantine
-from rankwise.io._errors import TableError, place, tidy_message
-from rankwise.io._files import ByteStream, File
+from rankwise.io._input_files import ByteStream, File
 from rankwise.io._records import find_records
+from rankwise.io._row_batch import Batch, Quarantine
+from rankwise.io._table_errors import TableError, TableRowError, place, tidy_message
 
 BLOCK_BYTES = 2 << 20
 _LONGEST_RECORD = 16 << 20
@@ -28,7 +30,7 @@ class BadRecordError(Exception):
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Whole records of a text file."""
 
     content: bytes
@@ -39,37 +41,59 @@ class Block:
 class TextFile:
     """A text file of one record a line. Formats say how records are found, parsed and found wrong.
 
+    The first block is read at once. It and the open file are kept for the first pass, which goes on from there.
+
     Parameters
     ----------
     file : File
         What to read.
     quarantine : callable or None
         Gets every record that cannot be read; without it the first one is an error.
+    keep : bool
+        Whether the file stays open until the first pass.
     """
 
     #: How records are told apart, see :func:`rankwise.io._records.find_records`.
-    dialect: dict[str, Any]
+    dialect: Mapping[str, Any]
+    n_rows: int | None = None
+    #: Columns that the first rows have.
+    fields: dict[str, Any]
+    #: Columns to read.
+    schema: Any
 
-    def __init__(self, file: File, quarantine: Quarantine | None) -> None:
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
         self.file = file
         self.quarantine = quarantine
         self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
+        self.columns: list[str] | None = None  #: columns that were asked for
+        self._begun: list[Iterator[TextBlock]] = []  # shared with copies: whoever reads first goes on from it
+        blocks, seen = self._blocks_from_the_start(), []
+        for block in blocks:
+            seen.append(block)
+            if block.content.strip():
+                break
+        self.look(seen[-1].content if seen else b"")
+        if keep:
+            self._begun.append(chain(seen, blocks))
+
+    def look(self, content: bytes) -> None:
+        """Find out what the columns are from the first records."""
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
-        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
+        raise NotImplementedError  # each format has its own
 
     def n_parsed(self, data: Any) -> int:
         """Number of rows of data."""
-        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
+        return int(data.shape[0])
 
     def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Data and labels of several parts; of none, no rows."""
-        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
+        return one_batch(pa.Table.from_batches([data for data, _ in parts], self.schema)), None
 
     def complaint(self, record: bytes, error: BaseException) -> str:
         """What is wrong with one record that does not parse: the rule and the value found."""
-        raise NotImplementedError  # each format has its own; a plain TextFile only tells records apart
+        raise NotImplementedError  # each format has its own
 
     def header_size(self, content: bytes) -> tuple[int, int]:
         """Bytes and lines before the first record of the file; 0, 0 where there is no header."""
@@ -80,8 +104,11 @@ class TextFile:
         starts, lines, end, n_lines = find_records(content, at_end=at_end, **self.dialect)
         return starts, lines, end, n_lines
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[TextBlock]:
         """Blocks of whole records, the header left out."""
+        return self._begun.pop() if self._begun else self._blocks_from_the_start()
+
+    def _blocks_from_the_start(self) -> Iterator[TextBlock]:
         with ByteStream(self.file) as stream:
             rest, line, at_start = b"", 1, True
             while True:
@@ -97,7 +124,7 @@ class TextFile:
                 if block:
                     skip, skip_lines = self.header_size(block) if at_start else (0, 0)
                     at_start = False
-                    yield Block(block[skip:], line + skip_lines, stream.position)
+                    yield TextBlock(block[skip:], line + skip_lines, stream.position)
                 line += n_lines
                 if len(rest) > _LONGEST_RECORD or (rest and not more):
                     raise TableError(
@@ -125,7 +152,7 @@ class TextFile:
                 yield batch
         self.n_rows_seen = row
 
-    def _parsed(self, block: Block, row: int) -> Batch:
+    def _parsed(self, block: TextBlock, row: int) -> Batch:
         def line_of(number: int) -> int:
             return block.first_line + int(self.records(block.content)[1][number - row - 1])
 
@@ -139,7 +166,7 @@ class TextFile:
         first_row = row + 1 if rows is None or not rows.size else int(rows[0])
         return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of)
 
-    def _salvaged(self, block: Block, row: int) -> tuple[tuple[Any, Any], NDArray[np.int64], int]:
+    def _salvaged(self, block: TextBlock, row: int) -> tuple[tuple[Any, Any], NDArray[np.int64], int]:
         """Parse what can be parsed of a block; bad records go to the quarantine, or the first one is an error."""
         starts, lines, _, _ = self.records(block.content)
         bounds = np.append(starts, len(block.content))
@@ -165,7 +192,7 @@ class TextFile:
                 reason = self.complaint(content, error)
                 number, line = row + first + 1, block.first_line + int(lines[first])
                 if self.quarantine is None:
-                    raise TableError(f"{place(self.file.name, number, line)}: {reason}") from None
+                    raise TableRowError(self.file.name, number, line, reason) from None
                 text = content.decode("utf-8", errors="replace").rstrip("\r\n")
                 self.quarantine(self.file.name, number, text, reason)
         return self.joined(parts), row + 1 + np.flatnonzero(good), len(starts)
@@ -186,13 +213,19 @@ class TextFile:
         return content.removeprefix(b"\xef\xbb\xbf")
 
 
+def one_batch(table: Any) -> Any:
+    """The rows of a table as one record batch."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
 def utf8_complaint(record: bytes) -> str | None:
     """What is wrong if a record is not UTF-8."""
     try:
         record.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = record[max(0, error.start - 10) : error.end + 10]
-        return f"text must be UTF-8. Got the byte 0x{record[error.start]:02x} in {found!r}."
+        around = record[max(0, error.start - 10) : error.end + 10]
+        return f"text must be UTF-8. Got the byte 0x{record[error.start]:02x} in {around!r}."
     return None
 
 

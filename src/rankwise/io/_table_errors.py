@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 
+from rankwise._errors import RowError
 from rankwise.labels._order import one_line
 
 _LONGEST_MESSAGE = 200
@@ -27,6 +29,31 @@ _PYARROW_ERRORS = (
 
 class TableError(ValueError):
     """A file that cannot be read or written, or a row in one that breaks a rule: one line that says which and why."""
+
+
+class TableRowError(RowError, TableError):
+    """A row of a file that breaks a rule.
+
+    Attributes
+    ----------
+    file : str
+        The file.
+    row : int
+        Data row in the file, from 1.
+    line : int or None
+        Line of a text file, from 1.
+    column : str, tuple of str or None
+        Column or columns to blame.
+    reason : str
+        What is wrong.
+    """
+
+    def __init__(
+        self, file: str, row: int, line: int | None, reason: str, *, column: Any = None, what: str = ""
+    ) -> None:
+        about = f"{what}: " if what else ""
+        super().__init__(reason, row, column, message=f"{place(file, row, line)}: {about}{reason}")
+        self.file, self.line = file, line
 
 
 def place(file: str, row: int | None = None, line: int | None = None) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.labels import ClassOrder, encode
+from rankwise.labels import ClassOrder, Labels
 
 
-class Tally:
+class RunningLoss:
     """Losses of predictions against labels of any form. Rows without a label, or without weight, are left out.
 
     Parameters
@@ -34,9 +34,8 @@ class Tally:
         self._sums = np.zeros(len(self.LOSSES))
         self._variances = np.zeros((2, len(self.LOSSES)))  # sums of w^2 loss and of w^2 loss^2
 
-    def add(self, y: Any, predictions: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
+    def add(self, labels: Labels, predictions: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
         """Take the predictions of some rows."""
-        labels = encode(y, self.order)
         codes = self.order.codes(np.asarray(predictions)).astype(np.int64)
         missing = labels.is_missing
         w = np.ones(len(labels)) if weight is None else weight

@@ -1,0 +1,318 @@
+"""Rows of files on their way to a model: what is read, where the labels are, and what becomes of bad rows.
+
+A pass reads the files once, and the labels of a batch are read and encoded once; what looks at the first rows of a pass
+keeps them for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.cli._errors import suggestion
+from rankwise.cli._options import LabelOptions, LearningOptions, RowOptions
+from rankwise.cli._quarantine import Quarantine
+from rankwise.features import RowError
+from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
+from rankwise.io._classes import find_classes
+from rankwise.io._label_columns import BatchLabels, GoodLabels
+from rankwise.io._row_batch import forget
+from rankwise.labels import ClassOrder, Labels, declared_order
+from rankwise.labels._format import as_order
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows with their labels, in memory or a batch of a stream.
+
+    Attributes
+    ----------
+    X : pyarrow.Table or CSR matrix
+        Features.
+    y : Labels
+        Labels, encoded; None where only features are asked for.
+    weight : float64 array or None
+        Weights.
+    origin : callable
+        Number of a row -> batch that it was read in, and its number there.
+    """
+
+    X: Any
+    y: Any
+    weight: NDArray[np.float64] | None
+    origin: Callable[[int], tuple[Batch, int]]
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def take(self, chosen: NDArray[np.intp]) -> Rows:
+        """Some of the rows."""
+        X = self.X.take(pa.array(chosen)) if isinstance(self.X, pa.Table) else self.X[chosen]
+        weight = None if self.weight is None else self.weight[chosen]
+        y = None if self.y is None else self.y.take(chosen)
+        return Rows(X, y, weight, lambda i: self.origin(int(chosen[i])))
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors about one of the rows name the file and the row there."""
+        try:
+            yield
+        except ValueError as error:
+            raise located(error, self.origin) from None
+
+    def without(self, problems: Sequence[RowError], quarantine: Callable[..., None]) -> Rows:
+        """The rows that have no problem; the others go to the quarantine."""
+        if not problems:
+            return self
+        return self.take(put_aside(problems, len(self), self.origin, quarantine))
+
+
+class LabelledFiles:
+    """Files with labels, as the options of a command describe them.
+
+    Parameters
+    ----------
+    table : Table
+        The files, opened to see what is in them.
+    files : sequence of Path
+        Their names.
+    labels : LabelColumns or None
+        Where the labels are; None where there need not be any.
+    features : sequence of str
+        Columns that are features.
+    texts : sequence of str
+        Columns that must be read as text, whatever they look like.
+    rows : RowOptions
+        How rows are read, and what a bad one does.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        files: Sequence[Path],
+        labels: LabelColumns | None,
+        features: Sequence[str],
+        texts: Sequence[str],
+        rows: RowOptions,
+    ) -> None:
+        self._table: Table | None = table
+        self.files = list(files)
+        self.paths = list(table.files)  # the same with what is in directories
+        self._labels = labels
+        self.features = list(features)
+        self.on_error, self.skips = rows.on_error, rows.skips
+        self.quarantine = Quarantine(rows.quarantine)
+        self.format = table.format
+        self.is_svmlight = table.format == "svmlight"
+        self.n_bytes = table.n_bytes
+        present = () if self.is_svmlight else table.schema.names
+        self.types = {name: "string" for name in texts if name in present}
+        if table.format in ("csv", "tsv") and labels is not None:
+            self.types |= labels.csv_types
+
+    @property
+    def labels(self) -> LabelColumns:
+        """Where the labels are."""
+        assert self._labels is not None
+        return self._labels
+
+    def file(self, path: str) -> LabelledFiles:
+        """One of the files alone, for another process."""
+        alone = copy(self)
+        alone.files, alone.paths, alone._table = [Path(path)], [path], None
+        return alone
+
+    def table(self, columns: Sequence[str] | None = None, *, counts: bool = False) -> Table:
+        """The files for a pass; skipped rows go to the quarantine if it ``counts``, and are forgotten otherwise."""
+        if self._table is None:
+            self._table = open_table(self.files, format=self.format, on_error=self.on_error.value)
+        quarantine = self.quarantine if counts else None
+        if self.is_svmlight:
+            return self._table.select(quarantine=quarantine)
+        wanted = list(columns or [*self.features, *self.labels.names])
+        types = {name: kind for name, kind in self.types.items() if name in wanted}
+        return self._table.select(wanted, types, quarantine)
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features of svmlight files."""
+        return self.table().n_features if self.is_svmlight else None
+
+    def order(self, declared: Sequence[Any] | None) -> ClassOrder:
+        """Order of the classes: declared, or found in one pass over the labels."""
+        if declared is not None:
+            return declared_order(declared)
+        table = self.table(self.labels.names)
+        return self._found(
+            lambda: (self.labels.of(batch).good(None, self._unnoticed) for batch in table.first_batches())
+        )
+
+    def _found(self, labels: Callable[[], Iterable[GoodLabels]]) -> ClassOrder:
+        """Classes that the labels name."""
+        try:
+            order = find_classes(labels, self.labels)
+        except TableError:
+            raise
+        except ValueError as error:
+            raise TableError(f"file {self.paths[0]}: {error}") from None
+        if len(order) < 2:
+            raise TableError(
+                f"the labels must name at least two classes. Got {order.values.tolist()}; --classes declares those "
+                f"that do not occur."
+            )
+        return order
+
+    def batches(self, order: ClassOrder, start_row: int = 0, *, counts: bool = True) -> Iterator[tuple[Batch, Rows]]:
+        """One pass, in constant memory; bad rows are an error, or skipped, and put aside if it ``counts``."""
+        quarantine = None if not self.skips else self.quarantine if counts else forget
+        for labels in self.labels_read(start_row, counts=counts):
+            yield self.good_rows(labels, order, quarantine)
+
+    def labels_read(self, start_row: int = 0, *, counts: bool = True) -> Iterator[BatchLabels]:
+        """One pass over the labels and their rows, before they are interpreted."""
+        return (self.labels.of(batch) for batch in self.table(counts=counts).batches(start_row))
+
+    def good_rows(
+        self, labels: BatchLabels, order: ClassOrder, quarantine: Callable[..., None] | None
+    ) -> tuple[Batch, Rows]:
+        """A batch and its rows with good labels."""
+        good = labels.good(order, quarantine)
+        return good.batch, self._rows(good)
+
+    def unlabelled(self, labels: BatchLabels) -> Rows:
+        """Rows of a batch whose labels could be those of some classes, without their labels."""
+        batch = labels.good(None, forget).batch if self.skips else labels.batch
+        return Rows(self.features_of(batch), None, None, lambda i: (batch, i))
+
+    def load(self, declared: Sequence[Any] | ClassOrder | None, encoder: Any = None) -> tuple[Rows, ClassOrder]:
+        """All rows, in memory, in one pass, and the classes; bad rows are skipped as those the encoder refuses are."""
+        order, table = as_order(declared), self.table(counts=True)
+        quarantine = self.quarantine if self.skips else None
+        labels: Iterator[BatchLabels] = (self.labels.of(batch) for batch in table.first_batches())
+        if order is None:
+            read: list[BatchLabels] = []
+            order = self._found(lambda: (each.good(None, self._unnoticed) for each in _kept(labels, read)))
+            labels = iter(read)
+        good = [each.good(order, quarantine) for each in labels]
+        rows = self.joined([self._rows(some, table.settled(some.batch)) for some in good])
+        if self.skips and encoder is not None:
+            rows = rows.without(encoder.problems(rows.X), self.quarantine)
+            self.require_rows(len(rows))
+        return rows, order
+
+    def joined(self, some: list[Rows]) -> Rows:
+        """Rows of several batches as one."""
+        some = [rows for rows in some if len(rows)]
+        self.require_rows(len(some))
+        starts = np.cumsum([0, *map(len, some)])
+
+        def origin(row: int) -> tuple[Batch, int]:
+            which = int(np.searchsorted(starts, row, side="right")) - 1
+            return some[which].origin(row - int(starts[which]))
+
+        if self.is_svmlight:
+            X = sparse.vstack([rows.X for rows in some], format="csr")
+        else:
+            X = pa.concat_tables([rows.X for rows in some]).combine_chunks()
+        weight = None if some[0].weight is None else np.concatenate([rows.weight for rows in some])
+        y = None if some[0].y is None else Labels.concatenate(rows.y for rows in some)
+        return Rows(X, y, weight, origin)
+
+    def require_rows(self, n: int) -> None:
+        """Refuse to learn from nothing."""
+        if not n:
+            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
+
+    def features_of(self, batch: Batch) -> Any:
+        """Rows of a batch as a model takes them: without labels and ignored columns."""
+        return batch.data if self.is_svmlight else pa.Table.from_batches([batch.data.select(self.features)])
+
+    def _rows(self, good: GoodLabels, batch: Batch | None = None) -> Rows:
+        batch = batch or good.batch
+        return Rows(self.features_of(batch), good.y, good.weight, lambda i: (batch, i))
+
+    @property
+    def _unnoticed(self) -> Callable[..., None] | None:
+        """Quarantine of a pass that only looks."""
+        return forget if self.skips else None
+
+
+def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[BatchLabels]:
+    """Those that have been read, then the others, which are kept with them."""
+    yield from list(read)
+    for each in labels:
+        read.append(each)
+        yield each
+
+
+def open_files(
+    files: Sequence[Path],
+    labels: LabelOptions,
+    rows: RowOptions,
+    *,
+    features: Sequence[str] | None = None,
+    texts: Sequence[str] = (),
+) -> LabelledFiles:
+    """Look at the files, and check that they have the columns that the options name."""
+    table = rows.look_at(files)
+    columns = labels.columns_of(table)
+    ignored = labels.ignored_of(table) if isinstance(labels, LearningOptions) else []
+    if table.format == "svmlight":
+        return LabelledFiles(table, files, columns, [], texts, rows)
+    if features is not None:
+        require_features(features, table)
+    else:
+        features = [name for name in table.schema.names if name not in columns.names and name not in ignored]
+    if not features:
+        raise TableError(f"file {table.files[0]}: no column is left to learn from.")
+    return LabelledFiles(table, files, columns, features, texts, rows)
+
+
+def require_features(names: Sequence[str], table: Table) -> None:
+    """Refuse files that lack a column which a model needs."""
+    for name in names:
+        if name not in table.schema.names:
+            meant = suggestion(name, table.schema.names)
+            raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {meant}")
+
+
+def fitted_width(X: Any, n_features: int) -> Any:
+    """CSR rows with as many columns as a model knows: further ones have no weight, absent ones are zero."""
+    if not sparse.issparse(X) or X.shape[1] == n_features:
+        return X
+    X = X.copy()
+    X.resize((X.shape[0], n_features))
+    return X
+
+
+def located(error: ValueError, origin: Callable[[int], tuple[Batch, int]]) -> TableError:
+    """Error about a row, as one about a row of a file."""
+    if isinstance(error, TableError):
+        return error
+    if not isinstance(error, RowError):
+        return TableError(str(error))
+    batch, i = origin(error.row)
+    return batch.error(i, error.reason, error.column, "" if error.column is None else f"column {error.column!r}")
+
+
+def put_aside(
+    problems: Sequence[RowError], n: int, origin: Callable[[int], tuple[Batch, int]], quarantine: Callable[..., None]
+) -> NDArray[np.intp]:
+    """Which of n rows have no problem; the others go to the quarantine with the first reason."""
+    good = np.ones(n, dtype=bool)
+    for problem in problems:
+        if good[problem.row]:
+            good[problem.row] = False
+            batch, i = origin(problem.row)
+            reason = f"column {problem.column!r}: {problem.reason}"
+            quarantine(batch.file, batch.row_number(i), batch.as_json(i), reason)
+    return np.flatnonzero(good)

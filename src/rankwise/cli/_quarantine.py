@@ -1,0 +1,83 @@
+"""Rows that were skipped: counted, and put aside in a file if there is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+class Quarantine:
+    """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
+
+    A reader may find bad rows ahead of the batch that it hands out. A run that goes on from a checkpoint finds them
+    again: it knows which, and takes no row twice.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.count = 0
+        self._file: Any = None
+        self._silent = False
+        self._ahead: set[tuple[str, int]] = set()  # rows behind those that were learnt, taken already
+        self._known: set[tuple[str, int]] = set()  # the same, taken before the run went on
+        self._file_reached: str | None = None
+
+    def __call__(self, file: str, row: int, text: str, reason: str) -> None:
+        """Take one row, as the functions of rankwise.io hand it over."""
+        if self._silent:
+            return
+        self._ahead.add((file, row))
+        if (file, row) in self._known:
+            return
+        self.count += 1
+        if self._file is not None:
+            entry = {"file": file, "row": row, "reason": reason, "text": text}
+            self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
+
+    def open(self, state: Mapping[str, Any] | None = None) -> None:
+        """Begin, or go on from what :meth:`state` said; what was written behind that is dropped."""
+        size = 0
+        if state is not None:
+            self.count, size = state["count"], state["size"]
+            self._known = {(file, row) for file, row in state["ahead"]}
+        if self.path is not None:
+            self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
+            self._file.truncate(size)
+
+    def passed(self, file: str, row: int) -> None:
+        """All rows of a file up to this one, and of the file before it, are done: forget those among them."""
+        before, self._file_reached = self._file_reached, file
+        done = {before} - {file}
+        self._ahead = {(f, r) for f, r in self._ahead if f not in done and (f != file or r > row)}
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on, as plain values."""
+        size = 0
+        if self._file is not None:
+            self._file.flush()
+            size = self._file.tell()
+        return {"count": self.count, "size": size, "ahead": sorted(self._ahead)}
+
+    def silence(self) -> None:
+        """Take no more rows: those to come have been taken before."""
+        self.close()
+        self._silent = True
+
+    def __enter__(self) -> None:
+        self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,1 @@
+"""The commands: each is a function in a file of its own."""

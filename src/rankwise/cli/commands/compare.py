@@ -1,0 +1,141 @@
+"""The command ``compare``: several estimators on the same rows, in one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwise.cli import _estimators
+from rankwise.cli._encoding import EncodingOptions
+from rankwise.cli._errors import plain_errors
+from rankwise.cli._options import AsJSON, Files, Folds, LearningOptions, Method, RowOptions, Seed, grouped
+from rankwise.cli._print import print_json, progress_bars
+
+if TYPE_CHECKING:
+    from rankwise.cli._labelled_files import LabelledFiles
+    from rankwise.features import TableEncoder
+
+
+@grouped
+def compare(
+    files: Files,
+    estimator: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME[:PARAM=VALUE,...]",
+            help="An estimator, with parameters if it is not to have the usual ones; repeat it for each.",
+            autocompletion=_estimators.complete,
+            show_default=False,
+        ),
+    ],
+    *,
+    labels: LearningOptions,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by "
+            "online estimators only, in constant memory."
+        ),
+    ] = Method.cv,
+    folds: Folds = 5,
+    seed: Seed = 0,
+    encoding: EncodingOptions,
+    rows: RowOptions,
+    json: AsJSON = False,
+) -> None:
+    """Judge several estimators on the same rows: one table, best first, with standard errors.
+
+    rankwise compare ratings.csv --label stars --estimator PRIL --estimator SVOR --estimator SVOR:alpha=0.01
+
+    In folds and with a held-out fold all rows are in memory, and online estimators make their usual shuffled epochs.
+    """
+    rows.check()
+    declared = labels.declared
+    templates = {text: _template(text, method, seed) for text in estimator}
+    texts = encoding.texts
+    with plain_errors():
+        from rankwise.cli._labelled_files import open_files
+
+        source = open_files(files, labels, rows, texts=texts)
+        encoder = encoding.encoder_for(source)
+        with source.quarantine:
+            if method is Method.progressive:
+                results = _judged_progressively(templates, source, encoder, declared)
+            else:
+                results = _judged_in_folds(templates, source, encoder, declared, folds, seed, method is Method.holdout)
+    results.sort(key=lambda result: result.get("mae", float("inf")))
+    if json:
+        print_json({"method": method.value, "skipped": source.quarantine.count, "results": results})
+    else:
+        _print_table(results, method, source.quarantine.count)
+
+
+def _template(text: str, method: Method, seed: int) -> Any:
+    """Estimator that a text such as ``PRIL:C=0.1`` describes."""
+    streams = method is Method.progressive
+    template = _estimators.make_contestant(text, streams=streams)
+    if streams and not _estimators.is_online(type(template).__name__):
+        raise typer.BadParameter(f"--method progressive is for online estimators, and {text} is none.")
+    if "random_state" in template.get_params() and template.random_state is None:
+        template.set_params(random_state=seed)
+    return template
+
+
+def _judged_progressively(
+    templates: dict[str, Any], source: LabelledFiles, encoder: TableEncoder | str, declared: list[Any] | None
+) -> list[dict[str, Any]]:
+    from rankwise.cli._judge import judge_progressively
+    from rankwise.table_model import TableModel
+
+    order = source.order(declared)
+    results = []
+    for text, template in templates.items():
+        results.append({"estimator": text, **judge_progressively(TableModel(template, encoder), source, order)})
+        source.quarantine.silence()  # the next one meets the same bad rows
+    return results
+
+
+def _judged_in_folds(
+    templates: dict[str, Any],
+    source: LabelledFiles,
+    encoder: TableEncoder | str,
+    declared: list[Any] | None,
+    folds: int,
+    seed: int,
+    only_first: bool,
+) -> list[dict[str, Any]]:
+    from rankwise.cli._judge import judge_in_folds
+    from rankwise.table_model import TableModel
+
+    rows, order = source.load(declared, None if isinstance(encoder, str) else encoder)
+    results = []
+    with progress_bars() as show:
+        for text, template in templates.items():
+            model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
+            judged = judge_in_folds(model, rows, order, folds, seed, only_first=only_first, show=show, what=text)
+            results.append({"estimator": text, **judged})
+    return results
+
+
+def _print_table(results: list[dict[str, Any]], method: Method, skipped: int) -> None:
+    from rankwise.evaluation import format_table
+
+    lines = []
+    for result in results:
+        line: dict[str, Any] = {"estimator": result["estimator"]}
+        for name, title in (("mae", "MAE"), ("zero_one", "wrong"), ("within_one", "within one")):
+            line[title] = f"{result[name]:.4f} ± {result[f'{name}_se']:.4f}" if name in result else "-"
+        if any(f["exact_labels"] < f["rows"] for f in results):
+            line["MAE at worst"] = f"{result['mae_at_worst']:.4f}" if "mae_at_worst" in result else "-"
+        if "fit_seconds" in result:
+            line["seconds to fit"] = f"{result['fit_seconds']:.3g}"
+        lines.append(line)
+    typer.echo(format_table(lines))
+    how = {
+        Method.cv: f"mean over {results[0].get('folds')} folds ± standard error",
+        Method.holdout: "on one fold held out ± standard error over its rows",
+        Method.progressive: "of predictions made before each row was learnt ± standard error over rows",
+    }[method]
+    rows = f"{results[0]['rows']:,} rows" + (f", {skipped:,} skipped" if skipped else "")
+    typer.echo(f"\n{how}; {rows}")

@@ -1,0 +1,68 @@
+"""The command ``evaluate``: how good a model is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from rankwise.cli._errors import plain_errors
+from rankwise.cli._options import AsJSON, Files, Folds, LabelOptions, Method, Model, RowOptions, Seed, grouped
+from rankwise.cli._print import print_facts, print_json, progress_bars, with_skipped
+
+
+@grouped
+def evaluate(
+    model: Model,
+    files: Files,
+    *,
+    labels: LabelOptions,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="holdout: the model as it is, on these rows, which it should not have seen. progressive: a fresh "
+            "model of the same kind predicts each row and then learns it. cv: fresh models in folds of these rows."
+        ),
+    ] = Method.holdout,
+    folds: Folds = 5,
+    seed: Seed = 0,
+    rows: RowOptions,
+    json: AsJSON = False,
+) -> None:
+    """Judge a model on rows with labels: mean absolute error, wrong answers, answers at most one rank off.
+
+    rankwise evaluate model.rankwise test.csv --label stars
+
+    Distances are to the nearest class that a label admits. Rows without a label are left out.
+
+    For imprecise labels, the error that the truth behind them could bring at worst is given too.
+    """
+    rows.check()
+    with plain_errors():
+        from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
+        from rankwise.cli._model_files import open_with_model
+        from rankwise.cli._running_loss import describe
+        from rankwise.labels import ClassOrder
+
+        ready, source = open_with_model(model, files, labels, rows)
+        if method is Method.progressive and not hasattr(ready, "progressive_predict"):
+            name = type(ready.estimator_).__name__
+            raise typer.BadParameter(f"--method progressive is for online estimators, and {name} is none.")
+        order = ClassOrder(ready.classes_)
+        results: dict[str, Any]
+        with source.quarantine:
+            if method is Method.holdout:
+                results = judge_as_it_is(ready, source, order)
+            elif method is Method.progressive:
+                results = judge_progressively(ready, source, order)
+            else:
+                loaded, _ = source.load(order, ready.encoder_)
+                with progress_bars() as show:
+                    results = judge_in_folds(ready, loaded, order, folds, seed, show=show)
+    results = {"method": method.value, **results, "skipped": source.quarantine.count}
+    if json:
+        print_json({"model": str(model), **results})
+        return
+    facts = {"method": method.value, **describe(results)}
+    facts["rows"] = with_skipped(facts["rows"], results["skipped"])
+    print_facts(facts)

@@ -1,0 +1,110 @@
+"""The command ``report``: a page about a model and the rows it is judged on."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwise.cli._errors import plain_errors, require_writable
+from rankwise.cli._options import AsJSON, Files, LabelOptions, Model, OnError, RowOptions, Seed, grouped
+from rankwise.cli._print import print_facts, print_json, stream_bar, with_skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankwise.cli._labelled_files import LabelledFiles, Rows
+    from rankwise.labels import ClassOrder
+    from rankwise.table_model import TableModel
+
+
+@grouped
+def report(
+    model: Model,
+    files: Files,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PAGE.html", help="The page to write.")],
+    *,
+    labels: LabelOptions,
+    title: Annotated[str | None, typer.Option(help="By default the estimator's name.", show_default=False)] = None,
+    confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Of all limits.")] = 0.95,
+    seed: Seed = 0,
+    rows: RowOptions,
+    json: AsJSON = False,
+) -> None:
+    """Write one self-contained page about a model: labels, quality with limits, what may be claimed, pictures, card.
+
+    rankwise report model.rankwise test.csv --label stars --output page.html
+
+    The rows should be such that the model has not seen. Files may be larger than memory.
+    """
+    require_writable(output, "--output")
+    rows.check()
+    command = _command(
+        model, files, output, label=labels.label, lower=labels.lower, upper=labels.upper, weight=labels.weight,
+        title=title, format=rows.format, confidence=None if confidence == 0.95 else confidence, seed=seed or None,
+        quarantine=rows.quarantine, on_error=None if rows.on_error is OnError.stop else rows.on_error,
+    )  # fmt: skip
+    with plain_errors():
+        from rankwise.cli._model_files import open_with_model
+        from rankwise.labels import ClassOrder
+
+        ready, source = open_with_model(model, files, labels, rows)
+        with source.quarantine:
+            made = _make(
+                ready, source, ClassOrder(ready.classes_), output, title=title, data=_named(files), command=command,
+                confidence=confidence, random_state=seed,
+            )  # fmt: skip
+    n_skipped = source.quarantine.count
+    if json:
+        print_json({"output": str(output), "skipped": n_skipped, **made.facts})
+        return
+    judged = f"{made.facts['rows']['judged']:,} with labels of {made.facts['rows']['all']:,}"
+    first = made.facts["quality"][0]
+    value = f"{first['best']['value']:.4f}" + (f" to {first['worst']['value']:.4f}" if first["worst"] else "")
+    print_facts({"rows": with_skipped(judged, n_skipped), first["name"]: value, "page": str(output)})
+
+
+def _make(model: TableModel, source: LabelledFiles, order: ClassOrder, output: Path, **options: Any) -> Any:
+    from rankwise.cli._labelled_files import located
+    from rankwise.report import write
+
+    judged: list[Rows] = []  # the rows that are being judged
+    try:
+        return write(model, _batches(model, source, order, judged), None, output, **options)
+    except ValueError as error:
+        if not judged or error.__cause__ is None:  # the reader has named the row already, or there is none to name
+            raise
+        raise located(error.__cause__, judged[0].origin) from None  # type: ignore[arg-type]
+
+
+def _batches(
+    model: TableModel, source: LabelledFiles, order: ClassOrder, judged: list[Rows]
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Rows, labels and weights, a batch at a time; rows that cannot be encoded are left out where bad ones are."""
+    from rankwise.cli._labelled_files import fitted_width
+
+    done = 0
+    with stream_bar("judging", source.n_bytes) as show:
+        for batch, rows in source.batches(order):
+            if source.skips and model.encoder_ is not None:
+                rows = rows.without(model.encoder_.problems(rows.X), source.quarantine)
+            judged[:] = [rows]
+            yield fitted_width(rows.X, int(model.estimator_.n_features_in_)), rows.y, rows.weight
+            done += len(rows)
+            show(batch.bytes_read, done, None)
+
+
+def _named(files: list[Path], most: int = 3) -> str:
+    names = ", ".join(file.name or str(file) for file in files[:most])
+    return names if len(files) <= most else f"{names} and {len(files) - most} more"
+
+
+def _command(model: Path, files: list[Path], output: Path, **options: Any) -> str:
+    """The command line that was given, without the options that are as by default."""
+    words = ["rankwise", "report", str(model), *map(str, files)]
+    for name, value in options.items():
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join([*words, "--output", str(output)])

@@ -1,0 +1,339 @@
+"""Where the labels and weights of a table are, and how they become ``y``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.io._matrix import numeric_matrix
+from rankwise.io._row_batch import Batch, Quarantine
+from rankwise.io._table import Table
+from rankwise.io._table_errors import TableError, TableRowError, shown
+from rankwise.labels import ClassOrder, check_weights, encode, parse_labels
+from rankwise.labels._format import as_order
+from rankwise.labels._text import _distinct as distinct_texts
+from rankwise.labels._text import parse_ends
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Columns of a table that hold labels, and weights if there are any.
+
+    Parameters
+    ----------
+    label : str, optional
+        Column of labels: numbers, names, lists of candidates, or texts such as ``3-5``, ``>=4``, ``2|3|7`` and ``?``
+        (see :func:`rankwise.labels.parse_labels`). Of an svmlight file the labels are taken, whatever this says.
+    lower, upper : str, optional
+        Columns of interval ends, both included, instead; a missing value, a blank or ``?`` is open on that side.
+    weight : str, optional
+        Column of weights, finite numbers >= 0.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from rankwise.io import Batch, LabelColumns
+    >>> batch = Batch(pa.record_batch({"grade": ["3-5", "4", "?"], "n": [1, 2, 1]}), "grades.csv", first_row=1)
+    >>> y, weight = LabelColumns("grade", weight="n").read(batch)
+    >>> y
+    array([[ 3.,  5.],
+           [ 4.,  4.],
+           [nan, nan]])
+    >>> weight
+    array([1., 2., 1.])
+    """
+
+    label: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    weight: str | None = None
+
+    def __post_init__(self) -> None:
+        ends = (self.lower is not None) + (self.upper is not None)
+        if (self.label is None) != (ends == 2) or (self.label is not None and ends):
+            raise ValueError(
+                f"labels are in one column, label=..., or in two, lower=... and upper=.... "
+                f"Got label={self.label!r}, lower={self.lower!r}, upper={self.upper!r}."
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [name for name in (self.label, self.lower, self.upper, self.weight) if name is not None]
+
+    @property
+    def csv_types(self) -> dict[str, str]:
+        """``types`` for :func:`open_table` on CSV, where labels such as ``3`` may be followed by ``3-5``."""
+        return {} if self.label is None else {self.label: "string"}
+
+    def read(self, batch: Batch, classes: Any = None) -> tuple[Any, NDArray[np.float64] | None]:
+        """Labels and weights of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            Some rows.
+        classes : sequence or ClassOrder, optional
+            The classes, lowest first. With them every label is checked to be one of them.
+
+        Returns
+        -------
+        y
+            Labels in a form that every ``fit`` reads.
+        weight : float64 array or None
+
+        Raises
+        ------
+        TableError
+            When a label or weight breaks a rule; it names the file, the row and the value.
+        """
+        order = as_order(classes)
+        written = self.of(batch)
+        y = located(batch, self, lambda: _checked(written.values.said(order), order))
+        return y, written.weights()
+
+    def of(self, batch: Batch) -> BatchLabels:
+        """What the label columns of a batch hold, read once, to be interpreted when the classes are known."""
+        return BatchLabels(self, batch, self._values(batch))
+
+    def without_bad_rows(self, batch: Batch, classes: Any, quarantine: Quarantine) -> Batch:
+        """The rows whose labels and weight :meth:`read` accepts; the others go to the quarantine with the reason."""
+        return self.of(batch).good(as_order(classes), quarantine).batch
+
+    def find_classes(self, table: Table) -> ClassOrder:
+        """Classes of a whole table in their order, in one pass: open it with ``columns=labels.names``.
+
+        Numbers sort, whole interval ends bring the whole numbers between them, and names sort with an
+        :class:`rankwise.labels.OrderWarning`.
+        """
+        from rankwise.io._classes import find_classes  # which needs this module
+
+        return find_classes(lambda: (self.of(batch).good(None) for batch in table.first_batches()), self)
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the columns without that of the weights."""
+        return [name for name in (self.label, self.lower, self.upper) if name is not None]
+
+    def _values(self, batch: Batch) -> _Values:
+        """The labels of a batch as its columns hold them."""
+        if batch.labels is not None:
+            y = batch.labels
+            if not isinstance(y, np.ndarray):
+                y = [{label for label in candidates if label == label} or None for candidates in y]
+            return _Values(y)
+        columns = [_column(batch, name) for name in self.label_names]
+        if any(_is_text(column.type) for column in columns):
+            if self.label is not None:
+                return _Values(*distinct_texts(columns[0]))
+            return _Values(tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns))
+        if self.label is not None:
+            return _Values(_exact(columns[0]))
+        whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
+        return _Values(numeric_matrix(batch, self.label_names, np.int64 if whole else np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class GoodLabels:
+    """Rows whose labels can be read.
+
+    Attributes
+    ----------
+    batch : Batch
+        The rows.
+    y : Labels, or what :meth:`LabelColumns.read` returns
+        Their labels: encoded if the classes are known.
+    weight : float64 array or None
+        Their weights.
+    """
+
+    batch: Batch
+    y: Any
+    weight: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class BatchLabels:
+    """The label columns of a batch, read from it once."""
+
+    columns: LabelColumns
+    batch: Batch
+    values: _Values
+
+    def good(self, order: ClassOrder | None, quarantine: Quarantine | None = None) -> GoodLabels:
+        """Labels and weights, encoded if the classes are known.
+
+        Bad rows go to the quarantine with the reason; without one the first of them is an error.
+        """
+        try:
+            y = located(self.batch, self.columns, lambda: self.values.read(order))
+            return GoodLabels(self.batch, y, self.weights())
+        except TableError:
+            if quarantine is None:
+                raise
+        rows, groups = self.values.distinct()
+        distinct = self.values.take(rows)
+        reasons = np.full(len(rows), None, dtype=object)
+        _halve(lambda some: distinct.take(some).read(order), np.arange(len(rows)), reasons)
+        why = reasons[groups]
+        if self.columns.weight is not None:
+            weights = self._raw_weights()
+            for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist():
+                why[i] = why[i] or (
+                    f"a weight must be a finite number >= 0. Got {weights[i]} in column {self.columns.weight!r}."
+                )
+        bad = np.array([reason is not None for reason in why.tolist()], dtype=bool)
+        for i in np.flatnonzero(bad).tolist():
+            quarantine(self.batch.file, self.batch.row_number(i), self.batch.as_json(i), why[i])
+        kept = replace(self, batch=self.batch.keep(~bad), values=self.values.take(np.flatnonzero(~bad)))
+        return GoodLabels(kept.batch, kept.values.read(order), kept.weights())
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights, if there is a column of them."""
+        weight = self.columns.weight
+        if weight is None:
+            return None
+        return located(self.batch, self.columns, lambda: check_weights(self._raw_weights(), len(self.batch)), [weight])
+
+    def _raw_weights(self) -> NDArray[np.float64]:
+        assert self.columns.weight is not None
+        if self.batch.labels is not None:
+            raise TableError(
+                f"file {self.batch.file}: an svmlight file has no column {self.columns.weight!r} of weights."
+            )
+        return numeric_matrix(self.batch, [self.columns.weight])[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Labels as columns hold them.
+
+    Attributes
+    ----------
+    held : array, list or tuple of two columns of text
+        Labels, ends of intervals as text, or with ``texts`` the number of each row's text among these.
+    texts : list of str or None
+        The distinct texts of a column of text.
+    """
+
+    held: Any
+    texts: list[Any] | None = None
+
+    def said(self, order: ClassOrder | None) -> Any:
+        """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
+        if self.texts is not None:
+            return parse_labels(pa.DictionaryArray.from_arrays(pa.array(self.held), _text_array(self.texts)), order)
+        if isinstance(self.held, tuple):
+            return np.column_stack([parse_ends(column, order) for column in self.held])
+        return self.held
+
+    def read(self, order: ClassOrder | None) -> Any:
+        """The same, checked, and encoded if the classes are known."""
+        if order is None or self.texts is None:
+            y = self.said(order)
+            return _checked(y, None) if order is None else encode(y, order)
+        try:  # every distinct text is read and encoded once, however many rows repeat it
+            return encode(parse_labels(_text_array(self.texts), order), order).take(self.held)
+        except RowError as error:
+            raise RowError(error.reason, int(np.argmax(self.held == error.row))) from None
+
+    def take(self, rows: NDArray[np.intp]) -> _Values:
+        """Those of some rows."""
+        if self.texts is not None:
+            used, codes = np.unique(self.held[rows], return_inverse=True)
+            return _Values(codes, [self.texts[k] for k in used])
+        if isinstance(self.held, tuple):
+            return _Values(tuple(column.take(pa.array(rows)) for column in self.held))
+        return _Values(self.held[rows] if isinstance(self.held, np.ndarray) else [self.held[i] for i in rows])
+
+    def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """A row for every distinct label, and which of these every row has."""
+        if isinstance(self.held, list):
+            each = np.arange(len(self.held))
+            return each, each
+        table = (
+            np.column_stack([distinct_texts(c)[0] for c in self.held]) if isinstance(self.held, tuple) else self.held
+        )
+        _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        return rows, groups.ravel()
+
+
+def located(batch: Batch, columns: LabelColumns, work: Callable[[], _T], names: list[str] | None = None) -> _T:
+    """What ``work`` makes of the labels of a batch; its errors name the file, the row and the columns."""
+    try:
+        return work()
+    except TableError:
+        raise
+    except ValueError as error:
+        names = names or columns.label_names
+        if isinstance(error, RowError):
+            raise label_error(batch, error.row, error.reason, names) from None
+        raise TableError(f"file {batch.file}: {' and '.join(map(repr, names))}: {error}") from None
+
+
+def label_error(batch: Batch, row: int, reason: str, names: list[str]) -> TableRowError:
+    """Error about the label of a row, which is in columns of these names."""
+    return batch.error(row, reason, names[0] if len(names) == 1 else tuple(names), " and ".join(map(repr, names)))
+
+
+def _checked(y: Any, order: ClassOrder | None) -> Any:
+    """Labels as they are, if they could be encoded; without classes only crossed ends are noticed."""
+    if order is not None:
+        encode(y, order)
+    elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "if":
+        crossed = y[:, 0] > y[:, 1]
+        if crossed.any():
+            row = int(np.argmax(crossed))
+            ends = f"[{shown(y[row, 0])}, {shown(y[row, 1])}]"
+            raise RowError(f"the lower end of an interval must not be above its upper end. Got {ends}.", row)
+    return y
+
+
+def _text_array(texts: list[Any]) -> Any:
+    return pa.array(texts, pa.large_string())
+
+
+def _column(batch: Batch, name: str) -> Any:
+    at = batch.data.schema.get_field_index(name)
+    if at < 0:
+        raise TableError(f"file {batch.file}: there is no column {name!r}. The columns are {batch.data.schema.names}.")
+    return batch.data.column(at)
+
+
+def _is_text(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _exact(column: Any) -> Any:
+    """Labels of a column that is no text: numbers, dates, or lists of candidates."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return column.to_numpy(zero_copy_only=False)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [None if candidates is None else set(candidates) for candidates in column.to_pylist()]
+    return column.to_pylist()
+
+
+def _halve(check: Callable[[NDArray[np.intp]], Any], rows: NDArray[np.intp], reasons: NDArray[Any]) -> None:
+    """Note in ``reasons`` why rows fail a check, by halving those that do."""
+    try:
+        check(rows)
+    except ValueError as error:
+        if len(rows) == 1:
+            reasons[rows[0]] = error.reason if isinstance(error, RowError) else str(error)
+            return
+        middle = len(rows) // 2
+        _halve(check, rows[:middle], reasons)
+        _halve(check, rows[middle:], reasons)
