@@ -105,26 +105,14 @@ class LabelRanker(OnlineEstimator):
     }
 
     def __init__(
-        self,
-        update: str = "optimal",
-        complexity: str = "euclidean",
-        C: float = 0.1,
-        margin: float = 1.0,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, update: str = "optimal", complexity: str = "euclidean", C: float = 0.1, margin: float = 1.0,
+        n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.update = update
         self.complexity = complexity
         self.C = C
         self.margin = margin
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     # -- what was learnt ------------------------------------------------------------------------------------------
 

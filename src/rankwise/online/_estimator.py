@@ -42,9 +42,15 @@ class OnlineEstimator(OnlineModel):
         "classes": ["array-like", None],
     }
 
-    n_epochs: int
-    shuffle: bool
-    random_state: Any
+    def __init__(
+        self, n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
+        classes: Any = None,
+    ) -> None:  # fmt: skip
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.random_state = random_state
+        self.classes = classes
 
     # -- what an algorithm supplies --------------------------------------------------------------------------------
 

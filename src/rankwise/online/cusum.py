@@ -148,28 +148,16 @@ class CuSumRank(CumulativeEstimator):
     }
 
     def __init__(
-        self,
-        step: str = "perceptron",
-        margin: str = "loss",
-        delta: float = 1.0,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, step: str = "perceptron", margin: str = "loss", delta: float = 1.0, C: float = 1.0,
+        fit_intercept: bool = True, n_epochs: int = 10, shuffle: bool = True, average: bool = True,
+        random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.step = step
         self.margin = margin
         self.delta = delta
         self.C = C
         self.fit_intercept = fit_intercept
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = state["W"], state["W_lag"], state["b"], state["b_lag"]

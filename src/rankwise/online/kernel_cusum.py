@@ -171,23 +171,12 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
     }
 
     def __init__(
-        self,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: float | None = None,
-        budget: int | None = None,
-        step: str = "perceptron",
-        margin: str = "loss",
-        delta: float = 1.0,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        n_epochs: int = 5,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
+        gamma: float | None = None, budget: int | None = None, step: str = "perceptron", margin: str = "loss",
+        delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5, shuffle: bool = True,
+        average: bool = True, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -198,11 +187,6 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         self.delta = delta
         self.C = C
         self.fit_intercept = fit_intercept
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _block_pass(self, state, block, labels, weight, budget, predictions):
         vectors = state["influence"], state["born"], state["size"]

@@ -129,28 +129,16 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
     }
 
     def __init__(
-        self,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: float | None = None,
-        budget: int | None = None,
-        n_epochs: int = 5,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
+        gamma: float | None = None, budget: int | None = None, n_epochs: int = 5, shuffle: bool = True,
+        average: bool = True, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
         self.gamma = gamma
         self.budget = budget
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _block_pass(self, state, block, labels, weight, budget, predictions):
         vectors = state["influence"], state["born"], state["size"]

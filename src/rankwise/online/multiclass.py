@@ -207,24 +207,13 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     }
 
     def __init__(
-        self,
-        scheme: str = "multi-vector",
-        scoring: str = "linear",
-        fit_intercept: bool = True,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, scheme: str = "multi-vector", scoring: str = "linear", fit_intercept: bool = True, n_epochs: int = 10,
+        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.scheme = scheme
         self.scoring = scoring
         self.fit_intercept = fit_intercept
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -334,15 +323,7 @@ class MulticlassPerceptron(ImportanceWeightedPerceptron):
     scheme, scoring, fit_intercept = "multi-vector", "linear", False
 
     def __init__(
-        self,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
+        self, n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
         classes: Any = None,
-    ) -> None:
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
+    ) -> None:  # fmt: skip
+        OnlineEstimator.__init__(self, n_epochs, shuffle, average, random_state, classes)  # no other parameters

@@ -226,24 +226,13 @@ class MultiplicativePRIL(ThresholdEstimator):
     }
 
     def __init__(
-        self,
-        eta: float | str = "auto",
-        signed: bool = True,
-        norm: float = 1.0,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, eta: float | str = "auto", signed: bool = True, norm: float = 1.0, n_epochs: int = 10,
+        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.eta = eta
         self.signed = signed
         self.norm = norm
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)

@@ -245,22 +245,12 @@ class PRIL(LinearThresholdEstimator):
     }
 
     def __init__(
-        self,
-        step: str = "perceptron",
-        C: float = 1.0,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, step: str = "perceptron", C: float = 1.0, n_epochs: int = 10, shuffle: bool = True, average: bool = True,
+        random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.step = step
         self.C = C
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         kernels = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE

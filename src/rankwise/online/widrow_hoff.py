@@ -125,24 +125,13 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
     }
 
     def __init__(
-        self,
-        learning_rate: float = 0.1,
-        normalized: bool = True,
-        fit_intercept: bool = True,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, learning_rate: float = 0.1, normalized: bool = True, fit_intercept: bool = True, n_epochs: int = 10,
+        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.learning_rate = learning_rate
         self.normalized = normalized
         self.fit_intercept = fit_intercept
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = state["w"], state["w_lag"], state["b"], self.thresholds_
