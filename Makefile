@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(wildcard experiments/pyproject.toml)
 EDITABLE_EXPERIMENTS := $(if $(EXPERIMENTS),--editable experiments)
 
-.PHONY: help demo test test-torch test-dask test-browser test-lowest lint format bench docs figures clean
+.PHONY: help demo test test-all test-torch test-dask test-browser test-lowest lint format bench docs figures clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -25,7 +25,10 @@ $(VENV)/installed-%: pyproject.toml $(EXPERIMENTS) | $(BIN)/python
 demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in data; table and picture
 	@$(BIN)/rankwise demo
 
-test: $(VENV)/installed-test-all ## all tests and doctests
+test: $(VENV)/installed-test-all ## tests and doctests, without the slow ones
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/installed-test-all ## all tests and doctests, the slow ones too
 	$(BIN)/python -m pytest -n 2
 
 # PyTorch is large: nothing but this target installs it. This version is the lower bound in pyproject.toml.
