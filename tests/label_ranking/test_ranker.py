@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -487,3 +488,15 @@ def test_compiled_and_interpreted_code_learn_the_same():
         assert result.returncode == 0, result.stderr
         outputs.append(json.loads(result.stdout))
     assert outputs[0] == outputs[1]
+
+
+def test_predicting_dense_rows_makes_no_copy_of_them():
+    rng = np.random.default_rng(0)
+    model = LabelRanker().fit(rng.standard_normal((50, 40)), rng.random((50, 3)) < 0.5)
+    X = rng.standard_normal((40_000, 40)).astype(np.float32)
+    model.predict(X[:2])  # compiled now
+    tracemalloc.start()
+    model.predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 2  # scores of three labels, no copy in double precision with the number of every column

@@ -26,6 +26,7 @@ from rankwise import (
     PRank,
     WidrowHoff,
 )
+from rankwise.labels import encode
 from tests.streams import best_constant_score, make_stream
 
 ESTIMATORS = [
@@ -484,3 +485,8 @@ def test_every_epoch_sees_every_row_once():
     model = PRIL(n_epochs=7, average=False).fit(np.zeros((3, 1)), [1, 2, 3])
     assert model._state["counts"][0] == 21
     assert model.n_iter_ == 7
+
+
+def test_encoded_labels_tell_a_stream_its_classes():
+    X, y = np.array([[0.0], [1.0]]), encode([(1, 2), 3], classes=[1, 2, 3])
+    assert PRIL().partial_fit(X, y).classes_.tolist() == [1, 2, 3]

@@ -205,7 +205,7 @@ def _learn(model: Any, number: int, X: Any, y: Any, sample_weight: Any, seed: in
         return model
     with naming_partition(number):
         model = deepcopy(model)
-        rows = model._rows(X, reset=False)
+        rows = model._rows_to_learn(model._rows(X, reset=False))
         labels = model._labels(y, model._order, rows)
         weight = model._weights(sample_weight, rows)
         n = len(labels)

@@ -283,17 +283,9 @@ class LabelRanker(OnlineEstimator):
         super()._begin(n_features, order, growing=growing)
         self._state["counts"][_counters.KNOWN] = 0 if growing else len(order)
 
-    def _rows(self, X: Any, *, reset: bool) -> Rows:
-        # One form of rows and one type of numbers: every other would compile all kernels once more. A dense array is a
-        # CSR matrix with all entries stored.
-        rows = super()._rows(X, reset=reset)
-        if not isinstance(rows, tuple):
-            n, d = rows.shape
-            rows = rows.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(n + 1) * d
-        data, indices, indptr = rows
-        index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
-        indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
-        return data.astype(np.float64, copy=False), indices, indptr
+    def _rows_to_learn(self, rows: Rows) -> Rows:
+        # One form of rows and one type of numbers: every other would compile all kernels of learning once more.
+        return _csr(rows)
 
     def _labels(self, y: Any, classes: Any, rows: Rows) -> Any:
         return self._rankings(y, classes, length(rows), growing=False)
@@ -356,6 +348,17 @@ class LabelRanker(OnlineEstimator):
         if bad >= 0:
             self._refuse_row(rows, bad)
         return out
+
+
+def _csr(rows: Rows) -> Rows:
+    """The rows as a CSR matrix of doubles; of a dense array all entries are stored."""
+    if not isinstance(rows, tuple):
+        n, d = rows.shape
+        rows = rows.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(n + 1) * d
+    data, indices, indptr = rows
+    index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
+    indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
+    return data.astype(np.float64, copy=False), indices, indptr
 
 
 def _count(name: str, value: Any) -> int:

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from rankwise._sklearn import Interval
 from rankwise.base.rows import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
-from rankwise.labels import ClassOrder, declared_order, decode, encode, is_missing, require_support
+from rankwise.labels import ClassOrder, Labels, declared_order, decode, encode, is_missing, require_support
 from rankwise.online._model import OnlineModel
 
 Floats = NDArray[np.float64]
@@ -69,6 +69,10 @@ class OnlineEstimator(OnlineModel):
         ``labels`` are lower codes, upper codes and candidates (``NO_MASK`` where every label is an interval). When
         ``predictions`` has room for every row it is filled with the codes predicted before learning.
         """
+
+    def _rows_to_learn(self, rows: Rows) -> Rows:
+        """Rows in the form that a pass learns from."""
+        return rows
 
     def _writable(self, state: State, *, whole: bool) -> State:
         """State that a pass may change while others read the model: the same one, if arrays stay where they are.
@@ -124,7 +128,8 @@ class OnlineEstimator(OnlineModel):
         """Order of the classes for a chunk, declared now or before; None where its labels tell."""
         declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
         if first and not declared:
-            order = encode(y, None).order if getattr(getattr(y, "dtype", None), "ordered", False) else None
+            tells = isinstance(y, Labels) or getattr(getattr(y, "dtype", None), "ordered", False)
+            order = encode(y, None).order if tells else None
             if order is None:
                 raise ValueError(
                     f"the first call of {type(self).__name__} on a stream needs all classes, lowest first: "
@@ -161,7 +166,7 @@ class OnlineEstimator(OnlineModel):
 
     def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
-        rows = self._rows(X, reset=True)
+        rows = self._rows_to_learn(self._rows(X, reset=True))
         labels = self._labels(y, self.classes, rows)
         weight = self._weights(sample_weight, rows)
         if weight.size and not weight.any():
@@ -204,7 +209,7 @@ class OnlineEstimator(OnlineModel):
             first = not self.__sklearn_is_fitted__()
             if first:
                 self._validate_params()
-            rows = self._rows(X, reset=first)
+            rows = self._rows_to_learn(self._rows(X, reset=first))
             order = self._known_order(classes, y, first)
             labels = self._chunk_labels(y, order, rows)
             weight = self._weights(sample_weight, rows)
