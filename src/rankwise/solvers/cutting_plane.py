@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from rankwise.solvers.design import LinearMap
 from rankwise.solvers.planes import Planes
-from rankwise.solvers.risk import HasBestOffsets, Risk, require
+from rankwise.solvers.risk import HasBestOffsets, Risk, require_capabilities
 from rankwise.solvers.smoothing import at_smoothing, first_part, first_smoothing, fit_offsets
 from rankwise.solvers.solution import Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
@@ -62,7 +62,7 @@ def minimise_by_cutting_planes(
     Parameters are those of :func:`rankwise.solvers.smoothing.minimise_by_smoothing`, with alpha > 0. A risk that is
     ``HasBestOffsets`` needs no solver for the offsets.
     """
-    require(risk, "minimise_by_cutting_planes", Risk)
+    require_capabilities(risk, "minimise_by_cutting_planes", Risk)
     nothing = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [nothing if start is None else start]
     part = first_part(design, risk, penalty.size)

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from rankwise.solvers.design import Design, LinearMap
-from rankwise.solvers.risk import HasKinks, HasPieces, Risk, require
+from rankwise.solvers.risk import HasKinks, HasPieces, Risk, require_capabilities
 from rankwise.solvers.smoothing import smooth_solution
 from rankwise.solvers.solution import Solution, relative_gap
 
@@ -61,7 +61,7 @@ def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, st
     start : array, optional
         Parameters (w, b) to start from.
     """
-    require(risk, "minimise_exactly", Risk, HasKinks, HasPieces)
+    require_capabilities(risk, "minimise_exactly", Risk, HasKinks, HasPieces)
     n_weights = risk.n_scores * design.n_features
     penalty = np.concatenate([np.ones(n_weights), np.zeros(risk.n_offsets)])
     first, theta, mu = smooth_solution(design, risk, _NEARLY_NONE, penalty, tol=_NEAR, max_iter=max_iter, start=start)

@@ -10,7 +10,7 @@ risks have is declared apart:
 :class:`HasPieces`          losses that are maxima of linear pieces: without a regulariser, a linear programme
 ==========================  =======================================================================================
 
-A solver says in its docstring what it needs and calls :func:`require` first.
+A solver says in its docstring what it needs and calls :func:`require_capabilities` first.
 
 Shapes: with n rows, Z = ``n_scores`` scores a row and M = ``n_offsets`` offsets, ``scores`` are (n, Z), ``b`` (M,), and
 derivatives have the shape of what they are taken by. Rows elsewhere may have scores and derivatives of another kind, as
@@ -137,12 +137,12 @@ class HasPieces(Protocol):
         """All of them."""
 
 
-def require(risk: Any, solver: str, *protocols: type[Any]) -> None:
+def require_capabilities(risk: Any, solver: str, *protocols: type[Any]) -> None:
     """Refuse a risk that lacks something a solver needs, before any work is done.
 
     Examples
     --------
-    >>> require(object(), "minimise_exactly", HasPieces)
+    >>> require_capabilities(object(), "minimise_exactly", HasPieces)
     Traceback (most recent call last):
     TypeError: minimise_exactly needs a risk with n_pieces, pieces (HasPieces). object has no n_pieces, pieces.
     """

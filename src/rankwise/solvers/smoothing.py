@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from rankwise.solvers.design import LinearMap
-from rankwise.solvers.risk import HasKinks, Risk, require
+from rankwise.solvers.risk import HasKinks, Risk, require_capabilities
 from rankwise.solvers.solution import Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
 
@@ -135,7 +135,7 @@ def minimise_by_smoothing(
     start : array, optional
         Parameters (w, b) to start from.
     """
-    require(risk, "minimise_by_smoothing", Risk)
+    require_capabilities(risk, "minimise_by_smoothing", Risk)
     return _continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
 
 
