@@ -54,7 +54,7 @@ def test_an_error_on_a_worker_names_the_file(files, tmp_path):
     assert error.startswith(f"rankwise: error: file {files[0]}: row ")
     assert "PRank does not learn from interval labels" in error
     named = pickle.loads(pickle.dumps(PartitionError(3, "row 0: too large")))
-    assert (named.partition, named.reason, str(named)) == (3, "row 0: too large", "partition 3: row 0: too large")
+    assert (named.partition, named.complaint, str(named)) == (3, "row 0: too large", "partition 3: row 0: too large")
 
 
 def test_no_scheduler_at_the_address(files, tmp_path, monkeypatch):

@@ -91,7 +91,7 @@ def test_mixing_averages_by_updates_and_counts_all_rounds():
     for X, y in ((still, [2]), (moving, [1, 1])):
         after = rw.PRIL(classes=[1, 2]).partial_fit([[1.0]], [2]).partial_fit(X, y)
         states.append(after._state)
-    result = mixed(base, together(*(contribution(before, after) for after in states), None))
+    result = mixed(base, together(*(contribution(base, before, after) for after in states), None))
     np.testing.assert_array_equal(result["w"], states[1]["w"])
     np.testing.assert_array_equal(result["t"], states[1]["t"])
     assert result["counts"].tolist() == (states[0]["counts"] + states[1]["counts"] - before["counts"]).tolist()

@@ -107,10 +107,8 @@ class PartitionRowError(RowError, PartitionError):
     """What is wrong with a row of a partition."""
 
     def __init__(self, partition: int, error: RowError) -> None:
-        RowError.__init__(
-            self, error.reason, error.row, error.column, message=f"partition {partition}: {error}"
-        )  # fmt: skip
-        self.partition, self.complaint = partition, str(error)
+        PartitionError.__init__(self, partition, str(error))
+        self.reason, self.row, self.column = error.reason, error.row, error.column
 
 
 @contextmanager
