@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import PRIL, CuSumRank, MultiplicativePRIL
-from rankwise.base.rows import kernel_rows
+from rankwise.base.row_data import kernel_rows
 from rankwise.base.state import COUNTS, StateArray, StateLayout, averaged
 
 LAYOUT = StateLayout(

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
-from rankwise.batch._estimator import BatchEstimator
+from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.solvers.design import rows_of_part
 from rankwise.solvers.smoothing import step_of_part
 from tests.streams import best_constant_score, make_stream

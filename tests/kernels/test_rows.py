@@ -14,7 +14,7 @@ from numba import njit
 from scipy import sparse
 
 from rankwise._kernels import rows
-from rankwise.base.rows import kernel_rows
+from rankwise.base.row_data import kernel_rows
 
 
 @njit

@@ -21,7 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from rankwise import metrics
 from rankwise._errors import RowError
-from rankwise.base.rows import (
+from rankwise.base.row_data import (
     Rows,
     first_non_finite,
     first_text_column,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.rows import padded
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 
 State = dict[str, NDArray[Any]]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base.estimator import OrdinalEstimator
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.decisions import interval_scores, ranks
 

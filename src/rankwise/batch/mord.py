@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._sklearn import Interval
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
-from rankwise.batch._estimator import LossEstimator
+from rankwise.batch._batch_estimator import LossEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder

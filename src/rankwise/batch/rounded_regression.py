@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.base.rows import Rows
-from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
+from rankwise.base.row_data import Rows
+from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._sklearn import StrOptions
-from rankwise.batch._estimator import BatchEstimator, ThresholdBatchEstimator
+from rankwise.batch._batch_estimator import BatchEstimator, ThresholdBatchEstimator
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.labels import ClassOrder
 from rankwise.solvers.row_sums import RowSums

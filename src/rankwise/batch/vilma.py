@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.batch._estimator import LossEstimator, ThresholdBatchEstimator
+from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import intercepts_from_thresholds, thresholds_from_intercepts

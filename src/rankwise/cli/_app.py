@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from rankwise._version import __version__
 from rankwise.cli._demo import demo
-from rankwise.cli._errors import STOPPED, WRONG_USAGE, complain
+from rankwise.cli._exit import STOPPED, WRONG_USAGE, complain
 from rankwise.cli._reproduce import reproduce
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert

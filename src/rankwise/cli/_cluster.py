@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._errors import complain
+from rankwise.cli._exit import complain
 from rankwise.cli._print import rich_progress
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli._errors import plain_errors
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON
 from rankwise.cli._print import print_json
 

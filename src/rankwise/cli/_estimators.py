@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 import rankwise
-from rankwise.cli._errors import suggestion
+from rankwise.cli._exit import suggestion
 
 ONLINE_ROOM, BATCH_ROOM = "rankwise.online", "rankwise.batch"
 

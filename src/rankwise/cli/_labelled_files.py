@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.cli._errors import suggestion
+from rankwise.cli._exit import suggestion
 from rankwise.cli._options import LabelOptions, LearningOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError

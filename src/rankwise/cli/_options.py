@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from rankwise._files import FORMATS
-from rankwise.cli._errors import require_writable, suggestion
+from rankwise.cli._exit import require_writable, suggestion
 
 if TYPE_CHECKING:
     from rankwise.io import LabelColumns, Table

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-from rankwise.cli._errors import BAD_DATA, WRONG_USAGE, complain, plain_errors
+from rankwise.cli._exit import BAD_DATA, WRONG_USAGE, complain, plain_errors
 from rankwise.cli._options import AsJSON
 from rankwise.cli._print import print_json, progress_bars
 

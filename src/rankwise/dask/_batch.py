@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._estimator import BatchEstimator
 from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._loading import Loaded, Partitions

@@ -19,7 +19,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
-from rankwise.base.rows import kernel_rows
+from rankwise.base.row_data import kernel_rows
 from rankwise.dask._parts import Engine
 from rankwise.solvers.design import Design, rows_of_part
 from rankwise.solvers.row_sums import RowsHere

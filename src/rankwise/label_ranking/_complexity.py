@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.state import StateArray, StateLayout, averaged
 from rankwise.label_ranking._counters import JOINT, ROUNDS, UPDATES_BY_NAME
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic

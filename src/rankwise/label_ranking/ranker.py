@@ -27,13 +27,13 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import State, StateLayout
 from rankwise.base.transaction import reader
 from rankwise.label_ranking import _counters
 from rankwise.label_ranking._complexity import COMPLEXITIES, Entropic
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
-from rankwise.online._estimator import KernelLabels, OnlineEstimator
+from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -36,7 +36,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.estimator import TableEstimator
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import require_arrays
 from rankwise.base.transaction import reader
 from rankwise.labels import MultiLabels, encode_multilabel

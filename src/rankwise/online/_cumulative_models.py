@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import inlined
 from rankwise._kernels.rows import dots_lagged
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
-from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._online_estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
 

@@ -26,9 +26,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, State, StateArray, grown
-from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._online_estimator import OnlineEstimator
 from rankwise.online._support_vectors import DenseSupport, SparseSupport
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 
 
 class _Plan(NamedTuple):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._kernels.compile import kernel
-from rankwise.base.rows import Rows, row_entries
+from rankwise.base.row_data import Rows, row_entries
 from rankwise.base.state import grown
 
 Floats = NDArray[np.float64]

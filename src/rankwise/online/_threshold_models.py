@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import dot, dot_lagged, n_rows
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import LINEAR_THRESHOLDS
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
-from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._online_estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
 

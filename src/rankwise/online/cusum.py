@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import axpy_columns, dots_lagged, n_rows, squared_norm
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import dots_lagged, n_rows
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, StateArray, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,

@@ -20,7 +20,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass

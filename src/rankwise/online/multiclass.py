@@ -45,11 +45,11 @@ from rankwise import metrics
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.transaction import reader
-from rankwise.online._estimator import OnlineEstimator
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._online_estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
 

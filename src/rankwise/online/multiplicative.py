@@ -39,7 +39,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, averaged
 from rankwise.decisions.thresholds import rank, ranks
 from rankwise.labels import ClassOrder

@@ -24,12 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._kernels.compile import inlined
 from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, squared_norm
 from rankwise._sklearn import Interval
-from rankwise.base.rows import Rows, length
+from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank
-from rankwise.online._estimator import OnlineEstimator
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._online_estimator import OnlineEstimator
 from rankwise.online._threshold_models import scores_of_rows
 
 Floats = NDArray[np.float64]

@@ -13,10 +13,10 @@ from river.utils import dataframe
 from sklearn.base import clone
 
 from rankwise import online
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
 from rankwise.labels import decode, is_missing
-from rankwise.online._estimator import OnlineEstimator
+from rankwise.online._online_estimator import OnlineEstimator
 
 _Labels = NDArray[Any] | list[Any]
 

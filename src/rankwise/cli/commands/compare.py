@@ -8,7 +8,7 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._encoding import EncodingOptions
-from rankwise.cli._errors import plain_errors
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Folds, LearningOptions, Method, RowOptions, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
 

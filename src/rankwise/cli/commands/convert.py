@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli._errors import plain_errors, require_writable
+from rankwise.cli._exit import plain_errors, require_writable
 from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, column_option, grouped
 from rankwise.cli._print import print_written
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankwise.cli._errors import plain_errors
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Folds, LabelOptions, Method, Model, RowOptions, Seed, grouped
 from rankwise.cli._print import print_facts, print_json, progress_bars, with_skipped
 

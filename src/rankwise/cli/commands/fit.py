@@ -11,7 +11,7 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._encoding import EncodingOptions
-from rankwise.cli._errors import STOPPED, complain, plain_errors, require_writable
+from rankwise.cli._exit import STOPPED, complain, plain_errors, require_writable
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped
 from rankwise.cli._print import certificate, print_facts, print_json, some, with_skipped
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankwise.cli._errors import plain_errors
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Model
 from rankwise.cli._print import certificate, print_facts, print_json, some
 

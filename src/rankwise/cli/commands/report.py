@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli._errors import plain_errors, require_writable
+from rankwise.cli._exit import plain_errors, require_writable
 from rankwise.cli._options import AsJSON, Files, LabelOptions, Model, OnError, RowOptions, Seed, grouped
 from rankwise.cli._print import print_facts, print_json, stream_bar, with_skipped
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import Interval
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
 from rankwise.labels import ClassOrder, Labels, declared_order, decode, encode, is_missing, require_support
 from rankwise.online._model import OnlineModel

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.estimator import OrdinalEstimator
-from rankwise.base.rows import Rows
+from rankwise.base.row_data import Rows
 from rankwise.base.state import require_array
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
