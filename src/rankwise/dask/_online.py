@@ -84,7 +84,7 @@ class OnlineOnDask(OnDask):
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`.
+            Partitions, as in :meth:`fit`.
         classes : array-like, optional
             All classes, lowest first. The first call takes those that occur, without it or the parameter ``classes``.
         """

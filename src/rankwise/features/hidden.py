@@ -29,6 +29,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rankwise._sklearn import Interval, StrOptions
+from rankwise.base.transaction import AllOrNothing
 from rankwise.labels import Labels, check_weights, encode
 
 _ACTIVATIONS = {
@@ -40,7 +41,7 @@ _ACTIVATIONS = {
 _FEWEST_ROWS = 4  # two to learn from and two to hold out, without which there is no validation score
 
 
-class HiddenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Activations of the hidden layer of a least-squares network, from labels of every kind.
 
     The network is scikit-learn's :class:`~sklearn.neural_network.MLPRegressor` with the Adam solver and early stopping.
@@ -151,20 +152,11 @@ class HiddenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Features.
-        y : array-like
-            Labels of any form that :func:`rankwise.labels.encode` reads.
-        sample_weight : array-like of shape (n,), optional
-            Importance of each row, >= 0. A row of weight zero takes no part.
+        X, y, sample_weight
+            As in :meth:`rankwise.SVOR.fit`, with labels of any kind. A row of weight zero takes no part.
         """
-        before = self.__dict__.copy()
-        try:
-            self._fit(X, y, sample_weight)
-        except BaseException:  # nothing half-learnt stays behind
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with self._afresh() as model:
+            model._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -93,15 +93,11 @@ class LabelRanker(OnlineEstimator):
     label_kinds = frozenset()  # its labels are sets and pairs of labels, not grades
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
         "update": [StrOptions(set(_counters.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "margin": [Interval(Real, 0, None, closed="neither")],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "random_state": ["random_state"],
-        "classes": ["array-like", None],
     }
 
     def __init__(

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rankwise._sklearn import Interval
+from rankwise._sklearn import PASSES
 from rankwise.base.row_data import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
 from rankwise.labels import ClassOrder, Labels, declared_order, decode, encode, is_missing, require_support
@@ -35,10 +34,7 @@ class OnlineEstimator(OnlineModel):
     """Base of the online estimators; see the module's docstring."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "random_state": ["random_state"],
+        **PASSES,
         "classes": ["array-like", None],
     }
 
