@@ -34,13 +34,15 @@ class Gate:
 
     def __enter__(self) -> Gate:
         self.lock.acquire()
+        if not self.depth:
+            self.count += 1
         self.depth += 1
-        self.count += self.depth == 1
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.count += self.depth == 1
         self.depth -= 1
+        if not self.depth:
+            self.count += 1
         self.lock.release()
 
 
@@ -87,6 +89,16 @@ class AllOrNothing:
 
     def _undisturbed(self, read: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
         """What ``read`` finds when nobody changes the estimator meanwhile."""
+        gate: Gate | None = self.__dict__.get("_gate")
+        if gate is not None and not (count := gate.count) & 1:  # the common case, kept short
+            try:
+                result = read(*arguments, **options)
+            except Exception:
+                if gate.count == count:
+                    raise
+            else:
+                if gate.count == count:
+                    return result
         for _ in range(_ATTEMPTS):
             count = self._changes()
             if count % 2 == 0:

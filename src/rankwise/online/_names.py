@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,29 @@ from numpy.typing import NDArray
 from rankwise.base.row_data import Rows
 
 
-class _Plan(NamedTuple):
-    """How the values of a dict with these keys become a row. It never changes, so that threads may share it."""
+class _Plan:
+    """How the values of a dict with these keys become a row; kept short, as it is used for every example."""
 
-    keys: tuple[Hashable, ...]
-    n_names: int  #: names that were known when it was made
-    new: tuple[Hashable, ...]  #: names that get the next columns, in their order
-    take: NDArray[np.intp] | None  #: places of the values in the order of their columns; None: as they come
-    indices: NDArray[np.int32]
-    indptr: NDArray[np.int32]
-    pack_into: Any
+    __slots__ = ("indices", "indptr", "keys", "memory", "n_names", "new", "pack_into", "row", "take", "values")
+
+    def __init__(
+        self,
+        keys: tuple[Hashable, ...],
+        n_names: int,
+        new: tuple[Hashable, ...],
+        take: NDArray[np.intp] | None,
+        indices: NDArray[np.int32],
+    ) -> None:
+        self.keys = keys
+        self.n_names = n_names  #: names that were known when it was made
+        self.new = new  #: names that get the next columns, in their order
+        self.take = take  #: places of the values in the order of their columns; None: as they come
+        self.indices, self.indptr = indices, np.array([0, indices.size], dtype=np.int32)
+        # Of the row that is being learnt from, which one thread at a time does; readers have memory of their own.
+        self.values = np.empty(len(keys))
+        self.memory = self.values.data
+        self.pack_into = struct.Struct(f"{len(keys)}d").pack_into
+        self.row = self.values, self.indices, self.indptr
 
 
 class FeatureIndex:
@@ -40,33 +53,31 @@ class FeatureIndex:
     """
 
     def __init__(self, names: int | Iterable[Hashable]) -> None:
-        if isinstance(names, int):
-            self._n_numbered, self._column = names, None
-        else:
-            self._n_numbered, self._column = 0, {name: j for j, name in enumerate(names)}
+        self._column = None if isinstance(names, int) else {name: j for j, name in enumerate(names)}
+        self._n = names if isinstance(names, int) else len(self._column or ())
         self._plans: list[_Plan | None] = [None, None]
 
     _column: dict[Hashable, int] | None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"names": self._n_numbered if self._column is None else list(self._column)}
+        return {"names": self._n if self._column is None else list(self._column)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["names"])  # type: ignore[misc]
 
     def __len__(self) -> int:
-        return self._n_numbered if self._column is None else len(self._column)
+        return self._n
 
     @property
     def column(self) -> dict[Hashable, int]:
         """Column of every name."""
         if self._column is None:
-            self._column = {j: j for j in range(self._n_numbered)}
+            self._column = {j: j for j in range(self._n)}
         return self._column
 
     def names(self) -> Sequence[Hashable]:
         """Names in the order of their columns."""
-        return range(self._n_numbered) if self._column is None else list(self._column)
+        return range(self._n) if self._column is None else list(self._column)
 
     @property
     def numbered(self) -> bool:
@@ -78,11 +89,13 @@ class FeatureIndex:
         column = self.column
         for name in new:
             column[name] = len(column)
+        self._n = len(column)
 
     def forget(self, new: Iterable[Hashable]) -> None:
         """Undo :meth:`join`."""
         for name in new:
             self.column.pop(name, None)
+        self._n = len(self.column)
 
     def row(self, x: Mapping[Hashable, Any], *, learning: bool) -> tuple[Rows, tuple[Hashable, ...]]:
         """One row, and the names that are new in it: to learn from, they have the next columns; else they are left out.
@@ -92,10 +105,15 @@ class FeatureIndex:
         try:
             keys = tuple(x)
             plan = self._plans[learning]
-            if plan is None or plan.keys != keys or plan.n_names != len(self):
+            if plan is None or plan.keys != keys or plan.n_names != self._n:
                 plan = self._plans[learning] = self._plan(keys, learning)
-            values = np.empty(len(keys))
-            plan.pack_into(values.data, 0, *x.values())
+            if learning:
+                plan.pack_into(plan.memory, 0, *x.values())
+                if plan.take is None:
+                    return plan.row, plan.new
+                values = plan.values
+            else:
+                values = np.fromiter(x.values(), np.float64, len(keys))
         except (TypeError, ValueError, AttributeError, struct.error):
             raise _bad_example(x) from None
         return (values if plan.take is None else values[plan.take], plan.indices, plan.indptr), plan.new
@@ -108,10 +126,7 @@ class FeatureIndex:
         known = np.flatnonzero(columns >= 0)
         take = known[np.argsort(columns[known], kind="stable")]
         in_order = take.size == len(keys) and bool(np.all(take == np.arange(take.size)))
-        return _Plan(
-            keys, n, new, None if in_order else take, columns[take], np.array([0, take.size], dtype=np.int32),
-            struct.Struct(f"{len(keys)}d").pack_into,
-        )  # fmt: skip
+        return _Plan(keys, n, new, None if in_order else take, columns[take])
 
 
 def _bad_example(x: Any) -> Exception:

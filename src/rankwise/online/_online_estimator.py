@@ -21,7 +21,16 @@ from sklearn.utils import check_random_state
 from rankwise._sklearn import PASSES
 from rankwise.base.row_data import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
-from rankwise.labels import ClassOrder, Labels, declared_order, decode, encode, is_missing, require_support
+from rankwise.labels import (
+    UNIT_WEIGHTS,
+    ClassOrder,
+    Labels,
+    declared_order,
+    decode,
+    encode,
+    is_missing,
+    require_support,
+)
 from rankwise.online._model import OnlineModel
 
 Floats = NDArray[np.float64]
@@ -252,7 +261,7 @@ class OnlineEstimator(OnlineModel):
             Importance of the example, >= 0.
         """
         if "_state" in self.__dict__:
-            with self._writing:
+            with self.__dict__.get("_gate") or self._writing:
                 self._learn_example(x, y, w)
             return
         with self._all_or_nothing():
@@ -276,7 +285,7 @@ class OnlineEstimator(OnlineModel):
             raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
         labels, order = self._read_example(y)
         row, new_names = self._features.row(x, learning=True)
-        weight = np.array([w], dtype=np.float64)
+        weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)
         if not new_names and order is self._order:
             self._learn_row(row, labels, weight)
             return
