@@ -120,6 +120,8 @@ class KernelEstimator(OnlineEstimator):
         super()._learn_epochs(X, y, sample_weight)
         self._state["row"][:] = -1  # outside of a fit the same rows do not come again
 
+    _learns_in_place = False
+
     def _writable(self, state: State, *, whole: bool) -> State:
         # Arrays are exchanged for longer ones on the way, which a reader must not mix up.
         return {name: array.copy() if whole or name in _PLACES else array for name, array in state.items()}

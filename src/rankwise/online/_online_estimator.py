@@ -79,6 +79,9 @@ class OnlineEstimator(OnlineModel):
         """Rows in the form that a pass learns from."""
         return rows
 
+    #: Whether a pass changes arrays where they are, and never exchanges one for another.
+    _learns_in_place: ClassVar[bool] = True
+
     def _writable(self, state: State, *, whole: bool) -> State:
         """State that a pass may change while others read the model: the same one, if arrays stay where they are.
 
@@ -105,16 +108,13 @@ class OnlineEstimator(OnlineModel):
         """The label of one example, and the order of the classes with those that it brings if they may be new."""
         index, order = self._order.index, self._order
         try:  # the two common cases: a class, and an interval of classes
-            if type(y) is tuple:
-                lower, upper = index[y[0]], index[y[1]]
-                plain = len(y) == 2 and "interval" in self.label_kinds and lower <= upper
-            else:
-                lower = upper = index[y]
-                plain = True
+            if type(y) is not tuple:
+                return _EXACT[index[y]], order
+            lower, upper = index[y[0]], index[y[1]]
+            if len(y) == 2 and lower <= upper and "interval" in self.label_kinds:
+                return (_EXACT[lower][0], _EXACT[upper][0], NO_MASK), order
         except (KeyError, TypeError, IndexError):
-            plain = False
-        if plain:
-            return (_code(lower), _code(upper), NO_MASK), order
+            pass
         if self._growing and not is_missing(y):
             for value in encode([_one_label(y)], ordered=self.ordered).order.values.tolist():
                 if value not in order.index:
@@ -261,8 +261,15 @@ class OnlineEstimator(OnlineModel):
             Importance of the example, >= 0.
         """
         if "_state" in self.__dict__:
-            with self.__dict__.get("_gate") or self._writing:
-                self._learn_example(x, y, w)
+            gate = self.__dict__.get("_gate") or self._writing
+            with gate.lock:  # what ``with gate`` does, without its two calls for every example
+                gate.count += 1
+                gate.depth += 1
+                try:
+                    self._learn_example(x, y, w)
+                finally:
+                    gate.depth -= 1
+                    gate.count += 1
             return
         with self._all_or_nothing():
             self._validate_params()
@@ -299,18 +306,14 @@ class OnlineEstimator(OnlineModel):
             raise
 
     def _learn_row(self, row: Rows, labels: KernelLabels, weight: Floats) -> None:
-        state = self._writable(self._state, whole=False)
+        state = self._state if self._learns_in_place else self._writable(self._state, whole=False)
         if self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
             self._refuse_row(row, 0)
         self._state = state
 
 
-_MANY = 256
-_CODES = [np.array([code], dtype=np.int32) for code in range(_MANY)]
-
-
-def _code(code: int) -> Codes:
-    return _CODES[code] if code < _MANY else np.array([code], dtype=np.int32)
+#: Exact labels of the first codes, as a pass reads them; those of more classes are made when they come.
+_EXACT = [(code, code, NO_MASK) for code in np.arange(256, dtype=np.int32)[:, None]]
 
 
 def _one_label(y: Any) -> Any:
