@@ -37,7 +37,7 @@ from rankwise.solvers.linear_program import affordable, minimise_exactly
 from rankwise.solvers.risk import HasPieces, Risk
 from rankwise.solvers.row_sums import RowSums
 from rankwise.solvers.smoothing import minimise_by_smoothing
-from rankwise.solvers.solution import Solution
+from rankwise.solvers.solution import CertificateError, Solution
 
 Floats = NDArray[np.float64]
 
@@ -214,7 +214,13 @@ class BatchEstimator(OrdinalEstimator):
             require_array(name, plain[name], np.float64, (size,))
         objective, lower_bound, n_iter = plain["certificate"]
         theta = np.concatenate([plain["weights"], plain["offsets"]])
-        self._accept(Solution(theta, float(objective), float(lower_bound), int(n_iter), True), shapes[0])
+        try:
+            solution = Solution(theta, float(objective), float(lower_bound), int(n_iter), True)
+        except CertificateError:
+            raise ValueError(
+                f"its lower bound {lower_bound!r} is above its objective {objective!r}; fit the model again"
+            ) from None
+        self._accept(solution, shapes[0])
 
     # -- inputs -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ smooth, and p is the projection of ``2 v / mu`` on the simplex. On two classes t
 
 **Dual point.** p moves weight from the class ``lo`` (or ``hi``) to others. If the intercepts are not regularised, a
 dual point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). The flows between
-classes, one number for every pair, are scaled down to such a circulation by a linear programme with K^2 variables.
+classes, one number for every pair, are scaled down to such a circulation by a linear programme with K^2 variables; for
+one offset, as of rounded regression, by scaling down all flows that pull to the stronger side.
 """
 
 from __future__ import annotations
@@ -300,9 +301,10 @@ class MaximaRisk(KinkedRowRisk):
         gain = float(np.sum(flow * (self.model.loss + self.fixed - self.fixed[:, None])))
         if not balanced:
             return gain, r, self._pull(flow)
-        # The programme's solution balances up to its tolerance: what is left is charged at the size of the offsets.
-        left = float(np.abs(self._pull(flow)).sum()) * (1.0 + float(np.ptp(c)))
-        return gain - left, r, np.zeros_like(c)
+        # The programme's solution balances up to its tolerance: what is left is charged at the size of the offsets. Of
+        # several, which move all scores by as much together, their range counts; of one, its distance from zero.
+        size = float(np.ptp(c)) if c.size > 1 else abs(float(c[0]))
+        return gain - float(np.abs(self._pull(flow)).sum()) * (1.0 + size), r, np.zeros_like(c)
 
     def hessian(self, design: LinearMap, scores: Floats, c: Floats) -> Floats:
         """Second derivatives of the smoothed risk by weights and offsets."""
@@ -355,6 +357,11 @@ class MaximaRisk(KinkedRowRisk):
 
     def _circulation(self, flow: Floats) -> Floats:
         """Factors in [0, 1] that keep as much flow as possible while nothing pulls at the offsets."""
+        if self.n_offsets == 1:  # one equation needs no programme, whose tolerance would be left over
+            step = self.basis.T - self.basis
+            up, down = (float((flow * np.maximum(sign * step, 0.0)).sum()) for sign in (1.0, -1.0))
+            both = min(up, down)
+            return np.where(step > 0.0, both / (up or 1.0), both / (down or 1.0))
         source, target = np.nonzero(flow)
         scale = np.zeros_like(flow)
         if source.size == 0:

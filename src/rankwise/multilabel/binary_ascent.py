@@ -38,6 +38,7 @@ from scipy.special import entr, expit
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
+from rankwise.solvers.solution import relative_gap
 
 Floats = NDArray[np.float64]
 
@@ -312,6 +313,7 @@ def solve_binary(
         bound = max(found.lower_bound, best.lower_bound)
         best = replace(min(found, best, key=lambda seen: seen.objective), lower_bound=bound, n_iter=n_iter)
         if n_iter == max_iter or best.objective - bound <= tol * best.objective:
+            relative_gap(best.objective, bound)  # refuses a bound that cannot be one
             return best
         passes = min(1 + int(_PATIENCE * n_iter), max_iter - n_iter)
         b = part.ascend(X, rows, sign, cost, squares, problem.alpha, kappa, passes, state, w, b, order, random)

@@ -79,6 +79,11 @@ class _Programme:
         self.zero_inside = np.zeros(self.n_slacks, dtype=bool)
         self.theta, self.mu = theta, 0.0
         self.smoothed = mu
+        # HiGHS drops coefficients below 1e-9: features in very small or large units are counted in others, powers of
+        # 1024, which leaves the usual ones as they are.
+        largest = np.ravel(abs(design.matrix()).max(axis=0).toarray())
+        unit = np.exp2(10.0 * np.round(0.1 * np.log2(np.where(largest > 0.0, largest, 1.0))))
+        self.unit = np.concatenate([np.tile(unit, risk.n_scores), np.ones(risk.n_offsets)])
 
     def run(self, first: Solution, tol: float) -> Solution:
         """Solve, from a solution that is near."""
@@ -148,7 +153,7 @@ class _Programme:
         in_open_row = np.isin(p.row, p.row[is_open])
         slopes, constant = self._linear(np.flatnonzero(self.inside & alone & in_open_row), ~in_open_row)
         slacks, slack = np.unique(p.slack[is_open], return_inverse=True)
-        X = self.design.matrix()[p.row[is_open]]
+        X = self.design.matrix()[p.row[is_open]] @ sparse.diags_array(1.0 / self.unit[: self.design.n_features])
         by_weight = [sparse.diags_array(p.by_score[is_open, z]) @ X for z in range(self.risk.n_scores)]
         shape = is_open.size, slacks.size
         by_slack = sparse.csr_array((-np.ones(shape[0]), (np.arange(shape[0]), slack)), shape=shape)
@@ -160,7 +165,7 @@ class _Programme:
             after = sparse.csr_array((n_offsets - 1, slacks.size))
             matrix = sparse.vstack([matrix, sparse.hstack([before, falls, after])], format="csr")
             right = np.concatenate([right, np.zeros(n_offsets - 1)])
-        prices = np.concatenate([slopes, p.weight[slacks]])
+        prices = np.concatenate([slopes / self.unit, p.weight[slacks]])
         bounds = np.full((prices.size, 2), (-np.inf, np.inf))
         bounds[slopes.size :, 0] = np.where(self.zero_inside[slacks], 0.0, -np.inf)
         # Scaled so that HiGHS's absolute tolerances are small against every price.
@@ -169,7 +174,7 @@ class _Programme:
         if found.status != 0:
             return None
         bound = constant + float(found.ineqlin.marginals @ right) / self.n_slacks
-        return found.x[: slopes.size], bound, int(found.nit)
+        return found.x[: slopes.size] / self.unit, bound, int(found.nit)
 
     def _linear(self, alone: NDArray[np.intp], elsewhere: NDArray[np.bool_]) -> tuple[Floats, float]:
         """Slopes by weights and offsets, and constant, of all that is not open.

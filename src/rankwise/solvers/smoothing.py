@@ -270,8 +270,8 @@ class _Continuation:
             gain, r, db = smoothed.risk.dual(point.scores, b, balanced=balanced)
             pull = np.concatenate([self.design.pull(r).ravel(), db])
             square = float(np.sum(pull[self.penalty > 0] ** 2 / self.penalty[self.penalty > 0]))
-            # All dual variables may shrink together: the best multiple in [0, 1].
-            part = min(1.0, gain / square) if square > 0.0 else 1.0
+            # All dual variables may shrink together: the best multiple in [0, 1], zero for a gain below zero.
+            part = min(1.0, max(gain, 0.0) / square) if square > 0.0 else 1.0
             # (Losses are not negative.)
             self.lower_bound = max(self.lower_bound, part * gain - 0.5 * part**2 * square, 0.0)
 

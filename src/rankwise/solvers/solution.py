@@ -9,9 +9,32 @@ from numpy.typing import NDArray
 
 _SMALLEST = 1e-6  # objectives below are zero for all purposes: a hinge has a margin of 1
 
+#: By how much a bound may exceed the objective, as a share of the objective and at least as a number: sums of rounded
+#: terms agree to about 1e-12 of their size, and linear programmes, which balance flows and solve risks without a
+#: regulariser, hold their constraints to 1e-7. With losses of about 1, what is above is no rounding.
+_ROUNDING = 1e-6
+
+
+class CertificateError(ArithmeticError):
+    """A lower bound above the objective that it bounds: a defect of a solver, not of the data."""
+
 
 def relative_gap(objective: float, lower_bound: float) -> float:
-    """``(objective - lower_bound) / objective``; an objective below 1e-6 counts as 1e-6, or zero had no gap."""
+    """``(objective - lower_bound) / objective``; an objective below 1e-6 counts as 1e-6, or zero had no gap.
+
+    A bound above the objective by no more than rounding, ``1e-6 max(1, objective)``, leaves no gap; one further above
+    raises :class:`CertificateError`.
+
+    Examples
+    --------
+    >>> relative_gap(0.5, 0.25)
+    0.5
+    """
+    if lower_bound - objective > _ROUNDING * max(1.0, abs(objective)):
+        raise CertificateError(
+            f"the lower bound {lower_bound!r} is above the objective {objective!r}. This is a defect of rankwise: "
+            f"please report it with the data and the parameters."
+        )
     return max(objective - lower_bound, 0.0) / max(abs(objective), _SMALLEST)
 
 
@@ -38,6 +61,9 @@ class Solution:
     lower_bound: float
     n_iter: int
     converged: bool
+
+    def __post_init__(self) -> None:
+        relative_gap(self.objective, self.lower_bound)  # refuses a bound that cannot be one
 
     @property
     def gap(self) -> float:
