@@ -500,3 +500,12 @@ def test_predicting_dense_rows_makes_no_copy_of_them():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < X.nbytes / 2  # scores of three labels, no copy in double precision with the number of every column
+
+
+def test_averaging_may_be_switched_off_after_learning():
+    model = LabelRanker()
+    for label in "abc":
+        model.learn_one({label: 1.0, "other": 0.5}, label)
+    before = model.coef_
+    assert model.set_params(average=False).coef_.shape == before.shape == (3, 4)
+    assert model.to_plain()["state"]["lag"].shape == (4, 3)

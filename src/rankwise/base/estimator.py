@@ -155,9 +155,6 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
 
     classes: Any
 
-    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-
     @abstractmethod
     def _codes(self, rows: Rows) -> NDArray[Any]:
         """Predicted code of every row."""

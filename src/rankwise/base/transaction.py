@@ -89,16 +89,6 @@ class AllOrNothing:
 
     def _undisturbed(self, read: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
         """What ``read`` finds when nobody changes the estimator meanwhile."""
-        gate: Gate | None = self.__dict__.get("_gate")
-        if gate is not None and not (count := gate.count) & 1:  # the common case, kept short
-            try:
-                result = read(*arguments, **options)
-            except Exception:
-                if gate.count == count:
-                    raise
-            else:
-                if gate.count == count:
-                    return result
         for _ in range(_ATTEMPTS):
             count = self._changes()
             if count % 2 == 0:

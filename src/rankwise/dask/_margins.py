@@ -240,7 +240,7 @@ class OneLabel:
 
     def part(self, step: int) -> NoReturn:
         """There are no parts; see :class:`LabelDesign`."""
-        raise NotImplementedError
+        raise NotImplementedError  # no solver asks for a part where the design has none
 
 
 class LabelDesign(RemoteDesign):

@@ -26,10 +26,10 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.transaction import AllOrNothing
+from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import Labels, check_weights, encode
 
 _ACTIVATIONS = {
@@ -197,9 +197,9 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
             random_state=self.random_state,
         )
 
+    @reader
     def transform(self, X: Any) -> NDArray[Any]:
         """Activations of the hidden layer, (n, n_hidden), in the precision of the network."""
-        check_is_fitted(self)
         X = self._checked(X, reset=False)
         return np.asarray(_ACTIVATIONS[self.activation](safe_sparse_dot(X, self.coefs_[0]) + self.intercepts_[0]))
 

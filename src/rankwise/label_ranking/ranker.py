@@ -148,7 +148,8 @@ class LabelRanker(OnlineEstimator):
     @property
     def _layout(self) -> StateLayout:
         kind: Any = self._kind
-        layout: StateLayout = kind.layout if self.average or kind is Entropic else kind.layout_of_last
+        lagged = "lag" in self._state if "_state" in self.__dict__ else self.average  # which may change later
+        layout: StateLayout = kind.layout if lagged or kind is Entropic else kind.layout_of_last
         return layout
 
     def _known_part(self) -> State:

@@ -97,6 +97,7 @@ class OnlineModel(OrdinalEstimator):
         self.n_features_in_ = n_features
         self._features = FeatureIndex(self.__dict__.get("feature_names_in_", n_features))
         self._set_order(order)
+        self.__dict__.pop("_state", None)  # the layout is that of a new model
         self._state = self._layout.fresh(n_features, len(order))
         self._settle(self._state, 0, n_features)
 
