@@ -1,13 +1,18 @@
 """ONNX and river are optional: only their packages import them, and say what to install where they are missing."""
 
+import ast
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import rankwise
+
 ASK_FOR_ALL_NAMES = """
 import sys
+from pathlib import Path
 import rankwise
 names = [name for name in rankwise.__all__ if getattr(rankwise, name) is not None]
 loaded = {name.partition(".")[0] for name in sys.modules}
@@ -44,3 +49,11 @@ def test_a_broken_package_speaks_for_itself(package, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="something_that_it_needs"):
         importlib.import_module(f"rankwise.{package}")
+
+
+def test_type_checkers_see_every_public_name_as_exported():
+    """A strict type checker takes ``import X as X`` for an export, and nothing else in a package with lazy names."""
+    tree = ast.parse(Path(rankwise.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    exported = [alias.name for node in block.body for alias in node.names if alias.asname == alias.name]
+    assert sorted(exported) == sorted(set(rankwise.__all__) - {"__version__"})

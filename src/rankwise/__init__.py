@@ -10,37 +10,43 @@ from rankwise._version import __version__
 
 if TYPE_CHECKING:
     from rankwise import (
-        annotation,
-        bounds,
-        datasets,
-        decisions,
-        evaluation,
-        labels,
-        losses,
-        metrics,
-        plots,
-        report,
-        structured,
+        annotation as annotation,
+        bounds as bounds,
+        datasets as datasets,
+        decisions as decisions,
+        evaluation as evaluation,
+        labels as labels,
+        losses as losses,
+        metrics as metrics,
+        plots as plots,
+        report as report,
+        structured as structured,
     )
-    from rankwise._errors import RowError
-    from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
-    from rankwise.features import HiddenFeatures, TableEncoder
-    from rankwise.label_ranking import LabelRanker
-    from rankwise.multilabel import MissingLabelClassifier
+    from rankwise._errors import RowError as RowError
+    from rankwise.batch import (
+        MORD as MORD,
+        SVOR as SVOR,
+        VILMA as VILMA,
+        PiecewiseMORD as PiecewiseMORD,
+        RoundedRegression as RoundedRegression,
+    )
+    from rankwise.features import HiddenFeatures as HiddenFeatures, TableEncoder as TableEncoder
+    from rankwise.label_ranking import LabelRanker as LabelRanker
+    from rankwise.multilabel import MissingLabelClassifier as MissingLabelClassifier
     from rankwise.online import (
-        PRIL,
-        CuSumRank,
-        ImportanceWeightedPerceptron,
-        KernelCuSumRank,
-        KernelPRIL,
-        MulticlassPerceptron,
-        MultiplicativePRIL,
-        PRank,
-        WidrowHoff,
+        PRIL as PRIL,
+        CuSumRank as CuSumRank,
+        ImportanceWeightedPerceptron as ImportanceWeightedPerceptron,
+        KernelCuSumRank as KernelCuSumRank,
+        KernelPRIL as KernelPRIL,
+        MulticlassPerceptron as MulticlassPerceptron,
+        MultiplicativePRIL as MultiplicativePRIL,
+        PRank as PRank,
+        WidrowHoff as WidrowHoff,
     )
-    from rankwise.persistence import load, save
-    from rankwise.structured import ChainClassifier, StructuredPerceptron
-    from rankwise.table_model import TableModel
+    from rankwise.persistence import load as load, save as save
+    from rankwise.structured import ChainClassifier as ChainClassifier, StructuredPerceptron as StructuredPerceptron
+    from rankwise.table_model import TableModel as TableModel
 
 _HOME = {
     "ChainClassifier": "rankwise.structured",
