@@ -65,10 +65,12 @@ bench: $(VENV)/installed-bench ## speed and accuracy beside scikit-learn, river 
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/installed-docs ## the documentation as pages in site/, warnings are errors
+	$(BIN)/python docs/tools/prepare.py build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/tools/check.py site
 
 figures: $(VENV)/installed-docs ## draw the pictures of the documentation again
 	$(BIN)/python docs/figures.py
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lowest results site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest results site build/docs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -69,35 +69,6 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], text: 
                 bbox=dict(facecolor="white", edgecolor="none", pad=1.0))  # fmt: skip
 
 
-def which_estimator() -> Figure:
-    """Questions about the answer and the labels, and the estimators they lead to."""
-    figure, ax = canvas(9.4, 6.6)
-    left, right = 2.2, 7.0
-    questions = [
-        "Is the answer a ranking of many labels\nor several labels at once?",
-        "Is it a sequence or tree\nof labels that depend on each other?",
-        "Are the classes ordered?",
-        "Must it learn from a stream?",
-        "Do the classes lie along one line\nof the features?",
-    ]
-    answers = [
-        "LabelRanker (ranking)\nMissingLabelClassifier (yes or no, each)",
-        "ChainClassifier\nStructuredPerceptron (a model of yours)",
-        "ImportanceWeightedPerceptron\n(stream, costs, candidate sets)",
-        "SVOR, VILMA, MORD; a kernel:\nNystroem + SVOR; bent: PiecewiseMORD",
-        "CuSumRank\nKernelPRIL, KernelCuSumRank",
-    ]
-    words = [("yes", "no"), ("yes", "no"), ("no", "yes"), ("no", "yes"), ("no", "yes")]
-    heights = [6.1, 5.0, 3.9, 2.8, 1.7]
-    for y, question, answer, (aside, down) in zip(heights, questions, answers, words, strict=True):
-        box(ax, left, y, question, 3.7, question=True)
-        box(ax, right, y, answer, 4.0)
-        arrow(ax, (left + 1.95, y), (right - 2.1, y), aside)
-        arrow(ax, (left, y - 0.33), (left, y - 0.77), down)
-    box(ax, left, 0.6, "PRIL (intervals), PRank (exact)\nMultiplicativePRIL (few features matter)", 3.7)
-    return figure
-
-
 def network_head() -> Figure:
     """A network whose last layer knows the order of the classes."""
     figure, ax = canvas(8.6, 2.6)
@@ -336,7 +307,6 @@ def annotation_tradeoff() -> Figure:
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "which-estimator": which_estimator,
     "pril-update": pril_update,
     "progressive": progressive_loss,
     "cusum-plane": cusum_plane,

@@ -1,4 +1,4 @@
-"""The command reference, made from the commands themselves while the pages are built."""
+"""The command reference, made from the commands themselves."""
 
 import re
 from collections.abc import Iterator
@@ -8,15 +8,10 @@ import typer
 
 from rankwise.cli._app import app
 
-_MARK = "<!-- commands -->"
 
-
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the reference where a page asks for it."""
-    if _MARK not in markdown:
-        return markdown
-    root = typer.main.get_command(app)
-    return markdown.replace(_MARK, "\n".join(_describe("rankwise", root)))
+def command_reference() -> str:
+    """Markdown of all commands."""
+    return "\n".join(_describe("rankwise", typer.main.get_command(app)))
 
 
 def _describe(name: str, command: Any) -> Iterator[str]:
