@@ -26,7 +26,7 @@ demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in
 	@$(BIN)/rankwise demo
 
 test: $(VENV)/installed-test-all ## tests and doctests, without the slow ones
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-all: $(VENV)/installed-test-all ## all tests and doctests, the slow ones too
 	$(BIN)/python -m pytest -n 2
