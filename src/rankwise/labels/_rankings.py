@@ -20,7 +20,7 @@ from rankwise.labels._encode import declared_order
 from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._preferences import Pair, Preferences
-from rankwise.labels._read import Coded, Exact, only_column, read
+from rankwise.labels._read import Coded, Exact, Texts, only_column, read
 
 
 def encode_rankings(y: Any, classes: Any = None, *, n_rows: int | None = None, growing: bool = False) -> RankingLabels:
@@ -134,8 +134,8 @@ class _Named(_Rows):
 class _Singles(_Named):
     """One relevant label a row, or none."""
 
-    def __init__(self, raw: Exact | Coded) -> None:
-        exact = raw.as_exact() if isinstance(raw, Coded) else raw
+    def __init__(self, raw: Exact | Coded | Texts) -> None:
+        exact = raw if isinstance(raw, Exact) else raw.as_exact()
         known = np.array([not is_missing(value) for value in exact.values.tolist()], dtype=bool)
         super().__init__(exact.values[known].tolist(), known)
         self.given_order = raw.order
@@ -241,7 +241,7 @@ def read_rankings(y: Any) -> _Rows:
     if isinstance(y, (str, bytes, set, frozenset, dict)):
         _refuse(y)
     raw = read(y)
-    return _Singles(raw) if isinstance(raw, (Exact, Coded)) else _refuse(y)
+    return _Singles(raw) if isinstance(raw, (Exact, Coded, Texts)) else _refuse(y)
 
 
 def _refuse(y: Any) -> NoReturn:
@@ -275,7 +275,7 @@ def _read_lists(rows: list[Any]) -> _Rows:
         return _Named.of_pairs([pairs for row in rows for pairs in row.rows])
     if not any(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
         raw = read(rows)
-        assert isinstance(raw, Exact)
+        assert isinstance(raw, (Exact, Texts))
         return _Singles(raw)
     named = [_one_row(said, row) for row, said in enumerate(rows)]
     return _Named(list(chain.from_iterable(named)), [len(labels) for labels in named])

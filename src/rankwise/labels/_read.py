@@ -7,10 +7,11 @@ imported them.
 from __future__ import annotations
 
 import sys
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 
@@ -19,10 +20,24 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from rankwise._errors import RowError
+from rankwise._warn import warn_user
 from rankwise.labels._encoded import Labels
-from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, numbers_if_possible, one_line, tidy
+from rankwise.labels._grammar import LabelReader, each, refuse_doubtful
+from rankwise.labels._order import (
+    EXACT_IN_FLOAT,
+    ClassOrder,
+    as_object_array,
+    is_missing,
+    numbers_if_possible,
+    one_line,
+    tidy,
+)
 
 _NESTED = (tuple, list, set, frozenset, np.ndarray)
+_NO_LISTS = (
+    "a list inside y may be an interval or candidates: write a tuple (lower, upper) for an interval, a set {a, b} for "
+    "candidates, or give all rows as one array, (n, 2) for intervals or boolean (n, K) for candidates."
+)
 _MOST_CLASSES = 10_000  # that intervals of whole numbers may imply; more must be declared
 
 
@@ -67,9 +82,13 @@ class Coded(Raw):
         return self.categories[self.codes[self.codes >= 0]]
 
     @staticmethod
-    def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Coded:
-        values = tidy(as_object_array(categories))
-        return Coded(values if ordered else None, values, np.asarray(codes, dtype=np.intp))
+    def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Raw:
+        """Coded labels, or texts if the categories are such and carry no order."""
+        values, codes = tidy(as_object_array(categories)), np.asarray(codes, dtype=np.intp)
+        if ordered or not any(isinstance(value, str) for value in values.tolist()):
+            return Coded(values if ordered else None, values, codes)
+        used, groups = np.unique(codes, return_inverse=True)
+        return Texts(None, [None if k < 0 else values[k : k + 1].tolist()[0] for k in used], groups.ravel())
 
     def as_exact(self) -> Exact:
         """Values in place of numbers."""
@@ -120,10 +139,7 @@ class Ranges(Raw):
                 "half-open intervals do not say which classes there are: declare them with classes=[...], "
                 "or use intervals closed on both sides."
             )
-        present = with_whole_numbers_between(np.column_stack([self.left, self.right]))
-        present = present[np.isfinite(present)]
-        whole = np.all((present == np.floor(present)) & (np.abs(present) < EXACT_IN_FLOAT))
-        return np.asarray(present.astype(np.int64) if whole else present)
+        return whole_if_possible(with_whole_numbers_between(np.column_stack([self.left, self.right])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +158,74 @@ class Candidates(Raw):
     def values_present(self) -> NDArray[Any]:
         in_intervals = self.intervals.values_present().tolist()
         return numbers_if_possible(as_object_array([*self.members.tolist(), *in_intervals]))
+
+
+@dataclass(frozen=True, eq=False)
+class Texts(Raw):
+    """Labels of which some are text, read when the classes are known: the distinct ones, and which each row has."""
+
+    distinct: list[Any]
+    groups: NDArray[np.intp]
+    language: str = "en"
+
+    @staticmethod
+    def make(items: list[Any]) -> Texts:
+        place: dict[Any, int] = {}
+        keys = (item if isinstance(item, str) else _key(item) for item in items)
+        groups = np.fromiter((place.setdefault(key, len(place)) for key in keys), np.intp, len(items))
+        _, first = np.unique(groups, return_index=True)
+        return Texts(None, [items[row] for row in first.tolist()], groups)
+
+    def __len__(self) -> int:
+        return int(self.groups.size)
+
+    def values_present(self) -> NDArray[Any]:
+        values = whole_if_possible(self.parsed.values_present())
+        # Where numbers are not whole, how often they repeat tells grades from measurements.
+        return values if values.dtype.kind != "f" else self.rows(self.said(None)).values_present()
+
+    def said(self, order: ClassOrder | None) -> list[Any]:
+        """What the distinct labels say; with ``order`` they may name its classes."""
+        reader = LabelReader(order, self.language)
+        cells = [None if is_missing(cell) else cell for cell in self.distinct]
+        return each(cells, self.groups, lambda cell: reader.parse(cell) if isinstance(cell, str) else cell)
+
+    @cached_property
+    def parsed(self) -> Raw:
+        """The distinct labels that say something where no classes are declared."""
+        said = self.said(None)
+        refuse_doubtful(said, self.groups)
+        known = [k for k, label in enumerate(said) if label is not None]
+        labels = [said[k] for k in known]
+        if any(isinstance(label, tuple) for label in labels):
+            labels = [label if isinstance(label, (set, frozenset)) else as_ends(label) for label in labels]
+        with self.blaming(known):
+            return read_cells(labels)
+
+    def rows(self, said: list[Any]) -> Raw:
+        """All rows, of which the distinct labels say this."""
+        return read_cells(as_object_array(said)[self.groups].tolist())
+
+    @contextmanager
+    def blaming(self, numbers: Sequence[int]) -> Iterator[None]:
+        """Errors about one of these distinct labels name the first row that has it."""
+        try:
+            yield
+        except RowError as error:
+            raise RowError(error.reason, int(np.argmax(self.groups == numbers[error.row]))) from None
+
+    def as_exact(self) -> Exact:
+        """The cells as they are."""
+        return Exact(None, as_object_array(self.distinct)[self.groups])
+
+
+def _key(cell: Any) -> Any:
+    """Key of a cell that is no text: 1, 1.0 and True are told apart, and nothing needs to be hashable."""
+    try:
+        hash(cell)
+    except TypeError:
+        return id(cell), "object"
+    return ("missing",) if is_missing(cell) else (type(cell), cell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +252,22 @@ class Encoded(Raw):
 
     def values_present(self) -> NDArray[Any]:
         return self.labels.classes
+
+
+def whole_if_possible(values: NDArray[Any]) -> NDArray[Any]:
+    """Finite numbers, as integers if all are whole; anything that is no float as it is."""
+    if values.dtype.kind != "f":
+        return values
+    finite = values[np.isfinite(values)]
+    whole = np.all((finite == np.floor(finite)) & (np.abs(finite) < EXACT_IN_FLOAT))
+    return np.asarray(finite.astype(np.int64) if whole else finite)
+
+
+def as_ends(label: Any) -> tuple[Any, ...]:
+    """A label as an interval, of floats where these hold its ends: an exact one beside intervals has width 0."""
+    ends = label if isinstance(label, tuple) else (label, label)
+    small = all(end is None or (isinstance(end, (int, float)) and abs(end) < EXACT_IN_FLOAT) for end in ends)
+    return tuple(np.nan if end is None else float(end) for end in ends) if small else ends
 
 
 def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
@@ -245,11 +345,10 @@ def _read_array(y: NDArray[Any]) -> Raw:
 
 def only_column(y: NDArray[Any]) -> NDArray[Any]:
     """The column of a table that has one only, with scikit-learn's warning."""
-    warnings.warn(
+    warn_user(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
         "(n_samples, ), for example using ravel().",
         DataConversionWarning,
-        stacklevel=3,
     )
     return y.ravel()
 
@@ -263,17 +362,16 @@ def _as_objects(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_list(items: list[Any]) -> Raw:
+    return Texts.make(items) if any(issubclass(kind, str) for kind in set(map(type, items))) else read_cells(items)
+
+
+def read_cells(items: list[Any]) -> Raw:
+    """Rows each of which is a value, a tuple or a set; texts among them are names."""
     kinds = set(map(type, items))
     if not any(issubclass(kind, _NESTED) for kind in kinds):
         return Exact(None, numbers_if_possible(as_object_array(items)))
     if all(issubclass(kind, tuple) for kind in kinds):
         return Intervals.from_tuples(items, range(len(items)))
-    if all(issubclass(kind, (tuple, list, np.ndarray)) for kind in kinds) and _is_table(items):
-        cells = numbers_if_possible(as_object_array(chain.from_iterable(items)))
-        if cells.dtype.kind == "b" and not any(issubclass(kind, tuple) for kind in kinds):
-            return Mask(None, cells.reshape(len(items), -1))
-        if len(items[0]) == 2:
-            return Intervals(None, cells.reshape(-1, 2))
     intervals: list[tuple[Any, ...]] = []
     interval_rows: list[int] = []
     members: list[Any] = []
@@ -282,11 +380,13 @@ def _read_list(items: list[Any]) -> Raw:
         if isinstance(said, tuple):
             intervals.append(said)
             interval_rows.append(row)
-        elif isinstance(said, (list, set, frozenset)) or (isinstance(said, np.ndarray) and said.ndim):
-            if len(said) == 0:
+        elif isinstance(said, (set, frozenset)):
+            if not said:
                 raise RowError("a candidate set must not be empty.", row)
             members.extend(said)
             member_rows.extend(repeat(row, len(said)))
+        elif isinstance(said, list) or (isinstance(said, np.ndarray) and said.ndim):
+            raise RowError(f"{_NO_LISTS} Got {one_line(said)}.", row)
         else:
             scalar = said.item() if isinstance(said, np.ndarray) else said
             members.append(None if said is np.ma.masked else scalar)
@@ -301,13 +401,9 @@ def _read_list(items: list[Any]) -> Raw:
     )
 
 
-def _is_table(items: list[Any]) -> bool:
-    """Return whether nested lists are a table with two or more columns, as NumPy would read them."""
-    if any(np.ndim(row) != 1 for row in items if isinstance(row, np.ndarray)):
-        return False
-    widths = set(map(len, items))
-    inner = set(map(type, chain.from_iterable(items)))
-    return len(widths) == 1 and min(widths) > 1 and not any(issubclass(kind, _NESTED) for kind in inner)
+def _sets(rows: list[Any]) -> list[Any]:
+    """Rows of a column of lists, which hold candidates as they do in files."""
+    return [None if is_missing(row) else set(row) for row in rows]
 
 
 def _read_pandas(y: Any, pandas: Any) -> Raw:
@@ -324,13 +420,15 @@ def _read_pandas(y: Any, pandas: Any) -> Raw:
         return Ranges(None, left, right, array.closed in ("left", "both"), array.closed in ("right", "both"))
     if dtype.kind in "iufb" and isinstance(dtype, np.dtype):
         return Exact(None, np.asarray(y))
+    if str(dtype).startswith(("list<", "large_list<")):  # pyarrow's
+        return read_cells(_sets(np.asarray(y, dtype=object).tolist()))
     return _read_list(np.asarray(y, dtype=object).tolist())
 
 
 def _read_columns(columns: list[Raw]) -> Raw:
     if len(columns) == 1:
         return columns[0]
-    columns = [column.as_exact() if isinstance(column, Coded) else column for column in columns]
+    columns = [column.as_exact() if isinstance(column, (Coded, Texts)) else column for column in columns]
     if columns and all(isinstance(column, Exact) and column.values.dtype.kind == "b" for column in columns):
         return Mask(None, np.column_stack([column.values_present() for column in columns]))
     if len(columns) != 2 or not all(isinstance(column, Exact) for column in columns):
@@ -347,9 +445,10 @@ def _read_columns(columns: list[Raw]) -> Raw:
             f"Got {list(lower.order)} and {list(upper.order)}."
         )
     order = lower.order if lower.order is not None else upper.order
-    if lower.values.dtype.kind in "iufb" and upper.values.dtype.kind in "iufb":
+    same = lower.values.dtype == upper.values.dtype and lower.values.dtype.kind in "iufb"
+    if same:
         return Intervals(order, np.column_stack([lower.values, upper.values]))
-    ends = np.empty((lower.values.size, 2), dtype=object)
+    ends = np.empty((lower.values.size, 2), dtype=object)  # integers and floats meet without rounding
     ends[:, 0], ends[:, 1] = lower.values.tolist(), upper.values.tolist()
     return Intervals.from_flat(order, ends.ravel())
 
@@ -359,7 +458,11 @@ def _read_polars(y: Any, polars: Any) -> Raw:
         return _read_columns([_read_polars(column, polars) for column in y.get_columns()])
     if isinstance(y.dtype, polars.Enum):
         return Coded.make(y.dtype.categories, y.to_physical().cast(polars.Int64).fill_null(-1).to_numpy(), ordered=True)
-    if y.dtype.is_numeric() and y.null_count() == 0:
+    if y.dtype == polars.List:
+        return read_cells(_sets(y.to_list()))
+    if y.dtype == polars.Array:
+        return _read_array(y.to_numpy())
+    if y.dtype.is_numeric() and y.null_count() == 0 and y.to_numpy().dtype.kind != "O":
         return Exact(None, y.to_numpy())
     return _read_list(y.to_list())
 
@@ -376,4 +479,8 @@ def _read_pyarrow(y: Any, pyarrow: Any) -> Raw:
         return Coded.make(y.dictionary.to_pylist(), codes, ordered=y.type.ordered)
     if (pyarrow.types.is_integer(y.type) or pyarrow.types.is_floating(y.type)) and y.null_count == 0:
         return Exact(None, y.to_numpy(zero_copy_only=False))
+    if pyarrow.types.is_list(y.type) or pyarrow.types.is_large_list(y.type):
+        return read_cells(_sets(y.to_pylist()))
+    if pyarrow.types.is_fixed_size_list(y.type) and y.null_count == 0:
+        return _read_array(np.array(y.to_pylist()))
     return _read_list(y.to_pylist())
