@@ -445,10 +445,12 @@ def _read_columns(columns: list[Raw]) -> Raw:
             f"Got {list(lower.order)} and {list(upper.order)}."
         )
     order = lower.order if lower.order is not None else upper.order
-    same = lower.values.dtype == upper.values.dtype and lower.values.dtype.kind in "iufb"
-    if same:
-        return Intervals(order, np.column_stack([lower.values, upper.values]))
-    ends = np.empty((lower.values.size, 2), dtype=object)  # integers and floats meet without rounding
+    if lower.values.dtype.kind in "iufb" and upper.values.dtype.kind in "iufb":
+        stacked = np.column_stack([lower.values, upper.values])
+        rounds = stacked.dtype.kind == "f" and lower.values.dtype != upper.values.dtype
+        if not rounds or not np.any(np.abs(stacked[np.isfinite(stacked)]) >= EXACT_IN_FLOAT):
+            return Intervals(order, stacked)
+    ends = np.empty((lower.values.size, 2), dtype=object)
     ends[:, 0], ends[:, 1] = lower.values.tolist(), upper.values.tolist()
     return Intervals.from_flat(order, ends.ravel())
 
@@ -462,7 +464,7 @@ def _read_polars(y: Any, polars: Any) -> Raw:
         return read_cells(_sets(y.to_list()))
     if y.dtype == polars.Array:
         return _read_array(y.to_numpy())
-    if y.dtype.is_numeric() and y.null_count() == 0 and y.to_numpy().dtype.kind != "O":
+    if y.dtype.is_numeric() and y.null_count() == 0 and not str(y.dtype).endswith("128"):  # NumPy has none
         return Exact(None, y.to_numpy())
     return _read_list(y.to_list())
 
