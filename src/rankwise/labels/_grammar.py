@@ -317,6 +317,7 @@ class UnreadableLabelsError(RowError):
         The distinct labels, the first row first.
     """
 
+    __module__ = "rankwise.labels"  # the public name, in tracebacks and pickles
     _MOST_NAMED = 10
 
     def __init__(self, reason: str, found: list[tuple[Any, int, int]]) -> None:
