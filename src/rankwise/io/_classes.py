@@ -15,7 +15,8 @@ from rankwise.labels import ClassOrder, infer_order
 from rankwise.labels._format import distinct_labels, said_by_row
 from rankwise.labels._grammar import UnreadableLabelsError
 from rankwise.labels._order import refuse_continuous, warn_of_classes
-from rankwise.labels._read import as_ends, read, whole_if_possible
+from rankwise.labels._raw import as_ends, whole_if_possible
+from rankwise.labels._read import read
 
 
 def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColumns) -> ClassOrder:

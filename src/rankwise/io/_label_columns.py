@@ -18,7 +18,7 @@ from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, parse_labels
 from rankwise.labels._format import as_order
 from rankwise.labels._grammar import UnreadableLabelsError
-from rankwise.labels._read import Texts
+from rankwise.labels._raw import Texts
 from rankwise.labels._text import distinct_texts, parse_ends
 
 _T = TypeVar("_T")

@@ -26,19 +26,8 @@ from rankwise.labels._order import (
     show,
     tidy,
 )
-from rankwise.labels._read import (
-    Candidates,
-    Coded,
-    Encoded,
-    Exact,
-    Intervals,
-    Mask,
-    Ranges,
-    Raw,
-    Texts,
-    read,
-    read_cells,
-)
+from rankwise.labels._raw import Candidates, Coded, Encoded, Exact, Intervals, Mask, Ranges, Raw, Texts, read_cells
+from rankwise.labels._read import read
 
 
 def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: bool = True) -> Labels:

@@ -14,7 +14,8 @@ from rankwise.labels._encode import declared_order, encode
 from rankwise.labels._encoded import Labels
 from rankwise.labels._grammar import LabelReader, each
 from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, one_line
-from rankwise.labels._read import Candidates, Coded, Exact, Intervals, Texts, read
+from rankwise.labels._raw import Candidates, Coded, Exact, Intervals, Texts
+from rankwise.labels._read import read
 
 _MOST_BETWEEN = 10_000  # whole numbers that an interval may be spelled out into
 

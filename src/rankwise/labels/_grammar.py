@@ -374,11 +374,11 @@ def refuse_doubtful(said: list[Any], groups: NDArray[np.intp]) -> None:
         by_name = rows[is_name].sum() <= rows[is_number].sum()
         most, odd = ("numbers", is_name) if by_name else ("names", is_number)
         why = f"where most are {most}, and these have no common order. Correct it, or {_DECLARE}"
-        raise unreadable({k: (said[k], f"a label is {one_line(said[k])} {why}") for k in np.flatnonzero(odd)}, groups)
+        bad = {k: (said[k], f"a label is {one_line(said[k])} {why}") for k in np.flatnonzero(odd).tolist()}
+        raise unreadable(bad, groups)
     if any("-" in name.translate(_SIGNS) for name in names):
-        reader = LabelReader(ClassOrder(sorted(names)))
-        bad = {k: reader.parts(label) for k, label in enumerate(said) if isinstance(label, str)}
-        why = "may be a class of its own or the range between two others: " + _DECLARE
-        ranges = {k: (said[k], f"{one_line(said[k])} {why}") for k, is_range in bad.items() if is_range}
+        reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
+        ranges = [k for k, label in enumerate(said) if isinstance(label, str) and reader.parts(label)]
+        why = f"may be a class of its own or the range between two others: {_DECLARE}"
         if ranges:
-            raise unreadable(ranges, groups)
+            raise unreadable({k: (said[k], f"{one_line(said[k])} {why}") for k in ranges}, groups)

@@ -20,7 +20,8 @@ from rankwise.labels._encode import declared_order
 from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._preferences import Pair, Preferences
-from rankwise.labels._read import Coded, Exact, Texts, only_column, read
+from rankwise.labels._raw import Coded, Exact, Texts
+from rankwise.labels._read import only_column, read
 
 
 def encode_rankings(y: Any, classes: Any = None, *, n_rows: int | None = None, growing: bool = False) -> RankingLabels:
