@@ -151,7 +151,10 @@ class TestClassOrder:
 
     def test_strings_and_numbers_have_no_common_order(self):
         with pytest.raises(ValueError, match="no common order"):
-            metrics.mean_absolute_error([1, 2], ["1", "2"])
+            metrics.mean_absolute_error([1, 2], ["a", "b"])
+
+    def test_texts_of_numbers_are_numbers(self):
+        assert metrics.mean_absolute_error(["1", "2-3", ""], [1, 4, 1]) == 0.5
 
     def test_interval_arrays_and_masks(self):
         said = pd.arrays.IntervalArray.from_tuples([(1, 2), (2, 3)], closed="both")
@@ -171,7 +174,7 @@ class TestClassOrder:
 
 @pytest.mark.parametrize("metric", FOR_EXACT)
 @pytest.mark.parametrize(
-    ("partial", "found"), [((1, 2), r"the interval \[1, 2\]"), ([1, 3], r"the candidate set \[1, 3\]")]
+    ("partial", "found"), [((1, 2), r"the interval \[1, 2\]"), ({1, 3}, r"the candidate set \[1, 3\]")]
 )
 def test_metrics_of_exact_labels_name_the_row_and_the_ones_that_would_do(metric, partial, found):
     message = rf"row 2: {metric.__name__} needs exact labels\. Got {found}\. These take it: mean_absolute_error,"

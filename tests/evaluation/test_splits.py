@@ -107,14 +107,14 @@ CONTAINERS = pytest.mark.parametrize(
     "y",
     [
         ENDS,
-        ENDS.tolist(),
+        list(map(tuple, ENDS.tolist())),
         pd.DataFrame(ENDS, columns=["low", "high"]),
         pl.DataFrame({"low": ENDS[:, 0], "high": ENDS[:, 1]}),
         [(1, 2), (2, 3), None, 4, 1, {1, 2}] * 3,
         encode(ENDS, [1, 2, 3, 4]).admissible(),
         pd.arrays.IntervalArray.from_tuples([(1, 2), (2, 3), (1, 4), (4, 4), (1, 1), (1, 2)] * 3, closed="both"),
     ],
-    ids=["array", "lists", "pandas", "polars", "mixed", "mask", "intervals"],
+    ids=["array", "tuples", "pandas", "polars", "mixed", "mask", "intervals"],
 )
 
 

@@ -77,7 +77,7 @@ def test_bad_rows_are_left_out(file, converted, tmp_path):
     assert [row["y"] for row in found] == ["?", "4"]
     assert sorted(row[1] for row in out) == [2, 3, 4]
     source = file("b.csv", "x,y\n1,3-5\n2,what?\n")
-    with pytest.raises(TableError, match=r"b.csv, row 2 \(line 3\): 'y': 'what\?' is no label of the classes"):
+    with pytest.raises(TableError, match=r"b.csv, row 2 \(line 3\): 'y': the label 'what\?' is not one of the classes"):
         convert(source, tmp_path / "c.csv", LabelColumns("y"), classes=[3, 4, 5])
     assert not (tmp_path / "c.csv").exists()
 

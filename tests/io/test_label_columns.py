@@ -58,7 +58,7 @@ def test_svmlight_labels(file):
 
 
 BAD = [
-    ({"y": ["1", "x"]}, {"label": "y"}, r"row 12: 'y': 'x' is no label of the classes \[1, 2, 3\]: a label is written"),
+    ({"y": ["1", "x"]}, {"label": "y"}, r"row 12: 'y': the label 'x' is not one of the classes \[1, 2, 3\]"),
     ({"y": [1, 9]}, {"label": "y"}, r"row 12: 'y': the label 9 is not one of the classes \[1, 2, 3\]"),
     ({"y": [[1], []]}, {"label": "y"}, "row 12: 'y': a candidate set must not be empty"),
     ({"a": [1, 3], "b": [2, 2]}, {"lower": "a", "upper": "b"}, r"row 12: 'a' and 'b': .* Got \[3, 2\]"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
-from rankwise.labels import OrderWarning, decode, encode
+from rankwise.labels import OrderWarning, decode, encode, encode_rankings
 from tests.reference import labels as plain
 from tests.strategies import annotated
 
@@ -394,8 +394,7 @@ SETS = [[1, 3], [2], None, [1, 2, 3]]
 @pytest.mark.parametrize(
     "y",
     [
-        SETS,
-        pd.Series(SETS),
+        [{1, 3}, {2}, None, {1, 2, 3}],
         pd.Series([{1, 3}, {2}, None, {1, 2, 3}]),
         pd.Series(SETS, dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
         pl.Series(SETS),
@@ -403,7 +402,7 @@ SETS = [[1, 3], [2], None, [1, 2, 3]]
         pa.array(SETS),
         pa.table({"y": SETS}),
     ],
-    ids=["list", "pandas", "pandas sets", "pandas arrow", "polars", "polars frame", "pyarrow", "pyarrow table"],
+    ids=["list", "pandas sets", "pandas arrow", "polars", "polars frame", "pyarrow", "pyarrow table"],
 )
 def test_columns_of_candidate_lists(y):
     labels = encode(y)
@@ -414,7 +413,7 @@ def test_columns_of_candidate_lists(y):
 def test_columns_of_tuples_and_mixtures():
     assert ends_of(encode(pd.Series([(1, 2), (2, None)]))) == ([0, 1], [1, 1])
     assert ends_of(encode(pd.MultiIndex.from_tuples([(1, 2), (2, 3)]))) == ([0, 1], [1, 2])
-    labels = encode(pd.Series([(1, 2), 3, {1, 3}, None, [2]]))
+    labels = encode(pd.Series([(1, 2), 3, {1, 3}, None, {2}]))
     assert ends_of(labels) == ([0, 2, 0, 0, 1], [1, 2, 2, 2, 1])
 
 
@@ -443,3 +442,54 @@ class ArrayLike:
 
 def test_anything_that_numpy_can_read():
     assert ends_of(encode(ArrayLike())) == ([0, 1], [1, 2])
+
+
+# -- numbers that no float holds ---------------------------------------------------------------------------------------
+
+BIG = 2**53
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.DataFrame({"lower": [BIG + 1, BIG + 1], "upper": [np.nan, BIG + 2.0]}),
+        pl.DataFrame({"lower": [BIG + 1, BIG + 1], "upper": [None, BIG + 2]}),
+        pa.table({"lower": [BIG + 1, BIG + 1], "upper": [None, BIG + 2]}),
+        pd.DataFrame({"lower": [BIG + 1, BIG + 1], "upper": np.array([BIG + 2, BIG + 2], dtype=np.uint64)}),
+    ],
+    ids=["integers and floats", "polars", "pyarrow", "signed and unsigned"],
+)
+def test_interval_ends_are_not_rounded(y):
+    labels = encode(y, [BIG, BIG + 1, BIG + 2])
+    assert ends_of(labels) == ([1, 1], [2, 2])
+
+
+def test_unsigned_ends_and_wide_integers():
+    top = 2**64 - 1
+    ends = pd.DataFrame({"lower": np.array([1, top], dtype=np.uint64), "upper": np.array([top, top], dtype=np.uint64)})
+    assert ends_of(encode(ends, [1, top - 1, top])) == ([0, 2], [2, 2])
+    assert ends_of(encode(ends.to_numpy(), [1, top - 1, top])) == ([0, 2], [2, 2])
+    assert encode(ends).classes.tolist() == [1, top]
+    wide = pl.Series([1, 2**70, 1], dtype=pl.Int128)
+    assert encode(wide).classes.tolist() == [1, 2**70]
+    assert ends_of(
+        encode(pl.DataFrame({"lower": wide, "upper": [2**70] * 3}, schema={"lower": pl.Int128, "upper": pl.Int128}))
+    ) == (
+        [0, 1, 0],
+        [1, 1, 1],
+    )
+
+
+def test_columns_of_lists_are_candidates_and_columns_of_arrays_intervals():
+    for y in (pl.Series([[1, 3], [2, 3]]), pa.array([[1, 3], [2, 3]])):
+        assert encode(y, [1, 2, 3]).mask is not None
+    pairs = pl.Series([[1, 3], [2, 3]], dtype=pl.Array(pl.Int64, 2))
+    for y in (pairs, pa.array([[1, 3], [2, 3]], pa.list_(pa.int64(), 2))):
+        assert ends_of(encode(y, [1, 2, 3])) == ([0, 1], [2, 2])
+
+
+def test_a_column_vector_warns_at_the_users_line():
+    for read in (encode, encode_rankings):
+        with pytest.warns(DataConversionWarning) as caught:
+            read(np.array([[1], [2]]))
+        assert caught[0].filename == __file__

@@ -47,7 +47,7 @@ def test_who_learns_from_what(public):
             r"^row 2: the label is the interval \[2, 3\]; Mine does not learn from interval labels\. "
             r"These can: Archer, Chooser, Ranger\.$",
         ),
-        ([[1, 2], [2, 2]], EXACT, r"^row 0: the label is the interval \[1, 2\]"),
+        (np.array([[1, 2], [2, 2]]), EXACT, r"^row 0: the label is the interval \[1, 2\]"),
         ([{2, 3}, 1], EXACT, r"^row 0: the label is the interval \[2, 3\]"),
         (
             np.array([[True, True, True, True], [False, True, False, True]]),

@@ -1,5 +1,7 @@
 """Labels written as text: every form, every row, and back."""
 
+import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankwise import PRIL, SVOR, RowError, TableModel
 from rankwise.labels import encode, format_labels, parse_labels
 from rankwise.labels._format import candidates, interval_ends
+from rankwise.labels._grammar import LANGUAGES, LabelReader, UnreadableLabelsError
 from tests.strategies import admissible_codes, annotated
 
 NAMES = ["very low", "so-so", "not-bad|fine", "high", "?"]
@@ -98,23 +102,22 @@ def test_without_classes_numbers_become_arrays(texts, expected):
 
 def test_without_classes_anything_else_is_a_list_as_said():
     said = parse_labels(["low", "low-high", "low|high", ">=low", "?", "2|3"])
-    assert said == ["low", ("low", "high"), {"low", "high"}, ("low", None), None, {2, 3}]
+    assert said == ["low", "low-high", {"low", "high"}, ("low", None), None, {2, 3}]
 
 
 @pytest.mark.parametrize(
     ("texts", "classes", "message"),
     [
-        (["1", "9"], [1, 2], r"row 1: '9' is no label of the classes \[1, 2\]: a label is written 3, 3-5, >=4, "),
+        (["1", "9"], [1, 2], r"row 1: the label '9' is not one of the classes \[1, 2\]\. In text, a label is written"),
         (["1", "2-1"], [1, 2], "row 1: the lower end of an interval must not be above its upper end. Got '2-1'"),
         (["3-1"], None, "row 0: the lower end of an interval must not be above its upper end. Got '3-1'"),
         ([">2"], [1, 2], "row 0: there is no class > 2. Got '>2' with the classes"),
         (["1|9"], [1, 2], r"row 0: '9' in '1\|9' is not one of the classes \[1, 2\]"),
         (["<=7"], [1, 2], "row 0: '7' in '<=7' is not one of the classes"),
-        ([">=", "1"], None, "row 0: '>=' is no label: a label is written"),
-        (["1||2"], None, r"row 0: '1\|\|2' is no label"),
+        ([">=", "1"], None, "row 0: cannot read '>=' as a label: a label is written"),
+        (["1||2"], None, r"row 0: cannot read '1\|\|2' as a label"),
         ([">low"], None, "row 0: '>low' needs to know the next class: declare the classes"),
         ([">1.5"], None, "row 0: '>1.5' needs to know the next class"),
-        (["a-b-c"], None, "row 0: 'a-b-c' holds more than one '-': declare the classes"),
         (["1e999"], None, "row 0: '1e999' is too large for a label"),
         (["1", 2], None, "row 1: a label in a text column must be text. Got 2"),
         ([[1], "2"], None, r"row 0: a label in a text column must be text. Got \[1\]"),
@@ -153,7 +156,7 @@ def test_nulls_in_arrow_columns():
 
 def test_a_distinct_text_is_parsed_once(monkeypatch):
     parsed = []
-    monkeypatch.setattr("rankwise.labels._text.parse_plain", lambda text: parsed.append(text) or (1, 2))
+    monkeypatch.setattr(LabelReader, "parse", lambda self, text: parsed.append(text) or (1, 2))
     y = parse_labels(pa.array(["1-2"] * 100_000))
     assert parsed == ["1-2"]
     assert y.shape == (100_000, 2)
@@ -221,7 +224,7 @@ def test_without_classes_labels_are_written_as_said(y, style, expected):
 @pytest.mark.parametrize(
     ("y", "arguments", "message"),
     [
-        ([1, "a-b"], {}, r"row 1: 'a-b' cannot be written as text that reads back"),
+        ([1, {"a|b", "c"}], {}, r"row 1: \['a\|b', 'c'\] cannot be written as text that reads back"),
         ([1, (1, None)], {"style": "candidates"}, r"row 1: the classes between the ends of \(1, None\) are not known"),
         ([(0.5, 1.5)], {"style": "candidates"}, "row 0: the classes between the ends"),
         ([1], {"style": "long"}, "style must be 'shortest' or 'candidates'. Got 'long'"),
@@ -253,3 +256,128 @@ def test_any_text_is_read_or_refused_with_its_row(texts, with_classes):
             parse_labels(texts, classes)
         return
     assert len(y) == len(texts)
+
+
+# -- as people write them ----------------------------------------------------------------------------------------------
+
+WRITTEN = {
+    "3": 3, "3–4": (3, 4), "3—4": (3, 4), "3 to 4": (3, 4), "3..5": (3, 5), "3…5": (3, 5), "between 2 and 4": (2, 4),
+    "3-4 stars": (3, 4), "4+": (4, None), "4+ stars": (4, None), "≥4": (4, None), "at least 4": (4, None),
+    "5 or more": (5, None), "more than 3": (4, None), "up to 2": (None, 2), "≤ 2": (None, 2), "2 or less": (None, 2),
+    "less than 3": (None, 2), "4 or 5": {4, 5}, "2/3": {2, 3}, "1 or 3 or 5": {1, 3, 5}, "3 stars": 3, "3★": 3,
+    "3 out of 5": 3, "3 of 5 points": 3, "At Least 4": (4, None), "": None, "-": None, "—": None, "n/a": None,
+    "N/A": None, "NULL": None, "unknown": None, "?": None, "+3": 3, "−3": -3, "−3-−1": (-3, -1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), WRITTEN.items(), ids=map(repr, WRITTEN))
+def test_labels_as_people_write_them(text, said):
+    """With declared classes, without, in a mixture with numbers, and on the command line: one grammar."""
+    classes = [-3, -2, -1, 0, 1, 2, 3, 4, 5]
+    expected = encode([said], classes)
+    assert encode([text], classes) == expected
+    assert encode([text, 1, None], classes)[:1] == expected
+    assert encode(parse_labels([text], classes), classes) == expected
+    plain = encode([text, *classes])
+    assert plain.classes.tolist() == classes
+    assert plain.classes.dtype == np.int64
+    assert plain[:1] == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "said"),
+    [
+        ("de", ["mindestens 4", "2 bis 3", "4 oder 5", "3 von 5", "höchstens 2", "unbekannt", "3 Sterne"],
+         [(4, None), (2, 3), {4, 5}, 3, (None, 2), None, 3]),
+        ("fr", ["au moins 4", "2 à 3", "4 ou 5", "3 sur 5", "jusqu'à 2", "inconnu", "3 étoiles"],
+         [(4, None), (2, 3), {4, 5}, 3, (None, 2), None, 3]),
+        ("es", ["al menos 4", "2 a 3", "4 o 5", "3 de 5", "hasta 2", "desconocido", "3 estrellas"],
+         [(4, None), (2, 3), {4, 5}, 3, (None, 2), None, 3]),
+    ],
+)  # fmt: skip
+def test_words_of_other_languages(language, texts, said):
+    classes = [1, 2, 3, 4, 5]
+    assert encode(parse_labels(texts, classes, language=language), classes) == encode(said, classes)
+    assert parse_labels(texts[:1])[0] == texts[0]  # in English it is a name
+    with pytest.raises(ValueError, match="language must be one of en, de, fr, es"):
+        parse_labels(texts, language="xx")
+
+
+@pytest.mark.parametrize("text", ["3/5", "5/4", "1/2/2024", "3,5", "1,000", "6 out of 5"])
+def test_what_stays_ambiguous_is_refused(text):
+    for classes in (None, [1, 2, 3, 4, 5]):
+        with pytest.raises(RowError, match=f"row 1: (cannot read '{text}' as a label|the label '{text}' is not one)"):
+            encode(["1", text], classes)
+
+
+@pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")
+def test_a_name_with_a_dash_is_a_name_unless_both_ends_are_classes():
+    labels = encode(["non-smoker", "ex-smoker", "smoker", "up to date", "state-of-the-art"])
+    assert labels.is_exact.all()
+    assert labels.classes.tolist() == ["ex-smoker", "non-smoker", "smoker", "state-of-the-art", "up to date"]
+    with pytest.raises(RowError, match="row 2: 'low-high' may be a class of its own or the range between two others"):
+        encode(["low", "high", "low-high"])
+    assert encode(["low-high"], ["low", "middle", "high"]).upper.tolist() == [2]
+
+
+def test_a_declared_class_is_that_class_whatever_it_looks_like():
+    classes = ["3-5", ">=4", "NA", "null", "nan", "", "4+"]
+    assert encode(classes, classes).lower.tolist() == list(range(7))
+    assert encode(pd.Series(["3-5", None, "NA"]), classes).tolist() == ["3-5", None, "NA"]
+
+
+def test_mixtures_of_a_spreadsheet():
+    labels = encode([3, "3-5", None, "", 4.0, ">=5", "1"])
+    assert labels.classes.tolist() == [1, 3, 4, 5]
+    assert labels.classes.dtype == np.int64
+    assert labels.tolist() == [3, (3, 5), None, None, 4, 5, 1]
+    for y in (pd.Series(["3", "3-5"]), pd.Categorical(["3", "3-5"]), pl.Series(["3", "3-5"]), pa.array(["3", "3-5"])):
+        assert encode(y).classes.tolist() == [3, 4, 5]
+
+
+def test_an_error_names_every_unreadable_label_with_its_count_and_first_row():
+    with pytest.raises(UnreadableLabelsError) as caught:
+        encode(["1", "x", "2", "y", "x", "1-9", "x"], [1, 2, 3])
+    assert caught.value.found == [("x", 3, 1), ("y", 1, 3), ("1-9", 1, 5)]
+    assert str(caught.value) == (
+        "row 1: the label 'x' is not one of the classes [1, 2, 3]. 3 rows hold this label. "
+        "Nor can these be read: 'y' (row 3), '1-9' (row 5)."
+    )
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(UnreadableLabelsError, match=r"row 2: a label is 'x' where .*Nor .*: 'y' \(row 4 and 1 more\)"):
+        encode(["1", 2, "x", "3", "y", "y", "3", "3"])
+    with pytest.raises(UnreadableLabelsError, match=r"and 5 others\.$"):
+        encode(["1", *map(chr, range(97, 113))], [1, 2])
+
+
+def test_the_command_knows_the_languages():
+    from rankwise.cli._options import Language
+
+    assert tuple(Language) == LANGUAGES
+
+
+def test_a_model_learns_from_texts_as_from_what_they_say():
+    frame = pd.DataFrame(
+        {"x": np.arange(12.0), "stars": ["1", "1-2", "2", "2", "3", "3-4", "<=4", "4", "", "5", "5", ">=4"]}
+    )
+    model = TableModel(SVOR()).fit(frame[["x"]], frame["stars"])
+    assert model.classes_.tolist() == [1, 2, 3, 4, 5]
+    said = [1, (1, 2), 2, 2, 3, (3, 4), (None, 4), 4, None, 5, 5, (4, None)]
+    twin = TableModel(SVOR(classes=[1, 2, 3, 4, 5])).fit(frame[["x"]], said)
+    assert model.estimator_.coef_.tolist() == twin.estimator_.coef_.tolist()
+    assert model.score(frame[["x"]], frame["stars"]) == twin.score(frame[["x"]], said)
+    named = TableModel(SVOR(classes=["1-2", "3"])).fit(frame[["x"]], ["1-2", "3"] * 6)
+    assert named.classes_.tolist() == ["1-2", "3"]
+
+
+def test_one_class_or_a_measurement_warns():
+    X = np.arange(60.0)[:, None]
+    with pytest.warns(UserWarning, match=r"one class only, \[3\].*classes=\[lowest"):
+        PRIL().fit(X, np.full(60, 3))
+    with pytest.warns(UserWarning, match=r"the labels name 60 classes.*as a measurement would.*digitize"):
+        PRIL().fit(X, np.arange(60) * 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PRIL(classes=[3, 4]).fit(X, np.full(60, 3))
+        PRIL().fit(np.tile(X, (10, 1)), np.tile(np.arange(60), 10))  # as ages are
+        encode(np.arange(60) * 10)

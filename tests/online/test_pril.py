@@ -147,7 +147,7 @@ def test_passive_aggressive_step_is_the_qp_optimum(kind, seed, n_classes, C):
     x = rng.standard_normal(3) * rng.choice([0.3, 1.0, 4.0])
     weight = rng.choice([1.0, 0.5, 3.0])
     expected = qp_step(model.coef_, model.thresholds_, x, lo, hi, C * weight, kind)
-    model.partial_fit(x[None], [[lo, hi]], sample_weight=[weight])
+    model.partial_fit(x[None], [(lo, hi)], sample_weight=[weight])
     np.testing.assert_allclose(model.coef_, expected[0], atol=2e-6)
     np.testing.assert_allclose(model.thresholds_, expected[1], atol=2e-6)
 
@@ -157,7 +157,7 @@ def test_hard_passive_aggressive_step_satisfies_every_constraint(rng):
     for _ in range(200):
         x = rng.standard_normal(4)
         lo, hi = np.sort(rng.integers(0, 6, 2))
-        model.partial_fit(x[None], [[lo, hi]])
+        model.partial_fit(x[None], [(lo, hi)])
         z = sides(lo, hi, 5)
         assert np.all(z * (model.coef_ @ x - model.thresholds_) >= np.abs(z) - 1e-9)
 

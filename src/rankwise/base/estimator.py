@@ -31,7 +31,7 @@ from rankwise.base.row_data import (
     row_entries,
 )
 from rankwise.base.transaction import AllOrNothing, reader
-from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support
+from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support, warn_of_classes
 
 
 class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
@@ -177,5 +177,7 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
     def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
         """Labels of the rows, of a kind that this estimator learns from."""
         labels = encode(y, classes, n_rows=length(rows), ordered=self.ordered)
+        if classes is None and not isinstance(y, Labels):
+            warn_of_classes(labels.order, len(labels))
         require_support(labels, type(self).__name__, self.label_kinds)
         return labels

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes 0 good, 1 bad data or model, 2 wrong usage, 130 stopped; an error is one line."""
+"""How a command ends: exit code 0 good, 1 bad data or model, 2 wrong usage, 3 many rows skipped, 130 stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-BAD_DATA, WRONG_USAGE, STOPPED = 1, 2, 130
+BAD_DATA, WRONG_USAGE, MANY_SKIPPED, STOPPED = 1, 2, 3, 130
 
 
 def complain(message: str, kind: str = "error") -> None:

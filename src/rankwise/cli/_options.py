@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from rankwise._files import FORMATS
-from rankwise.cli._exit import require_writable, suggestion
+from rankwise.cli._exit import MANY_SKIPPED, complain, require_writable, suggestion
 
 if TYPE_CHECKING:
+    from rankwise.cli._quarantine import Quarantine
     from rankwise.io import LabelColumns, Table
 
 _LABELS = "Labels"
@@ -24,6 +25,7 @@ _ROWS = "Rows"
 
 OnError = StrEnum("OnError", ["stop", "skip"])
 Method = StrEnum("Method", ["holdout", "progressive", "cv"])
+Language = StrEnum("Language", ["en", "de", "fr", "es"])
 Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
 
 
@@ -57,6 +59,9 @@ class LabelOptions:
     lower: Annotated[str | None, column_option("Column of lowest admissible classes.", _LABELS)] = None
     upper: Annotated[str | None, column_option("Column of highest admissible classes.", _LABELS)] = None
     weight: Annotated[str | None, column_option("Column of weights, >= 0.", _LABELS)] = None
+    language: Annotated[
+        Language, typer.Option(help="Language of words in labels, such as 'at least 4'.", rich_help_panel=_LABELS)
+    ] = Language.en
 
     @property
     def are_given(self) -> bool:
@@ -78,7 +83,7 @@ class LabelOptions:
         if self.label is None and (self.lower is None or self.upper is None):
             given, other = ("--lower", "--upper") if self.upper is None else ("--upper", "--lower")
             raise typer.BadParameter(f"{given} needs {other}: an interval has two ends.")
-        labels = LabelColumns(label=self.label, lower=self.lower, upper=self.upper, weight=self.weight)
+        labels = LabelColumns(self.label, self.lower, self.upper, self.weight, self.language.value)
         for option in ("label", "lower", "upper", "weight"):
             if getattr(labels, option) is not None:
                 require_column(getattr(labels, option), table.schema.names, f"--{option}")
@@ -142,6 +147,15 @@ class RowOptions:
         ),
     ] = None
 
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="With --on-error skip: end with exit code 3 if more than a twentieth of the rows were skipped.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = False
+
     @property
     def skips(self) -> bool:
         """Whether bad rows are skipped."""
@@ -153,6 +167,14 @@ class RowOptions:
             require_writable(self.quarantine, "--quarantine")
             if not self.skips:
                 raise typer.BadParameter("--quarantine needs --on-error skip.")
+
+    def judge_skipped(self, quarantine: Quarantine, n_kept: int) -> None:
+        """Say on stderr if many rows were skipped, and end with an exit code of its own if that is strict."""
+        told = quarantine.too_many(n_kept)
+        if told is not None:
+            complain(told, "warning")
+            if self.strict:
+                raise typer.Exit(MANY_SKIPPED)
 
     def look_at(self, files: Sequence[Path]) -> Table:
         """The files as a table, opened to see what is in them."""

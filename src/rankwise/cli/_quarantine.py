@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_MOST_REASONS, _MOST_TOLD, _LONGEST_REASON = 1000, 5, 100
+
+
+def shortened(reason: str) -> str:
+    """The beginning of a reason, which names the value."""
+    return reason.rstrip(".") if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "..."
+
 
 class Quarantine:
     """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
@@ -23,6 +30,7 @@ class Quarantine:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.count = 0
+        self._reasons: dict[str, tuple[int, str]] = {}  # with how many rows there are of each, and the first
         self._file: Any = None
         self._silent = False
         self._ahead: set[tuple[str, int]] = set()  # rows behind those that were learnt, taken already
@@ -37,6 +45,9 @@ class Quarantine:
         if (file, row) in self._known:
             return
         self.count += 1
+        if reason in self._reasons or len(self._reasons) < _MOST_REASONS:
+            count, first = self._reasons.get(reason, (0, f"{file}, row {row}"))
+            self._reasons[reason] = count + 1, first
         if self._file is not None:
             entry = {"file": file, "row": row, "reason": reason, "text": text}
             self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
@@ -64,6 +75,16 @@ class Quarantine:
             self._file.flush()
             size = self._file.tell()
         return {"count": self.count, "size": size, "ahead": sorted(self._ahead)}
+
+    def too_many(self, n_kept: int) -> str | None:
+        """What to say if more than a twentieth of the rows were skipped: how many, and the commonest reasons."""
+        n = self.count + n_kept
+        if 20 * self.count <= n:
+            return None
+        common = sorted(self._reasons.items(), key=lambda item: -item[1][0])[:_MOST_TOLD]
+        told = [f"{count:,} from {first} on: {shortened(reason)}" for reason, (count, first) in common]
+        more = f"; and for {len(self._reasons) - len(common)} other reasons" if len(self._reasons) > len(common) else ""
+        return f"{self.count:,} of {n:,} rows were skipped, more than a twentieth. {'; '.join(told)}{more}."
 
     def silence(self) -> None:
         """Take no more rows: those to come have been taken before."""

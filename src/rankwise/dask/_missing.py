@@ -23,7 +23,7 @@ from rankwise.dask._margins import LabelDesign, LabelRows, SharedRounds, label_r
 from rankwise.dask._parts import is_partitioned
 from rankwise.dask._remote import RemoteRows
 from rankwise.labels import MultiLabels, encode_multilabel, is_missing
-from rankwise.labels._multilabel import _read
+from rankwise.labels._multilabel import read_multilabel
 from rankwise.multilabel import MissingLabelClassifier as Plain
 from rankwise.multilabel.binary_ascent import BinarySolution
 from rankwise.multilabel.missing_labels import _has_probabilities
@@ -37,7 +37,7 @@ def _describe(loaded: Loaded) -> tuple[int, Any, list[Any]]:
     """Number of labels, their names, and the values that occur."""
     if loaded.y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
-    table, names = _read(loaded.y)
+    table, names = read_multilabel(loaded.y)
     if table.ndim != 2:
         encode_multilabel(loaded.y)  # says what is wrong
     values = set(table.ravel().tolist()) if table.dtype.kind == "O" else set(np.unique(table).tolist())

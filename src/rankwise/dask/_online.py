@@ -29,7 +29,7 @@ from rankwise.dask._lazy import OnDask
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
 from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
-from rankwise.labels._rankings import _read
+from rankwise.labels._rankings import read_rankings
 
 
 class OnlineOnDask(OnDask):
@@ -164,7 +164,7 @@ def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found
 
 def _ranking_labels(y: Any) -> list[Any]:
     """Labels of a partition in their order, none if no row names one."""
-    rows = _read(y)
+    rows = read_rankings(y)
     return rows.labels_order().values.tolist() if rows.labels_present() else []
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from rankwise.io._label_columns import GoodLabels, LabelColumns, label_error
+from rankwise.io._row_batch import Batch
 from rankwise.io._table_errors import shown
 from rankwise.labels import ClassOrder, infer_order
 from rankwise.labels._format import distinct_labels, said_by_row
-from rankwise.labels._order import EXACT_IN_FLOAT, refuse_continuous
+from rankwise.labels._grammar import UnreadableLabelsError
+from rankwise.labels._order import refuse_continuous, warn_of_classes
+from rankwise.labels._raw import as_ends, whole_if_possible
 from rankwise.labels._read import read
 
 
@@ -31,42 +35,42 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     present = [label for label in distinct if label is not None]
     _refuse_mixed_types(present, columns, labels)
     if any(isinstance(label, tuple) for label in present):
-        present = [label if isinstance(label, frozenset) else _as_ends(label) for label in present]
-    values = read(present).values_present()
-    if values.dtype.kind != "f":
-        return infer_order(values)
-    values = np.unique(values[np.isfinite(values)])
-    refuse_continuous(values, n)
-    whole = np.all((values == np.floor(values)) & (np.abs(values) < EXACT_IN_FLOAT))
-    return infer_order(values.astype(np.int64)) if whole else ClassOrder(values)
+        present = [label if isinstance(label, frozenset) else as_ends(label) for label in present]
+    values = whole_if_possible(read(present).values_present())
+    if values.dtype.kind == "f":
+        values = np.unique(values)
+        refuse_continuous(values, n)
+    order = ClassOrder(values) if values.dtype.kind == "f" else infer_order(values)
+    if len(order) > 1:  # with one class nothing is learnt at all
+        warn_of_classes(order, n)
+    return order
 
 
 def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
-    """Name the first label of the rarer type where some labels are numbers and others are names."""
+    """Name the labels of the rarer type where some are numbers and others are names: how many rows, and the first."""
     names = {label for label in labels if _is_name(label)}
-    others = set(labels) - names
-    if not (names and others):
+    if not names or len(names) == len(labels):
         return
-    odd, kind = (names, "numbers") if len(names) <= len(others) else (others, "names")
+    counts: Counter[Any] = Counter()
+    first: dict[Any, tuple[Batch, int]] = {}
     for good in again():
         groups, distinct = said_by_row(good.y)
-        is_odd = np.array([label in odd for label in distinct])[groups]
-        if is_odd.any():
-            i = int(np.argmax(is_odd))
-            reason = (
-                f"a label is {shown(distinct[groups[i]])} where most are {kind}, and these have no common order. "
-                f"Correct it, or declare the classes."
-            )
-            raise label_error(good.batch, i, reason, columns.label_names)
+        for group, row, count in zip(*np.unique(groups, return_index=True, return_counts=True), strict=True):
+            counts[distinct[group]] += int(count)
+            first.setdefault(distinct[group], (good.batch, int(row)))
+    of_names = sum(counts[label] for label in names)
+    is_odd, kind = (True, "numbers") if 2 * of_names <= sum(counts[label] for label in labels) else (False, "names")
+    odd = [label for label in counts if label is not None and (label in names) == is_odd]  # as they occur
+    reason = (
+        f"a label is {shown(odd[0])} where most are {kind}, and these have no common order. "
+        f"Correct it, or declare the classes."
+    )
+    error = UnreadableLabelsError(reason, [(label, counts[label], k) for k, label in enumerate(odd)])
+    batch, row = first[odd[0]]
+    told = error.told(lambda k: first[odd[k]][0].place(first[odd[k]][1]).removeprefix(f"file {batch.file}, "))
+    raise label_error(batch, row, told, columns.label_names)
 
 
 def _is_name(label: Any) -> bool:
     """Whether a label, as it was said, has a name in it."""
     return any(isinstance(value, str) for value in (label if isinstance(label, (tuple, frozenset)) else (label,)))
-
-
-def _as_ends(label: Any) -> tuple[Any, ...]:
-    """A label as an interval, with numbers of one type."""
-    ends = label if isinstance(label, tuple) else (label, label)
-    numeric = all(end is None or isinstance(end, (int, float)) for end in ends)
-    return tuple(np.nan if end is None else float(end) for end in ends) if numeric else ends

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from io import StringIO
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from rankwise.io._input_files import File
@@ -16,6 +17,7 @@ from rankwise.io._row_batch import Quarantine
 from rankwise.io._table_errors import TableError, place, shown, translated
 from rankwise.io._text_files import TextFile, one_batch, plain_complaint, utf8_complaint
 
+_NULLS = pa.array(arrow_csv.ConvertOptions().null_values, pa.string())
 _QUOTE = ord('"')
 #: Bytes that are not UTF-8 are an error in their row, not a type.
 _READ_AS = {pa.binary(): pa.string()}
@@ -113,11 +115,20 @@ class CSVFile(TextFile):
             pa.BufferReader(content),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=self.names),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict(types), include_columns=list(columns), strings_can_be_null=True
-            ),
+            convert_options=arrow_csv.ConvertOptions(column_types=dict(types), include_columns=list(columns)),
         )
-        return one_batch(table)
+        return _with_nulls(one_batch(table), {name for name, kind in types.items() if kind == pa.large_string()})
+
+
+def _with_nulls(batch: Any, as_they_stand: Set[str]) -> Any:
+    """Texts such as NA become missing values, except in columns where they may be what is meant."""
+    for k, field in enumerate(batch.schema):
+        if pa.types.is_string(field.type) and field.name not in as_they_stand:
+            column = batch.column(k)
+            missing = pc.is_in(column, value_set=_NULLS)
+            if pc.any(missing).as_py():
+                batch = batch.set_column(k, field, pc.if_else(missing, pa.scalar(None, field.type), column))
+    return batch
 
 
 def _type_for(text: str) -> str:

@@ -17,8 +17,9 @@ from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, parse_labels
 from rankwise.labels._format import as_order
-from rankwise.labels._text import _distinct as distinct_texts
-from rankwise.labels._text import parse_ends
+from rankwise.labels._grammar import UnreadableLabelsError
+from rankwise.labels._raw import Texts
+from rankwise.labels._text import distinct_texts, parse_ends
 
 _T = TypeVar("_T")
 
@@ -36,6 +37,8 @@ class LabelColumns:
         Columns of interval ends, both included, instead; a missing value, a blank or ``?`` is open on that side.
     weight : str, optional
         Column of weights, finite numbers >= 0.
+    language : {"en", "de", "fr", "es"}, default "en"
+        Language of words in the labels, such as "at least 4".
 
     Examples
     --------
@@ -55,6 +58,7 @@ class LabelColumns:
     lower: str | None = None
     upper: str | None = None
     weight: str | None = None
+    language: str = "en"
 
     def __post_init__(self) -> None:
         ends = (self.lower is not None) + (self.upper is not None)
@@ -71,8 +75,8 @@ class LabelColumns:
 
     @property
     def csv_types(self) -> dict[str, str]:
-        """``types`` for :func:`open_table` on CSV, where labels such as ``3`` may be followed by ``3-5``."""
-        return {} if self.label is None else {self.label: "string"}
+        """``types`` for :func:`open_table` on CSV: labels are text as it stands, in which ``NA`` may be a class."""
+        return {} if self.label is None else {self.label: "large_string"}
 
     def read(self, batch: Batch, classes: Any = None) -> tuple[Any, NDArray[np.float64] | None]:
         """Labels and weights of a batch.
@@ -133,8 +137,9 @@ class LabelColumns:
         columns = [_column(batch, name) for name in self.label_names]
         if any(_is_text(column.type) for column in columns):
             if self.label is not None:
-                return _Values(*distinct_texts(columns[0]))
-            return _Values(tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns))
+                return _Values(*distinct_texts(columns[0]), self.language)
+            ends = tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns)
+            return _Values(ends, language=self.language)
         if self.label is not None:
             return _Values(_exact(columns[0]))
         whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
@@ -222,36 +227,37 @@ class _Values:
         Labels, ends of intervals as text, or with ``texts`` the number of each row's text among these.
     texts : list of str or None
         The distinct texts of a column of text.
+    language : str
+        Language of their words.
     """
 
     held: Any
     texts: list[Any] | None = None
+    language: str = "en"
 
     def said(self, order: ClassOrder | None) -> Any:
         """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
         if self.texts is not None:
-            return parse_labels(pa.DictionaryArray.from_arrays(pa.array(self.held), _text_array(self.texts)), order)
+            texts = pa.DictionaryArray.from_arrays(pa.array(self.held), pa.array(self.texts, pa.large_string()))
+            return parse_labels(texts, order, language=self.language)
         if isinstance(self.held, tuple):
-            return np.column_stack([parse_ends(column, order) for column in self.held])
+            return np.column_stack([parse_ends(column, order, self.language) for column in self.held])
         return self.held
 
     def read(self, order: ClassOrder | None) -> Any:
         """The same, checked, and encoded if the classes are known."""
-        if order is None or self.texts is None:
-            y = self.said(order)
-            return _checked(y, None) if order is None else encode(y, order)
-        try:  # every distinct text is read and encoded once, however many rows repeat it
-            return encode(parse_labels(_text_array(self.texts), order), order).take(self.held)
-        except RowError as error:
-            raise RowError(error.reason, int(np.argmax(self.held == error.row))) from None
+        if order is None:
+            return _checked(self.said(None), None)
+        y = self.said(order) if self.texts is None else Texts(None, self.texts, self.held, self.language)
+        return encode(y, order)
 
     def take(self, rows: NDArray[np.intp]) -> _Values:
         """Those of some rows."""
         if self.texts is not None:
             used, codes = np.unique(self.held[rows], return_inverse=True)
-            return _Values(codes, [self.texts[k] for k in used])
+            return replace(self, held=codes, texts=[self.texts[k] for k in used])
         if isinstance(self.held, tuple):
-            return _Values(tuple(column.take(pa.array(rows)) for column in self.held))
+            return replace(self, held=tuple(column.take(pa.array(rows)) for column in self.held))
         return _Values(self.held[rows] if isinstance(self.held, np.ndarray) else [self.held[i] for i in rows])
 
     def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -274,6 +280,9 @@ def located(batch: Batch, columns: LabelColumns, work: Callable[[], _T], names: 
         raise
     except ValueError as error:
         names = names or columns.label_names
+        if isinstance(error, UnreadableLabelsError):
+            reason = error.told(lambda row: batch.place(row).removeprefix(f"file {batch.file}, "))
+            raise label_error(batch, error.row, reason, names) from None
         if isinstance(error, RowError):
             raise label_error(batch, error.row, error.reason, names) from None
         raise TableError(f"file {batch.file}: {' and '.join(map(repr, names))}: {error}") from None
@@ -295,10 +304,6 @@ def _checked(y: Any, order: ClassOrder | None) -> Any:
             ends = f"[{shown(y[row, 0])}, {shown(y[row, 1])}]"
             raise RowError(f"the lower end of an interval must not be above its upper end. Got {ends}.", row)
     return y
-
-
-def _text_array(texts: list[Any]) -> Any:
-    return pa.array(texts, pa.large_string())
 
 
 def _column(batch: Batch, name: str) -> Any:

@@ -8,8 +8,9 @@ width 0, a missing one the full interval; algorithms never ask which it was.
 from rankwise.labels._encode import declared_order, decode, encode
 from rankwise.labels._encoded import Labels, RankingLabels
 from rankwise.labels._format import format_labels
+from rankwise.labels._grammar import UnreadableLabelsError
 from rankwise.labels._multilabel import MultiLabels, encode_multilabel
-from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing
+from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing, warn_of_classes
 from rankwise.labels._preferences import Preferences
 from rankwise.labels._rankings import encode_rankings
 from rankwise.labels._support import KINDS, estimators_for, require_support
@@ -25,6 +26,7 @@ __all__ = [
     "OrderWarning",
     "Preferences",
     "RankingLabels",
+    "UnreadableLabelsError",
     "check_weights",
     "declared_order",
     "decode",
@@ -37,4 +39,5 @@ __all__ = [
     "is_missing",
     "parse_labels",
     "require_support",
+    "warn_of_classes",
 ]

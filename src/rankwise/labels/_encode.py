@@ -26,7 +26,8 @@ from rankwise.labels._order import (
     show,
     tidy,
 )
-from rankwise.labels._read import Candidates, Coded, Encoded, Exact, Intervals, Mask, Ranges, Raw, read
+from rankwise.labels._raw import Candidates, Coded, Encoded, Exact, Intervals, Mask, Ranges, Raw, Texts, read_cells
+from rankwise.labels._read import read
 
 
 def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: bool = True) -> Labels:
@@ -36,16 +37,16 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
     ----------
     y : array-like
         - 1-D: exact labels; NaN, None: missing;
-        - (n, 2) array, two-column frame, list of tuples or list of two-element lists: intervals ``[lower, upper]``,
-          both ends included; NaN, None and the infinities: open on that side;
+        - (n, 2) array, two-column frame or list of tuples: intervals ``[lower, upper]``, both ends included; NaN, None
+          and the infinities: open on that side;
         - pandas ``IntervalArray`` (as an index or column too): the classes inside each interval; NaN: missing;
-        - list of sets, or of lists that are not all pairs: candidate sets; boolean (n, K) array or frame: candidate
+        - list of sets, or polars or pyarrow column of lists: candidate sets; boolean (n, K) array or frame: candidate
           mask, columns in class order;
-        - list mixing all of these, row by row: a tuple is an interval, a list or set holds candidates;
+        - texts: read as :func:`parse_labels` reads them, ``3-5`` as an interval, unless ``classes`` has that name;
+        - list mixing all of these, row by row: a tuple is an interval, a set holds candidates;
         - :class:`Labels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
 
-        Nested lists of pairs are an (n, 2) table, and nested lists of booleans a mask, as they are in NumPy. Sets are
-        always candidate sets.
+        A row means the same whatever the other rows are. Lists inside a list could be either, and are refused.
     classes : sequence or ClassOrder, optional
         The classes, lowest first. Without it an ordered ``Categorical`` (or polars ``Enum``) gives the order, numbers
         sort (intervals with whole ends bring the whole numbers between them: "3 to 5" says that there is a 4), and
@@ -69,7 +70,10 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(raw)} labels."
         )
-    return _CODERS[type(raw)](raw, settle_order(raw, classes, ordered))
+    order = settle_order(raw, classes, ordered)
+    if isinstance(raw, Texts):
+        return _encode_texts(raw, order, raw.said(None if classes is None else order))
+    return _CODERS[type(raw)](raw, order)
 
 
 def decode(codes: NDArray[np.integer[Any]], classes: NDArray[Any]) -> NDArray[Any]:
@@ -87,7 +91,7 @@ def declared_order(classes: Any) -> ClassOrder:
         declared = None
     if declared is not None and declared.order is not None:
         return ClassOrder(declared.order)
-    if isinstance(declared, Coded):
+    if isinstance(declared, (Coded, Texts)):
         declared = declared.as_exact()
     if not isinstance(declared, Exact):
         raise ValueError(f"classes must be a list of labels, lowest first. Got {one_line(classes)} instead.")
@@ -102,8 +106,11 @@ def settle_order(raw: Raw, classes: Any = None, ordered: bool = True) -> ClassOr
         return raw.labels.order
     if raw.order is not None:
         return ClassOrder(raw.order)
+    values = raw.values_present()
+    if isinstance(raw, Texts):
+        raw = raw.parsed
     intervals = raw if isinstance(raw, Intervals) else raw.intervals if isinstance(raw, Candidates) else ()
-    return infer_order(raw.values_present(), warn=ordered or len(intervals) > 0)
+    return infer_order(values, warn=ordered or len(intervals) > 0)
 
 
 def _encode_exact(raw: Exact, order: ClassOrder) -> Labels:
@@ -220,6 +227,12 @@ def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
     mask[rows[missing]] = True
     mask[rows[~missing], codes[~missing]] = True
     return Labels.from_mask(mask, order)
+
+
+def _encode_texts(raw: Texts, order: ClassOrder, said: list[Any]) -> Labels:
+    with raw.blaming(range(len(said))):  # each distinct label is encoded once, however many rows repeat it
+        distinct = read_cells(said)
+        return _CODERS[type(distinct)](distinct, order).take(raw.groups)
 
 
 def _encode_again(raw: Encoded, order: ClassOrder) -> Labels:

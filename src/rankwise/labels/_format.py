@@ -1,7 +1,6 @@
-"""Labels written as text and as interval ends: the way back from :mod:`rankwise.labels._text`.
+"""Labels written as text and as interval ends: the way back from :mod:`rankwise.labels._grammar`.
 
-A label is *said* as one of four things: None, a class, a tuple ``(lower, upper)`` with None for an open end, or a
-frozenset of candidates. Every distinct one is written once, however many rows repeat it.
+Every distinct label is written once, however many rows repeat it.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 
 from rankwise.labels._encode import declared_order, encode
 from rankwise.labels._encoded import Labels
+from rankwise.labels._grammar import LabelReader, each
 from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, one_line
-from rankwise.labels._read import Candidates, Coded, Exact, Intervals, read
-from rankwise.labels._text import LabelReader, each, parse_plain
+from rankwise.labels._raw import Candidates, Coded, Exact, Intervals, Texts
+from rankwise.labels._read import read
 
 _MOST_BETWEEN = 10_000  # whole numbers that an interval may be spelled out into
 
@@ -48,7 +48,7 @@ def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> ND
     if style not in ("shortest", "candidates"):
         raise ValueError(f"style must be 'shortest' or 'candidates'. Got {style!r} instead.")
     order = _order_of(y, classes)
-    reader = None if order is None else LabelReader(order)
+    reader = LabelReader(order)
     return _each(y, order, lambda said: _written(said, reader, style))
 
 
@@ -103,6 +103,8 @@ def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
         labels, groups = y.distinct()
         return groups, labels.tolist()
     raw = read(y)
+    if isinstance(raw, Texts):
+        raw = raw.rows(raw.said(None))
     if isinstance(raw, Coded):
         raw = raw.as_exact()
     if isinstance(raw, Exact):
@@ -129,15 +131,15 @@ def _interval(lower: Any, upper: Any) -> Any:
     return lower if lower == upper else (lower, upper)
 
 
-def _written(said: Any, reader: LabelReader | None, style: str) -> str:
+def _written(said: Any, reader: LabelReader, style: str) -> str:
     """The first way of writing a label that reads back as the same."""
-    order = None if reader is None else reader.order
+    order = reader.order
     if said is None:
         forms = ["?"]
     elif isinstance(said, tuple) and style == "shortest":
         lower, upper = (None if end is None else as_text(end) for end in said)
         forms = [f"<={upper}" if lower is None else f">={lower}" if upper is None else f"{lower}-{upper}"]
-        if reader is not None:  # a name may hold a "-" that makes this ambiguous
+        if order is not None:  # a name may hold a "-" that makes this ambiguous
             first, last = reader.texts[0], reader.texts[-1]
             forms += [f"<={upper}"] if lower == first else [f">={lower}"] if upper == last else []
             forms += ["|".join(map(as_text, _members(said, order)))]
@@ -152,18 +154,18 @@ def _written(said: Any, reader: LabelReader | None, style: str) -> str:
     )
 
 
-def _reads_as(text: str, said: Any, reader: LabelReader | None, style: str) -> bool:
+def _reads_as(text: str, said: Any, reader: LabelReader, style: str) -> bool:
     try:
-        found = (parse_plain if reader is None else reader.parse)(text)
+        found = reader.parse(text)
     except ValueError:
         return False
-    if reader is not None:
-        everything = list(range(len(reader.order)))
-        meant = everything if said is None else [reader.order.code(value) for value in _members(said, reader.order)]
-        return sorted(meant) == (everything if found is None else found.tolist())
+    order = reader.order
+    if order is not None:
+        everything = list(range(len(order)))
+        meant = everything if said is None else [order.code(value) for value in _members(said, order)]
+        return sorted(meant) == (everything if found is None else reader.codes(found).tolist())
     if style == "candidates" and isinstance(said, tuple):
         said = frozenset(_members(said, None))
-    found = frozenset(found) if isinstance(found, set) else found
     return bool(found == said)
 
 

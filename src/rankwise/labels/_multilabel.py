@@ -106,7 +106,7 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
     if isinstance(Y, MultiLabels):
         _require_rows(len(Y), n_rows)
         return Y if classes is None else Y.recoded(classes)
-    table, names = _read(Y)
+    table, names = read_multilabel(Y)
     if table.ndim != 2:
         raise ValueError(
             f"y should be a 2d array of shape (n_samples, n_labels), one column for each label. Got an array of shape "
@@ -142,7 +142,7 @@ def _require_rows(found: int, n_rows: int | None) -> None:
         raise ValueError(f"X has {n_rows} rows but y has {found}.")
 
 
-def _read(Y: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+def read_multilabel(Y: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """Two-dimensional array of numbers, booleans or objects, and the names of its columns."""
     pandas, polars, pyarrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
     if sparse.issparse(Y):

@@ -16,6 +16,7 @@ from rankwise.labels import _lookup
 
 _SHOWN = 12
 _SHOWN_CHARACTERS = 100
+_MANY_CLASSES = 50
 
 #: Whole numbers below this are exact as float64, and larger ones round to at least this.
 EXACT_IN_FLOAT = 2.0**53
@@ -271,6 +272,22 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
+    """Warn of undeclared classes that nobody can have meant: a single one, or the values of a measurement."""
+    k, classes = len(order), show(order.values)
+    if k == 1:
+        warn_user(
+            f"y holds one class only, {classes}, which is all that the model will predict. Check the column of "
+            f"labels; if other classes may come, declare them: classes=[lowest, ..., highest]."
+        )
+    grades = order.is_consecutive and n_labels >= 10 * k
+    if k > _MANY_CLASSES and order.values.dtype.kind in "iuf" and not grades:
+        warn_user(
+            f"the labels name {k} classes, {classes}, as a measurement would. If it is one, cut it into grades "
+            f"(numpy.digitize, pandas.qcut); if these are the classes, declare them (classes=[...], --classes)."
+        )
 
 
 def refuse_continuous(present: NDArray[Any], n: int) -> None:

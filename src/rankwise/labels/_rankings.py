@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,17 +19,12 @@ from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
 from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
-from rankwise.labels._preferences import Preferences
-from rankwise.labels._read import Coded, Exact, only_column, read
+from rankwise.labels._preferences import Pair, Preferences
+from rankwise.labels._raw import Coded, Exact, Texts
+from rankwise.labels._read import only_column, read
 
 
-def encode_rankings(
-    y: Any,
-    classes: Any = None,
-    *,
-    n_rows: int | None = None,
-    growing: bool = False,
-) -> RankingLabels:
+def encode_rankings(y: Any, classes: Any = None, *, n_rows: int | None = None, growing: bool = False) -> RankingLabels:
     """Turn relevant labels or preferences of any accepted form into :class:`RankingLabels`.
 
     Parameters
@@ -57,7 +53,7 @@ def encode_rankings(
     >>> labels.indptr, labels.above
     (array([0, 2, 2, 3]), array([0, 2, 1], dtype=int32))
     """
-    rows = _read(y)
+    rows = read_rankings(y)
     if n_rows is not None and len(rows) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(rows)}."
@@ -93,60 +89,65 @@ class _Rows(ABC):
     def encoded(self, order: ClassOrder) -> RankingLabels: ...
 
 
-class _Lists(_Rows):
-    """The relevant labels of each row."""
+class _Named(_Rows):
+    """Labels of all rows one after the other, and how many each row has; of preferences two for each."""
 
-    def __init__(self, rows: list[list[Any]]) -> None:
-        self.rows = rows
+    def __init__(self, labels: list[Any], counts: Any, are_pairs: bool = False) -> None:
+        self.labels, self.are_pairs = labels, are_pairs
+        self.indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    @classmethod
+    def of_pairs(cls, rows: list[list[Pair]]) -> _Named:
+        return cls([label for row in rows for pair in row for label in pair], [len(row) for row in rows], True)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.indptr.size - 1)
 
     def labels_present(self) -> list[Any]:
-        return [label for row in self.rows for label in row]
+        return self.labels
 
     def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr = _ends_of(self.rows)
-        above = sorted_in_rows(_codes(self.labels_present(), indptr, order), indptr)
-        row_of = np.repeat(np.arange(len(self.rows)), np.diff(indptr))
+        codes = self._codes(order)
+        if self.are_pairs:
+            return RankingLabels(order, self.indptr, codes[0::2].copy(), codes[1::2].copy())
+        above = sorted_in_rows(codes, self.indptr)
+        row_of = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         again = np.flatnonzero((np.diff(above) == 0) & (np.diff(row_of) == 0))
         if again.size:
-            label = order.values[above[again[0]]]
-            raise RowError(
-                f"label {one_line(label)} is listed twice. (An indicator matrix must be an array, not a list.)",
-                int(row_of[again[0]]),
-            )
-        return RankingLabels(order, indptr, above, NO_CODES)
+            label = one_line(order.values[above[again[0]]])
+            reason = f"label {label} is listed twice. (An indicator matrix must be an array, not a list.)"
+            raise RowError(reason, int(row_of[again[0]]))
+        return RankingLabels(order, self.indptr, above, NO_CODES)
+
+    def _codes(self, order: ClassOrder) -> Codes:
+        try:
+            codes = np.fromiter((order.index.get(label, -1) for label in self.labels), np.int32, len(self.labels))
+        except TypeError as error:
+            raise ValueError(f"a label must be a number, a string or the like: {error}.") from None
+        unknown = np.flatnonzero(codes < 0)
+        if unknown.size:
+            ends = self.indptr * 2 if self.are_pairs else self.indptr
+            row = int(np.searchsorted(ends, unknown[0], side="right")) - 1
+            raise RowError(f"{one_line(self.labels[unknown[0]])} is not one of the labels {show(order.values)}.", row)
+        return codes
 
 
-class _Singles(_Rows):
+class _Singles(_Named):
     """One relevant label a row, or none."""
 
-    def __init__(self, raw: Exact | Coded) -> None:
-        self.raw = raw
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def labels_present(self) -> list[Any]:
-        return [value for value in self.raw.values_present().tolist() if not is_missing(value)]
+    def __init__(self, raw: Exact | Coded | Texts) -> None:
+        exact = raw if isinstance(raw, Exact) else raw.as_exact()
+        known = np.array([not is_missing(value) for value in exact.values.tolist()], dtype=bool)
+        super().__init__(exact.values[known].tolist(), known)
+        self.given_order = raw.order
 
     def labels_order(self) -> ClassOrder:
-        if self.raw.order is not None:
-            return ClassOrder(self.raw.order)
+        if self.given_order is not None:
+            return ClassOrder(self.given_order)
         order = super().labels_order()
         if order.values.dtype.kind == "f":
             refuse_continuous(order.values, len(self))
         return order
-
-    def encoded(self, order: ClassOrder) -> RankingLabels:
-        values = self.raw.as_exact().values if isinstance(self.raw, Coded) else self.raw.values
-        codes = order.codes(values)
-        unknown = np.flatnonzero(codes < -1)
-        if unknown.size:
-            _refuse_unknown(int(unknown[0]), values[unknown[0]], order)
-        indptr = np.concatenate([[0], np.cumsum(codes >= 0, dtype=np.int64)])
-        return RankingLabels(order, indptr, codes[codes >= 0], NO_CODES)
 
 
 class _Indicator(_Rows):
@@ -192,24 +193,6 @@ class _Indicator(_Rows):
         return RankingLabels(order, indptr, columns, NO_CODES, names_all=True)
 
 
-class _Pairs(_Rows):
-    """Preferences."""
-
-    def __init__(self, preferences: Preferences) -> None:
-        self.rows = preferences.rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def labels_present(self) -> list[Any]:
-        return [label for row in self.rows for pair in row for label in pair]
-
-    def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr = _ends_of(self.rows)
-        both = _codes(self.labels_present(), 2 * indptr, order)
-        return RankingLabels(order, indptr, both[0::2].copy(), both[1::2].copy())
-
-
 class _Encoded(_Rows):
     """Rows that are encoded already."""
 
@@ -231,13 +214,14 @@ class _Encoded(_Rows):
         return self.labels.recoded(order)
 
 
-def _read(y: Any) -> _Rows:
+def read_rankings(y: Any) -> _Rows:
+    """Say what a container of rankings holds."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     if isinstance(y, RankingLabels):
         return _Encoded(y)
     if isinstance(y, Preferences):
-        return _Pairs(y)
+        return _Named.of_pairs(y.rows)
     if sparse.issparse(y):
         return _Indicator(y)
     if isinstance(y, (list, tuple)):
@@ -258,7 +242,7 @@ def _read(y: Any) -> _Rows:
     if isinstance(y, (str, bytes, set, frozenset, dict)):
         _refuse(y)
     raw = read(y)
-    return _Singles(raw) if isinstance(raw, (Exact, Coded)) else _refuse(y)
+    return _Singles(raw) if isinstance(raw, (Exact, Coded, Texts)) else _refuse(y)
 
 
 def _refuse(y: Any) -> NoReturn:
@@ -269,13 +253,13 @@ def _read_frame(y: Any) -> _Rows:
     names = [name.item() if isinstance(name, np.generic) else name for name in getattr(y, "column_names", y.columns)]
     is_arrow = hasattr(y, "column_names")
     if len(names) == 1:
-        return _read(y.column(0) if is_arrow else y[names[0]])
+        return read_rankings(y.column(0) if is_arrow else y[names[0]])
     matrix = np.column_stack([np.asarray(column) for column in y.columns]) if is_arrow else y.to_numpy()
     return _Indicator(_numbers(matrix), None if names == list(range(len(names))) else names)
 
 
 def _read_matrix(y: NDArray[Any]) -> _Rows:
-    return _read(only_column(y)) if y.shape[1] == 1 else _Indicator(_numbers(y))
+    return read_rankings(only_column(y)) if y.shape[1] == 1 else _Indicator(_numbers(y))
 
 
 def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -289,12 +273,13 @@ def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
 
 def _read_lists(rows: list[Any]) -> _Rows:
     if rows and all(isinstance(row, Preferences) for row in rows):
-        return _Pairs(Preferences(pairs for row in rows for pairs in row.rows))
+        return _Named.of_pairs([pairs for row in rows for pairs in row.rows])
     if not any(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
         raw = read(rows)
-        assert isinstance(raw, Exact)
+        assert isinstance(raw, (Exact, Texts))
         return _Singles(raw)
-    return _Lists([_one_row(said, row) for row, said in enumerate(rows)])
+    named = [_one_row(said, row) for row, said in enumerate(rows)]
+    return _Named(list(chain.from_iterable(named)), [len(labels) for labels in named])
 
 
 def _one_row(said: Any, row: int) -> list[Any]:
@@ -328,24 +313,3 @@ def _distinct(labels: Iterable[Any]) -> list[Any]:
 def _with_new(known: ClassOrder, labels: Iterable[Any]) -> ClassOrder:
     new = [label for label in _distinct(labels) if label not in known.index]
     return ClassOrder([*known.values.tolist(), *new]) if new else known
-
-
-def _ends_of(rows: list[list[Any]]) -> NDArray[np.int64]:
-    """Where the rows begin and end among the entries of all."""
-    return np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-
-
-def _codes(labels: list[Any], indptr: NDArray[np.int64], order: ClassOrder) -> Codes:
-    try:
-        codes = np.fromiter((order.index.get(label, -1) for label in labels), dtype=np.int32, count=len(labels))
-    except TypeError as error:
-        raise ValueError(f"a label must be a number, a string or the like: {error}.") from None
-    unknown = np.flatnonzero(codes < 0)
-    if unknown.size:
-        row = int(np.searchsorted(indptr, unknown[0], side="right")) - 1
-        _refuse_unknown(row, labels[unknown[0]], order)
-    return codes
-
-
-def _refuse_unknown(row: int, label: Any, order: ClassOrder) -> None:
-    raise RowError(f"{one_line(label)} is not one of the labels {show(order.values)}.", row)

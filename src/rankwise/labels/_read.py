@@ -7,190 +7,17 @@ imported them.
 from __future__ import annotations
 
 import sys
-import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, repeat
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from rankwise._errors import RowError
+from rankwise._warn import warn_user
 from rankwise.labels._encoded import Labels
-from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, numbers_if_possible, one_line, tidy
-
-_NESTED = (tuple, list, set, frozenset, np.ndarray)
-_MOST_CLASSES = 10_000  # that intervals of whole numbers may imply; more must be declared
-
-
-@dataclass(frozen=True, eq=False)
-class Raw(ABC):
-    """What a container holds; ``order`` is the class order it carries, if any."""
-
-    order: Sequence[Any] | NDArray[Any] | None
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def values_present(self) -> NDArray[Any]:
-        """Every value that occurs as a label, in a 1-D array."""
-
-
-@dataclass(frozen=True, eq=False)
-class Exact(Raw):
-    """One value a row."""
-
-    values: NDArray[Any]
-
-    def __len__(self) -> int:
-        return int(self.values.size)
-
-    def values_present(self) -> NDArray[Any]:
-        return self.values
-
-
-@dataclass(frozen=True, eq=False)
-class Coded(Raw):
-    """One category a row, by its number in ``categories``; -1 for none."""
-
-    categories: NDArray[Any]
-    codes: NDArray[np.intp]
-
-    def __len__(self) -> int:
-        return int(self.codes.size)
-
-    def values_present(self) -> NDArray[Any]:
-        return self.categories[self.codes[self.codes >= 0]]
-
-    @staticmethod
-    def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Coded:
-        values = tidy(as_object_array(categories))
-        return Coded(values if ordered else None, values, np.asarray(codes, dtype=np.intp))
-
-    def as_exact(self) -> Exact:
-        """Values in place of numbers."""
-        return Exact(self.order, np.append(self.categories.astype(object), [None])[self.codes])
-
-
-@dataclass(frozen=True, eq=False)
-class Intervals(Raw):
-    """Two values a row, both included."""
-
-    ends: NDArray[Any]
-
-    def __len__(self) -> int:
-        return int(self.ends.shape[0])
-
-    def values_present(self) -> NDArray[Any]:
-        return with_whole_numbers_between(self.ends)
-
-    @staticmethod
-    def from_tuples(tuples: list[tuple[Any, ...]], rows: Sequence[int]) -> Intervals:
-        """Read tuples ``(lower, upper)``; ``rows`` are the rows they stand in."""
-        if not set(map(len, tuples)) <= {2}:
-            row, ends = next((row, ends) for row, ends in zip(rows, tuples, strict=True) if len(ends) != 2)
-            raise RowError(f"an interval is a tuple (lower, upper). Got {one_line(ends)} instead.", row)
-        return Intervals.from_flat(None, as_object_array(chain.from_iterable(tuples)))
-
-    @staticmethod
-    def from_flat(order: Sequence[Any] | NDArray[Any] | None, ends: NDArray[Any]) -> Intervals:
-        """Read lower, upper, lower, upper, ..."""
-        return Intervals(order, numbers_if_possible(ends).reshape(-1, 2))
-
-
-@dataclass(frozen=True, eq=False)
-class Ranges(Raw):
-    """Two real ends a row, each included or not; the classes between them are admissible."""
-
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
-    closed_left: bool
-    closed_right: bool
-
-    def __len__(self) -> int:
-        return int(self.left.size)
-
-    def values_present(self) -> NDArray[Any]:
-        if not (self.closed_left and self.closed_right):
-            raise ValueError(
-                "half-open intervals do not say which classes there are: declare them with classes=[...], "
-                "or use intervals closed on both sides."
-            )
-        present = with_whole_numbers_between(np.column_stack([self.left, self.right]))
-        present = present[np.isfinite(present)]
-        whole = np.all((present == np.floor(present)) & (np.abs(present) < EXACT_IN_FLOAT))
-        return np.asarray(present.astype(np.int64) if whole else present)
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates(Raw):
-    """Candidate sets and intervals, mixed: the members of all sets with the row of each, the intervals likewise."""
-
-    n_rows: int
-    members: NDArray[Any]
-    member_rows: NDArray[np.intp]
-    intervals: Intervals
-    interval_rows: NDArray[np.intp]
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def values_present(self) -> NDArray[Any]:
-        in_intervals = self.intervals.values_present().tolist()
-        return numbers_if_possible(as_object_array([*self.members.tolist(), *in_intervals]))
-
-
-@dataclass(frozen=True, eq=False)
-class Mask(Raw):
-    """Boolean (n, K): the admissible classes of each row."""
-
-    mask: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return int(self.mask.shape[0])
-
-    def values_present(self) -> NDArray[Any]:
-        return np.arange(self.mask.shape[1])
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded(Raw):
-    """Labels that are encoded already."""
-
-    labels: Labels
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def values_present(self) -> NDArray[Any]:
-        return self.labels.classes
-
-
-def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
-    """Ends of intervals, and the whole numbers inside them if the ends are whole: "3 to 5" says that there is a 4."""
-    if ends.dtype.kind not in "iuf":
-        return ends.ravel()
-    known = ends[np.isfinite(ends)]
-    if known.size == 0 or np.any(known != np.floor(known)):
-        return ends.ravel()
-    low, high = int(known.min()), int(known.max())
-    if max(-low, high) >= EXACT_IN_FLOAT:  # no grades
-        return ends.ravel()
-    if high - low > _MOST_CLASSES:
-        raise ValueError(
-            f"the intervals span the {high - low + 1} whole numbers from {low} to {high}: if these are the classes, or "
-            f"only some of them, declare them with classes=[...]."
-        )
-    first = np.where(np.isfinite(ends[:, 0]), ends[:, 0], low).astype(np.int64) - low
-    last = np.where(np.isfinite(ends[:, 1]), ends[:, 1], high).astype(np.int64) - low
-    begun = np.cumsum(np.bincount(first, minlength=high - low + 1))
-    ended = np.cumsum(np.bincount(last + 1, minlength=high - low + 2))[:-1]
-    inside = low + np.flatnonzero(begun > ended)
-    return np.concatenate([ends.ravel(), inside.astype(ends.dtype)])
+from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, is_missing, one_line
+from rankwise.labels._raw import Coded, Encoded, Exact, Intervals, Mask, Ranges, Raw, Texts, read_cells
 
 
 def read(y: Any) -> Raw:
@@ -245,11 +72,10 @@ def _read_array(y: NDArray[Any]) -> Raw:
 
 def only_column(y: NDArray[Any]) -> NDArray[Any]:
     """The column of a table that has one only, with scikit-learn's warning."""
-    warnings.warn(
+    warn_user(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
         "(n_samples, ), for example using ravel().",
         DataConversionWarning,
-        stacklevel=3,
     )
     return y.ravel()
 
@@ -263,51 +89,12 @@ def _as_objects(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_list(items: list[Any]) -> Raw:
-    kinds = set(map(type, items))
-    if not any(issubclass(kind, _NESTED) for kind in kinds):
-        return Exact(None, numbers_if_possible(as_object_array(items)))
-    if all(issubclass(kind, tuple) for kind in kinds):
-        return Intervals.from_tuples(items, range(len(items)))
-    if all(issubclass(kind, (tuple, list, np.ndarray)) for kind in kinds) and _is_table(items):
-        cells = numbers_if_possible(as_object_array(chain.from_iterable(items)))
-        if cells.dtype.kind == "b" and not any(issubclass(kind, tuple) for kind in kinds):
-            return Mask(None, cells.reshape(len(items), -1))
-        if len(items[0]) == 2:
-            return Intervals(None, cells.reshape(-1, 2))
-    intervals: list[tuple[Any, ...]] = []
-    interval_rows: list[int] = []
-    members: list[Any] = []
-    member_rows: list[int] = []
-    for row, said in enumerate(items):
-        if isinstance(said, tuple):
-            intervals.append(said)
-            interval_rows.append(row)
-        elif isinstance(said, (list, set, frozenset)) or (isinstance(said, np.ndarray) and said.ndim):
-            if len(said) == 0:
-                raise RowError("a candidate set must not be empty.", row)
-            members.extend(said)
-            member_rows.extend(repeat(row, len(said)))
-        else:
-            scalar = said.item() if isinstance(said, np.ndarray) else said
-            members.append(None if said is np.ma.masked else scalar)
-            member_rows.append(row)
-    return Candidates(
-        None,
-        len(items),
-        numbers_if_possible(as_object_array(members)),
-        np.array(member_rows, dtype=np.intp),
-        Intervals.from_tuples(intervals, interval_rows),
-        np.array(interval_rows, dtype=np.intp),
-    )
+    return Texts.make(items) if any(issubclass(kind, str) for kind in set(map(type, items))) else read_cells(items)
 
 
-def _is_table(items: list[Any]) -> bool:
-    """Return whether nested lists are a table with two or more columns, as NumPy would read them."""
-    if any(np.ndim(row) != 1 for row in items if isinstance(row, np.ndarray)):
-        return False
-    widths = set(map(len, items))
-    inner = set(map(type, chain.from_iterable(items)))
-    return len(widths) == 1 and min(widths) > 1 and not any(issubclass(kind, _NESTED) for kind in inner)
+def _sets(rows: list[Any]) -> list[Any]:
+    """Rows of a column of lists, which hold candidates as they do in files."""
+    return [None if is_missing(row) else set(row) for row in rows]
 
 
 def _read_pandas(y: Any, pandas: Any) -> Raw:
@@ -324,13 +111,15 @@ def _read_pandas(y: Any, pandas: Any) -> Raw:
         return Ranges(None, left, right, array.closed in ("left", "both"), array.closed in ("right", "both"))
     if dtype.kind in "iufb" and isinstance(dtype, np.dtype):
         return Exact(None, np.asarray(y))
+    if str(dtype).startswith(("list<", "large_list<")):  # pyarrow's
+        return read_cells(_sets(np.asarray(y, dtype=object).tolist()))
     return _read_list(np.asarray(y, dtype=object).tolist())
 
 
 def _read_columns(columns: list[Raw]) -> Raw:
     if len(columns) == 1:
         return columns[0]
-    columns = [column.as_exact() if isinstance(column, Coded) else column for column in columns]
+    columns = [column.as_exact() if isinstance(column, (Coded, Texts)) else column for column in columns]
     if columns and all(isinstance(column, Exact) and column.values.dtype.kind == "b" for column in columns):
         return Mask(None, np.column_stack([column.values_present() for column in columns]))
     if len(columns) != 2 or not all(isinstance(column, Exact) for column in columns):
@@ -348,7 +137,10 @@ def _read_columns(columns: list[Raw]) -> Raw:
         )
     order = lower.order if lower.order is not None else upper.order
     if lower.values.dtype.kind in "iufb" and upper.values.dtype.kind in "iufb":
-        return Intervals(order, np.column_stack([lower.values, upper.values]))
+        stacked = np.column_stack([lower.values, upper.values])
+        rounds = stacked.dtype.kind == "f" and lower.values.dtype != upper.values.dtype
+        if not rounds or not np.any(np.abs(stacked[np.isfinite(stacked)]) >= EXACT_IN_FLOAT):
+            return Intervals(order, stacked)
     ends = np.empty((lower.values.size, 2), dtype=object)
     ends[:, 0], ends[:, 1] = lower.values.tolist(), upper.values.tolist()
     return Intervals.from_flat(order, ends.ravel())
@@ -359,7 +151,11 @@ def _read_polars(y: Any, polars: Any) -> Raw:
         return _read_columns([_read_polars(column, polars) for column in y.get_columns()])
     if isinstance(y.dtype, polars.Enum):
         return Coded.make(y.dtype.categories, y.to_physical().cast(polars.Int64).fill_null(-1).to_numpy(), ordered=True)
-    if y.dtype.is_numeric() and y.null_count() == 0:
+    if y.dtype == polars.List:
+        return read_cells(_sets(y.to_list()))
+    if y.dtype == polars.Array:
+        return _read_array(y.to_numpy())
+    if y.dtype.is_numeric() and y.null_count() == 0 and not str(y.dtype).endswith("128"):  # NumPy has none
         return Exact(None, y.to_numpy())
     return _read_list(y.to_list())
 
@@ -376,4 +172,8 @@ def _read_pyarrow(y: Any, pyarrow: Any) -> Raw:
         return Coded.make(y.dictionary.to_pylist(), codes, ordered=y.type.ordered)
     if (pyarrow.types.is_integer(y.type) or pyarrow.types.is_floating(y.type)) and y.null_count == 0:
         return Exact(None, y.to_numpy(zero_copy_only=False))
+    if pyarrow.types.is_list(y.type) or pyarrow.types.is_large_list(y.type):
+        return read_cells(_sets(y.to_pylist()))
+    if pyarrow.types.is_fixed_size_list(y.type) and y.null_count == 0:
+        return _read_array(np.array(y.to_pylist()))
     return _read_list(y.to_pylist())

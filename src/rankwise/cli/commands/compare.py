@@ -69,6 +69,7 @@ def compare(
         print_json({"method": method.value, "skipped": source.quarantine.count, "results": results})
     else:
         _print_table(results, method, source.quarantine.count)
+    rows.judge_skipped(source.quarantine, max(result.get("rows", 0) for result in results))
 
 
 def _template(text: str, method: Method, seed: int) -> Any:

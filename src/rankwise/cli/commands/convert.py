@@ -86,3 +86,4 @@ def convert(
                 quarantine=skipped if rows.skips else None,
             )
     print_written(output, n, skipped.count, json)
+    rows.judge_skipped(skipped, n)

@@ -62,7 +62,8 @@ def evaluate(
     results = {"method": method.value, **results, "skipped": source.quarantine.count}
     if json:
         print_json({"model": str(model), **results})
-        return
-    facts = {"method": method.value, **describe(results)}
-    facts["rows"] = with_skipped(facts["rows"], results["skipped"])
-    print_facts(facts)
+    else:
+        facts = {"method": method.value, **describe(results)}
+        facts["rows"] = with_skipped(facts["rows"], results["skipped"])
+        print_facts(facts)
+    rows.judge_skipped(source.quarantine, results["rows"])

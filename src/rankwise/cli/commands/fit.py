@@ -161,6 +161,7 @@ def fit(
         else:
             results = _fit_in_memory(source, _estimators.make(name, run.parameters), encoder, declared, output)
     _print_results(results, json)
+    rows.judge_skipped(source.quarantine, results["rows"])
 
 
 def _fit_in_memory(

@@ -52,6 +52,7 @@ def predict(
             n = _to_stdout(prediction, json) if output is None else _to_file(prediction, output)
     if output is not None:
         print_written(output, n, prediction.source.quarantine.count, json)
+    rows.judge_skipped(prediction.source.quarantine, n)
 
 
 class _Prediction:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli._exit import plain_errors, require_writable
-from rankwise.cli._options import AsJSON, Files, LabelOptions, Model, OnError, RowOptions, Seed, grouped
+from rankwise.cli._options import AsJSON, Files, LabelOptions, Language, Model, OnError, RowOptions, Seed, grouped
 from rankwise.cli._print import print_facts, print_json, stream_bar, with_skipped
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def report(
     rows.check()
     command = _command(
         model, files, output, label=labels.label, lower=labels.lower, upper=labels.upper, weight=labels.weight,
+        language=None if labels.language is Language.en else labels.language,
         title=title, format=rows.format, confidence=None if confidence == 0.95 else confidence, seed=seed or None,
         quarantine=rows.quarantine, on_error=None if rows.on_error is OnError.stop else rows.on_error,
     )  # fmt: skip
@@ -59,11 +60,12 @@ def report(
     n_skipped = source.quarantine.count
     if json:
         print_json({"output": str(output), "skipped": n_skipped, **made.facts})
-        return
-    judged = f"{made.facts['rows']['judged']:,} with labels of {made.facts['rows']['all']:,}"
-    first = made.facts["quality"][0]
-    value = f"{first['best']['value']:.4f}" + (f" to {first['worst']['value']:.4f}" if first["worst"] else "")
-    print_facts({"rows": with_skipped(judged, n_skipped), first["name"]: value, "page": str(output)})
+    else:
+        judged = f"{made.facts['rows']['judged']:,} with labels of {made.facts['rows']['all']:,}"
+        first = made.facts["quality"][0]
+        value = f"{first['best']['value']:.4f}" + (f" to {first['worst']['value']:.4f}" if first["worst"] else "")
+        print_facts({"rows": with_skipped(judged, n_skipped), first["name"]: value, "page": str(output)})
+    rows.judge_skipped(source.quarantine, made.facts["rows"]["all"])
 
 
 def _make(model: TableModel, source: LabelledFiles, order: ClassOrder, output: Path, **options: Any) -> Any:

@@ -1,0 +1,384 @@
+"""The one grammar of labels written as text, for Python and for the command.
+
+A text is *said* to be one of four things: None, a class, a tuple ``(lower, upper)`` with None for an open end, or a
+frozenset of candidates. A text is a range, a bound in words or a list of alternatives only if its parts are numbers or
+declared classes, so ``ex-smoker`` is a name. What one row means never depends on another row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.labels._order import ClassOrder, as_text, one_line, show
+
+#: For error messages.
+FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
+
+_DECLARE = "declare the classes with classes=[...]."
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_ONE = re.compile(_NUMBER)
+_BOUND = re.compile(r"(>=|<=|>|<)\s*(.*)", re.DOTALL)
+_PLUS = re.compile(rf"({_NUMBER})\s*\+(.*)")
+_DOTS = re.compile(r"\.{2,3}|…")
+_DIGIT = re.compile(r"\d")
+_COMMAS = re.compile(r"\d+(?:,\d+)+")
+_SIGNS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "\u00a0": " "})
+
+#: Texts that say nothing, unless a class has that name. "none" is not among them: it is often the lowest class.
+_NOTHING = frozenset(("", "?", "-", "nan", "-nan", "na", "n/a", "n.a.", "null", "#n/a", "#na", "#n/a n/a"))
+_NOTHING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
+
+#: What people write in words, by language; X and Y stand for numbers or classes.
+_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "en": {
+        ">=": ("at least X", "X or more", "X or higher", "X or above", "X and up", "X and above"),
+        "<=": ("at most X", "up to X", "X or less", "X or fewer", "X or lower", "X or below", "X and below"),
+        ">": ("more than X", "above X", "over X"),
+        "<": ("less than X", "fewer than X", "below X", "under X"),
+        "-": ("X to Y", "from X to Y", "between X and Y"),
+        "|": ("or",),
+        "of": ("X out of Y", "X of Y"),
+        "unit": ("star", "stars", "point", "points", "★"),
+        "?": ("unknown", "not known", "no answer"),
+    },
+    "de": {
+        ">=": ("mindestens X", "ab X", "X oder mehr", "X oder höher", "X und mehr"),
+        "<=": ("höchstens X", "bis zu X", "bis X", "X oder weniger", "X und weniger"),
+        ">": ("mehr als X", "über X"),
+        "<": ("weniger als X", "unter X"),
+        "-": ("X bis Y", "von X bis Y", "zwischen X und Y"),
+        "|": ("oder",),
+        "of": ("X von Y",),
+        "unit": ("Stern", "Sterne", "Punkt", "Punkte", "★"),
+        "?": ("unbekannt", "keine Angabe", "k.A.", "k. A."),
+    },
+    "fr": {
+        ">=": ("au moins X", "X ou plus", "à partir de X"),
+        "<=": ("au plus X", "jusqu'à X", "X ou moins"),
+        ">": ("plus de X",),
+        "<": ("moins de X",),
+        "-": ("X à Y", "de X à Y", "entre X et Y"),
+        "|": ("ou",),
+        "of": ("X sur Y",),
+        "unit": ("étoile", "étoiles", "point", "points", "★"),
+        "?": ("inconnu", "inconnue", "sans réponse"),
+    },
+    "es": {
+        ">=": ("al menos X", "como mínimo X", "X o más"),
+        "<=": ("como máximo X", "hasta X", "X o menos"),
+        ">": ("más de X",),
+        "<": ("menos de X",),
+        "-": ("X a Y", "de X a Y", "entre X y Y"),
+        "|": ("o", "u"),
+        "of": ("X de Y",),
+        "unit": ("estrella", "estrellas", "punto", "puntos", "★"),
+        "?": ("desconocido", "desconocida", "sin respuesta"),
+    },
+}
+
+LANGUAGES = tuple(_WORDS)
+
+
+class LabelReader:
+    """Reads labels written as text.
+
+    Parameters
+    ----------
+    order : ClassOrder, optional
+        The declared classes. Their names may stand in place of numbers, and a text that is such a name means it.
+    language : {"en", "de", "fr", "es"}
+        Language of words such as "at least 4".
+    """
+
+    def __init__(self, order: ClassOrder | None = None, language: str = "en") -> None:
+        if language not in _WORDS:
+            raise ValueError(f"language must be one of {', '.join(LANGUAGES)}. Got {language!r} instead.")
+        self.order = order
+        values = [] if order is None else order.values.tolist()
+        self.texts = [as_text(value) for value in values]
+        self._code = {text.strip(): code for code, text in enumerate(self.texts)}
+        if order is not None and len(self._code) < len(order):
+            raise ValueError(f"classes must differ when they are written as text. Got {show(order.values)} instead.")
+        for text, code in list(self._code.items()):
+            self._code.setdefault(text.translate(_SIGNS), code)
+        exact = values if order is not None and order.is_exact_in_float else []
+        self._number = {float(value): code for code, value in enumerate(exact)}
+        words = _WORDS[language]
+        self._nothing = _NOTHING | {word.lower() for word in words["?"]}
+        self._phrases = [
+            (sign, _phrase(phrase)) for sign in (">=", "<=", ">", "<", "of", "-") for phrase in words[sign]
+        ]
+        self._or = re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE)
+        self._unit = re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE)
+
+    def parse(self, text: str) -> Any:
+        """What a text says."""
+        text = text.strip()
+        if text in self._code:
+            return self._value_of(self._code[text])
+        if text.lower() in self._nothing:
+            return None
+        plain = text.translate(_SIGNS).strip()
+        whole = self.value(plain)
+        if whole is not None:
+            return whole
+        if plain in self._nothing:
+            return None
+        bound = _BOUND.fullmatch(plain)
+        if bound:
+            return self._bound(bound[1], bound[2], text)
+        plus = _PLUS.fullmatch(plain)
+        if plus and self.value(plus[1]) is not None and self._unit.sub("", "0" + plus[2].strip()) == "0":
+            return self.value(plus[1]), None
+        if self.order is not None or _DIGIT.search(plain):
+            for read in (self._in_words, self._between):
+                said = read(plain, text)
+                if said is not None:
+                    return said
+        if "|" in text:
+            return frozenset(self._end(part, text) for part in text.split("|"))
+        return self._listed(plain, text) or self._name(text)
+
+    def end(self, text: str) -> Any:
+        """What a text says that is one end of an interval: a class or number, None where it is open."""
+        text = text.strip()
+        if text not in self._code and text.lower() in self._nothing:
+            return None
+        value = self.value(text)
+        return _name(text, text) if value is None else value
+
+    def value(self, text: str) -> Any:
+        """The class that a text names, or its number where no classes are declared; None if it is neither."""
+        text = text.strip()
+        if text in self._code:
+            return self._value_of(self._code[text])
+        text = self._unit.sub("", text)
+        if not _ONE.fullmatch(text):
+            return None
+        if self.order is None:
+            return _number(text)
+        code = self._number.get(float(text))
+        return None if code is None else self._value_of(code)
+
+    def codes(self, said: Any) -> NDArray[np.intp]:
+        """Codes of the declared classes that a label admits."""
+        assert self.order is not None
+        code, k = self.order.code, len(self.order)
+        if isinstance(said, frozenset):
+            return np.unique([code(value) for value in said])
+        lower, upper = said if isinstance(said, tuple) else (said, said)
+        return np.arange(0 if lower is None else code(lower), k if upper is None else code(upper) + 1)
+
+    def _value_of(self, code: int) -> Any:
+        assert self.order is not None
+        return self.order.values[code : code + 1].tolist()[0]
+
+    def _end(self, name: str, text: str) -> Any:
+        """A part that must be a class, or without declared classes a number or a name."""
+        value = self.value(name)
+        if value is not None:
+            return value
+        if self.order is None:
+            return _name(name.strip(), text)
+        values = show(self.order.values)
+        raise ValueError(f"{one_line(name.strip())} in {one_line(text)} is not one of the classes {values}.")
+
+    def _bound(self, sign: str, name: str, text: str) -> tuple[Any, Any]:
+        end = self._end(name, text) if "=" in sign else self._next(name.strip(), 1 if sign == ">" else -1, text)
+        return (end, None) if sign.startswith(">") else (None, end)
+
+    def _next(self, name: str, step: int, text: str) -> Any:
+        """The class above or below what a text names; a number need not be a class for that."""
+        if self.order is None:
+            end = self._end(name, text)
+            if not isinstance(end, int):
+                raise ValueError(
+                    f"{one_line(text)} needs to know the next class: declare the classes with classes=[...]."
+                )
+            return end + step
+        values = self.order.values
+        if self.value(name) is None and self._number and _ONE.fullmatch(name) and np.all(values[1:] > values[:-1]):
+            beyond = np.flatnonzero(values > float(name) if step > 0 else values < float(name))
+            code = -1 if not beyond.size else int(beyond[0 if step > 0 else -1])
+        else:
+            code = self.order.code(self._end(name, text)) + step
+        if not 0 <= code < len(values):
+            raise ValueError(
+                f"there is no class {'>' if step > 0 else '<'} {name}. Got {text!r} with the classes {show(values)}."
+            )
+        return self._value_of(code)
+
+    def _in_words(self, plain: str, text: str) -> Any:
+        """Read "at least 4", "3 to 5", "3 out of 5"; None if it is not so."""
+        for sign, phrase in self._phrases:
+            found = phrase.fullmatch(plain)
+            if not found:
+                continue
+            value, other = self.value(found[1]), found[2] if sign in ("of", "-") else None
+            if value is None:
+                continue
+            if other is None:
+                return self._bound(sign, found[1], text)
+            if sign == "of":  # the top of the scale need not be a class
+                top = self._unit.sub("", other.strip())
+                if _ONE.fullmatch(top):
+                    return self._out_of(value, top, text)
+            elif self.value(other) is not None:
+                return self._interval(value, self.value(other), text)
+        return None
+
+    def _out_of(self, value: Any, top: str, text: str) -> Any:
+        if isinstance(value, (int, float)) and value > float(top):
+            raise ValueError(f"cannot read {one_line(text)} as a label: {value} is above {top}.")
+        return value
+
+    def parts(self, text: str) -> list[tuple[Any, Any]]:
+        """Lower and upper ends that a text can be cut into: names and negative numbers may hold a ``-`` themselves."""
+        plain = text.translate(_SIGNS)
+        cuts = [(i, i + 1) for i, sign in enumerate(plain) if sign == "-"]
+        cuts += [found.span() for found in _DOTS.finditer(plain)]
+        ends = [(self.value(plain[:i]), self.value(plain[j:])) for i, j in cuts]
+        return [pair for pair in ends if None not in pair]
+
+    def _between(self, plain: str, text: str) -> Any:
+        """Read ``lower-upper``; None if it is not so."""
+        found = self.parts(plain)
+        if len(found) > 1:
+            raise ValueError(f"{text!r} can be read as an interval in {len(found)} ways: list the candidates with |.")
+        return self._interval(*found[0], text) if found else None
+
+    def _interval(self, lower: Any, upper: Any, text: str) -> tuple[Any, Any]:
+        place = (lambda value: value) if self.order is None else self.order.code
+        if place(lower) > place(upper):
+            classes = "" if self.order is None else f" with the classes {show(self.order.values)}"
+            raise ValueError(f"the lower end of an interval must not be above its upper end. Got {text!r}{classes}.")
+        return lower, upper
+
+    def _listed(self, plain: str, text: str) -> frozenset[Any] | None:
+        """Read "4 or 5" and "4/5"; None if it is not so."""
+        for parts in (self._or.split(plain), plain.split("/")):
+            values = [self.value(part) for part in parts]
+            if len(parts) < 2 or None in values:
+                continue
+            if "/" in plain and not self._neighbours(values):
+                raise ValueError(
+                    f"cannot read {one_line(text)} as a label: it may be a score out of {parts[-1].strip()} or list "
+                    f"candidates. Write {parts[0].strip()}, or {'|'.join(part.strip() for part in parts)}."
+                )
+            return frozenset(values)
+        return None
+
+    def _neighbours(self, values: list[Any]) -> bool:
+        places = values if self.order is None else [self.order.code(value) for value in values]
+        return all(after - before == 1 for before, after in pairwise(places))
+
+    def _name(self, text: str) -> Any:
+        if _COMMAS.fullmatch(text):
+            raise ValueError(f"cannot read {one_line(text)} as a label: write 3.5 for a decimal, 3|5 for candidates.")
+        if self.order is not None:
+            hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
+            raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
+        return _name(text, text)
+
+
+def _phrase(phrase: str) -> re.Pattern[str]:
+    pattern = r"\s+".join(re.escape(word) for word in phrase.split())
+    return re.compile(pattern.replace("X", "(.+?)").replace("Y", "(.+)"), re.IGNORECASE)
+
+
+def _name(text: str, whole: str) -> str:
+    """A name, which must not be blank or begin with a sign of the notation."""
+    if not text or text == "?" or text[0] in "<>=":
+        raise ValueError(f"cannot read {one_line(whole)} as a label: {FORMS}.")
+    return text
+
+
+def _number(text: str) -> int | float:
+    value = float(text)
+    if not np.isfinite(value):
+        raise ValueError(f"{one_line(text)} is too large for a label.")
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) and abs(value) < 2**63 else value
+
+
+class UnreadableLabelsError(RowError):
+    """Labels that cannot be read: each distinct one with its count and the first row.
+
+    Attributes
+    ----------
+    found : list of (label, count, first row)
+        The distinct labels, the first row first.
+    """
+
+    __module__ = "rankwise.labels"  # the public name, in tracebacks and pickles
+    _MOST_NAMED = 10
+
+    def __init__(self, reason: str, found: list[tuple[Any, int, int]]) -> None:
+        self.found, self.first_reason = found, reason
+        super().__init__(self.told(lambda row: f"row {row}"), found[0][2])
+
+    def told(self, place: Callable[[int], str]) -> str:
+        """The reason, with the other labels and where each is first; ``place`` names a row."""
+        (_, count, _), *others = self.found
+        told = self.first_reason + (f" {count} rows hold this label." if count > 1 else "")
+        if not others:
+            return told
+        named = [
+            f"{one_line(label)} ({place(row)}{f' and {count - 1} more' if count > 1 else ''})"
+            for label, count, row in others[: self._MOST_NAMED]
+        ]
+        more = f" and {len(others) - self._MOST_NAMED} others" if len(others) > self._MOST_NAMED else ""
+        return f"{told} Nor can these be read: {', '.join(named)}{more}."
+
+
+def each(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
+    """What a function makes of each distinct label; a ``ValueError`` blames the rows that ``groups`` gives it."""
+    made: list[Any] = []
+    bad: dict[int, tuple[Any, str]] = {}
+    for group, label in enumerate(distinct):
+        try:
+            made.append(function(label))
+        except ValueError as error:
+            bad[group] = (label, str(error))
+    if bad:
+        raise unreadable(bad, groups)
+    return made
+
+
+def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> UnreadableLabelsError:
+    """Error about the distinct labels of these numbers, each with its reason; ``groups`` gives every row's number."""
+    occurring, first, counts = np.unique(groups, return_index=True, return_counts=True)
+    places = {int(group): (int(row), int(n)) for group, row, n in zip(occurring, first, counts, strict=True)}
+    found = sorted((*places[group], *told) for group, told in bad.items())
+    return UnreadableLabelsError(found[0][3], [(label, count, row) for row, count, label, _ in found])
+
+
+def refuse_doubtful(said: list[Any], groups: NDArray[np.intp]) -> None:
+    """Refuse labels that only other rows make doubtful: names among numbers, and names that may be ranges of others.
+
+    Nothing is read in another way for the sake of other rows.
+    """
+    flat = [label if isinstance(label, (tuple, set, frozenset)) else (label,) for label in said]
+    names = {value for parts in flat for value in parts if isinstance(value, str)}
+    is_name = np.array([any(isinstance(value, str) for value in parts) for parts in flat], dtype=bool)
+    is_number = np.array([label is not None for label in said], dtype=bool) & ~is_name
+    if is_name.any() and is_number.any():
+        rows = np.bincount(groups, minlength=len(said))
+        by_name = rows[is_name].sum() <= rows[is_number].sum()
+        most, odd = ("numbers", is_name) if by_name else ("names", is_number)
+        why = f"where most are {most}, and these have no common order. Correct it, or {_DECLARE}"
+        bad = {k: (said[k], f"a label is {one_line(said[k])} {why}") for k in np.flatnonzero(odd).tolist()}
+        raise unreadable(bad, groups)
+    if any("-" in name.translate(_SIGNS) for name in names):
+        reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
+        ranges = [k for k, label in enumerate(said) if isinstance(label, str) and reader.parts(label)]
+        why = f"may be a class of its own or the range between two others: {_DECLARE}"
+        if ranges:
+            raise unreadable({k: (said[k], f"{one_line(said[k])} {why}") for k in ranges}, groups)

@@ -1,0 +1,322 @@
+"""Annotations as a container holds them, before any class has a code: values, ends, candidates, a mask, texts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.labels._encoded import Labels
+from rankwise.labels._grammar import LabelReader, each, refuse_doubtful
+from rankwise.labels._order import (
+    EXACT_IN_FLOAT,
+    ClassOrder,
+    as_object_array,
+    is_missing,
+    numbers_if_possible,
+    one_line,
+    tidy,
+)
+
+_NESTED = (tuple, list, set, frozenset, np.ndarray)
+_NO_LISTS = (
+    "a list inside y may be an interval or candidates: write a tuple (lower, upper) for an interval, a set {a, b} for "
+    "candidates, or give all rows as one array, (n, 2) for intervals or boolean (n, K) for candidates."
+)
+_MOST_CLASSES = 10_000  # that intervals of whole numbers may imply; more must be declared
+
+
+@dataclass(frozen=True, eq=False)
+class Raw(ABC):
+    """What a container holds; ``order`` is the class order it carries, if any."""
+
+    order: Sequence[Any] | NDArray[Any] | None
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def values_present(self) -> NDArray[Any]:
+        """Every value that occurs as a label, in a 1-D array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exact(Raw):
+    """One value a row."""
+
+    values: NDArray[Any]
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    def values_present(self) -> NDArray[Any]:
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Coded(Raw):
+    """One category a row, by its number in ``categories``; -1 for none."""
+
+    categories: NDArray[Any]
+    codes: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    def values_present(self) -> NDArray[Any]:
+        return self.categories[self.codes[self.codes >= 0]]
+
+    @staticmethod
+    def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Raw:
+        """Coded labels, or texts if the categories are such and carry no order."""
+        values, codes = tidy(as_object_array(categories)), np.asarray(codes, dtype=np.intp)
+        if ordered or not any(isinstance(value, str) for value in values.tolist()):
+            return Coded(values if ordered else None, values, codes)
+        used, groups = np.unique(codes, return_inverse=True)
+        return Texts(None, [None if k < 0 else values[k : k + 1].tolist()[0] for k in used], groups.ravel())
+
+    def as_exact(self) -> Exact:
+        """Values in place of numbers."""
+        return Exact(self.order, np.append(self.categories.astype(object), [None])[self.codes])
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(Raw):
+    """Two values a row, both included."""
+
+    ends: NDArray[Any]
+
+    def __len__(self) -> int:
+        return int(self.ends.shape[0])
+
+    def values_present(self) -> NDArray[Any]:
+        return with_whole_numbers_between(self.ends)
+
+    @staticmethod
+    def from_tuples(tuples: list[tuple[Any, ...]], rows: Sequence[int]) -> Intervals:
+        """Read tuples ``(lower, upper)``; ``rows`` are the rows they stand in."""
+        if not set(map(len, tuples)) <= {2}:
+            row, ends = next((row, ends) for row, ends in zip(rows, tuples, strict=True) if len(ends) != 2)
+            raise RowError(f"an interval is a tuple (lower, upper). Got {one_line(ends)} instead.", row)
+        return Intervals.from_flat(None, as_object_array(chain.from_iterable(tuples)))
+
+    @staticmethod
+    def from_flat(order: Sequence[Any] | NDArray[Any] | None, ends: NDArray[Any]) -> Intervals:
+        """Read lower, upper, lower, upper, ..."""
+        return Intervals(order, numbers_if_possible(ends).reshape(-1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges(Raw):
+    """Two real ends a row, each included or not; the classes between them are admissible."""
+
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    closed_left: bool
+    closed_right: bool
+
+    def __len__(self) -> int:
+        return int(self.left.size)
+
+    def values_present(self) -> NDArray[Any]:
+        if not (self.closed_left and self.closed_right):
+            raise ValueError(
+                "half-open intervals do not say which classes there are: declare them with classes=[...], "
+                "or use intervals closed on both sides."
+            )
+        return whole_if_possible(with_whole_numbers_between(np.column_stack([self.left, self.right])))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(Raw):
+    """Candidate sets and intervals, mixed: the members of all sets with the row of each, the intervals likewise."""
+
+    n_rows: int
+    members: NDArray[Any]
+    member_rows: NDArray[np.intp]
+    intervals: Intervals
+    interval_rows: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def values_present(self) -> NDArray[Any]:
+        in_intervals = self.intervals.values_present().tolist()
+        return numbers_if_possible(as_object_array([*self.members.tolist(), *in_intervals]))
+
+
+@dataclass(frozen=True, eq=False)
+class Texts(Raw):
+    """Labels of which some are text, read when the classes are known: the distinct ones, and which each row has."""
+
+    distinct: list[Any]
+    groups: NDArray[np.intp]
+    language: str = "en"
+
+    @staticmethod
+    def make(items: list[Any]) -> Texts:
+        place: dict[Any, int] = {}
+        keys = (item if isinstance(item, str) else _key(item) for item in items)
+        groups = np.fromiter((place.setdefault(key, len(place)) for key in keys), np.intp, len(items))
+        _, first = np.unique(groups, return_index=True)
+        return Texts(None, [items[row] for row in first.tolist()], groups)
+
+    def __len__(self) -> int:
+        return int(self.groups.size)
+
+    def values_present(self) -> NDArray[Any]:
+        values = whole_if_possible(self.parsed.values_present())
+        # Where numbers are not whole, how often they repeat tells grades from measurements.
+        return values if values.dtype.kind != "f" else self.rows(self.said(None)).values_present()
+
+    def said(self, order: ClassOrder | None) -> list[Any]:
+        """What the distinct labels say; with ``order`` they may name its classes."""
+        reader = LabelReader(order, self.language)
+        cells = [None if is_missing(cell) else cell for cell in self.distinct]
+        return each(cells, self.groups, lambda cell: reader.parse(cell) if isinstance(cell, str) else cell)
+
+    @cached_property
+    def parsed(self) -> Raw:
+        """The distinct labels that say something where no classes are declared."""
+        said = self.said(None)
+        refuse_doubtful(said, self.groups)
+        known = [k for k, label in enumerate(said) if label is not None]
+        labels = [said[k] for k in known]
+        if any(isinstance(label, tuple) for label in labels):
+            labels = [label if isinstance(label, (set, frozenset)) else as_ends(label) for label in labels]
+        with self.blaming(known):
+            return read_cells(labels)
+
+    def rows(self, said: list[Any]) -> Raw:
+        """All rows, of which the distinct labels say this."""
+        return read_cells(as_object_array(said)[self.groups].tolist())
+
+    @contextmanager
+    def blaming(self, numbers: Sequence[int]) -> Iterator[None]:
+        """Errors about one of these distinct labels name the first row that has it."""
+        try:
+            yield
+        except RowError as error:
+            raise RowError(error.reason, int(np.argmax(self.groups == numbers[error.row]))) from None
+
+    def as_exact(self) -> Exact:
+        """The cells as they are."""
+        return Exact(None, as_object_array(self.distinct)[self.groups])
+
+
+def _key(cell: Any) -> Any:
+    """Key of a cell that is no text: 1, 1.0 and True are told apart, and nothing needs to be hashable."""
+    try:
+        hash(cell)
+    except TypeError:
+        return id(cell), "object"
+    return ("missing",) if is_missing(cell) else (type(cell), cell)
+
+
+@dataclass(frozen=True, eq=False)
+class Mask(Raw):
+    """Boolean (n, K): the admissible classes of each row."""
+
+    mask: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return int(self.mask.shape[0])
+
+    def values_present(self) -> NDArray[Any]:
+        return np.arange(self.mask.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded(Raw):
+    """Labels that are encoded already."""
+
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def values_present(self) -> NDArray[Any]:
+        return self.labels.classes
+
+
+def whole_if_possible(values: NDArray[Any]) -> NDArray[Any]:
+    """Finite numbers, as integers if all are whole; anything that is no float as it is."""
+    if values.dtype.kind != "f":
+        return values
+    finite = values[np.isfinite(values)]
+    whole = np.all((finite == np.floor(finite)) & (np.abs(finite) < EXACT_IN_FLOAT))
+    return np.asarray(finite.astype(np.int64) if whole else finite)
+
+
+def as_ends(label: Any) -> tuple[Any, ...]:
+    """A label as an interval, of floats where these hold its ends: an exact one beside intervals has width 0."""
+    ends = label if isinstance(label, tuple) else (label, label)
+    small = all(end is None or (isinstance(end, (int, float)) and abs(end) < EXACT_IN_FLOAT) for end in ends)
+    return tuple(np.nan if end is None else float(end) for end in ends) if small else ends
+
+
+def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
+    """Ends of intervals, and the whole numbers inside them if the ends are whole: "3 to 5" says that there is a 4."""
+    if ends.dtype.kind not in "iuf":
+        return ends.ravel()
+    known = ends[np.isfinite(ends)]
+    if known.size == 0 or np.any(known != np.floor(known)):
+        return ends.ravel()
+    low, high = int(known.min()), int(known.max())
+    if max(-low, high) >= EXACT_IN_FLOAT:  # no grades
+        return ends.ravel()
+    if high - low > _MOST_CLASSES:
+        raise ValueError(
+            f"the intervals span the {high - low + 1} whole numbers from {low} to {high}: if these are the classes, or "
+            f"only some of them, declare them with classes=[...]."
+        )
+    first = np.where(np.isfinite(ends[:, 0]), ends[:, 0], low).astype(np.int64) - low
+    last = np.where(np.isfinite(ends[:, 1]), ends[:, 1], high).astype(np.int64) - low
+    begun = np.cumsum(np.bincount(first, minlength=high - low + 1))
+    ended = np.cumsum(np.bincount(last + 1, minlength=high - low + 2))[:-1]
+    inside = low + np.flatnonzero(begun > ended)
+    return np.concatenate([ends.ravel(), inside.astype(ends.dtype)])
+
+
+def read_cells(items: list[Any]) -> Raw:
+    """Rows each of which is a value, a tuple or a set; texts among them are names."""
+    kinds = set(map(type, items))
+    if not any(issubclass(kind, _NESTED) for kind in kinds):
+        return Exact(None, numbers_if_possible(as_object_array(items)))
+    if all(issubclass(kind, tuple) for kind in kinds):
+        return Intervals.from_tuples(items, range(len(items)))
+    intervals: list[tuple[Any, ...]] = []
+    interval_rows: list[int] = []
+    members: list[Any] = []
+    member_rows: list[int] = []
+    for row, said in enumerate(items):
+        if isinstance(said, tuple):
+            intervals.append(said)
+            interval_rows.append(row)
+        elif isinstance(said, (set, frozenset)):
+            if not said:
+                raise RowError("a candidate set must not be empty.", row)
+            members.extend(said)
+            member_rows.extend(repeat(row, len(said)))
+        elif isinstance(said, list) or (isinstance(said, np.ndarray) and said.ndim):
+            raise RowError(f"{_NO_LISTS} Got {one_line(said)}.", row)
+        else:
+            scalar = said.item() if isinstance(said, np.ndarray) else said
+            members.append(None if said is np.ma.masked else scalar)
+            member_rows.append(row)
+    return Candidates(
+        None,
+        len(items),
+        numbers_if_possible(as_object_array(members)),
+        np.array(member_rows, dtype=np.intp),
+        Intervals.from_tuples(intervals, interval_rows),
+        np.array(interval_rows, dtype=np.intp),
+    )
