@@ -16,8 +16,7 @@ from rankwise import ChainClassifier
 from rankwise.labels import encode
 from rankwise.structured import Tree, chain
 from rankwise.structured._chain_risk import ChainRisk
-from rankwise.structured._part_annotation import annotate, decision_losses
-from rankwise.structured._sequences import read_positions, read_sequences
+from rankwise.structured._sequences import annotate, decision_losses, read_positions, read_sequences
 from tests.reference.chain import PlainChainPerceptron, PlainStructure
 
 SEEDS = st.integers(0, 10_000)
