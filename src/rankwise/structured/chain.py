@@ -28,9 +28,7 @@ from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._chain_bundle import minimise
 from rankwise.structured._chain_model import CERTIFICATE, ChainModel
 from rankwise.structured._chain_risk import SPACES, ChainRisk
-from rankwise.structured._sequences import (
-    Annotation, Sequences, annotate, read_positions, read_sequences, stream_order,
-)  # fmt: skip
+from rankwise.structured._sequences import Annotation, Sequences, annotate, read_positions, read_sequences, stream_order
 
 Floats = NDArray[np.float64]
 
