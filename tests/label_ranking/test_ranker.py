@@ -451,7 +451,7 @@ def test_an_unsolved_joint_problem_warns_and_moves_the_worst_pair(monkeypatch):
 
     def never_solved(*arguments):
         result = entropic_joint.learn_joint(*arguments)
-        arguments[7][4] += 3
+        arguments[5][4] += 3
         return result
 
     monkeypatch.setattr("rankwise.label_ranking._complexity.learn_joint", never_solved)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base.row_data import Rows
-from rankwise.base.state import StateArray, StateLayout, averaged
-from rankwise.label_ranking._counters import JOINT, ROUNDS, UPDATES_BY_NAME
+from rankwise.base.state import ROUNDS, StateArray, StateLayout, averaged
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic
 from rankwise.label_ranking.entropic_joint import learn_joint
 from rankwise.label_ranking.euclidean import learn_euclidean, scores_euclidean
+from rankwise.label_ranking.rounds import JOINT
 from rankwise.label_ranking.softmax import LOWEST, WIDEST, join_features
 
 Arrays = dict[str, NDArray[Any]]
@@ -21,7 +21,6 @@ Floats = NDArray[np.float64]
 
 
 _NO_LAG = np.empty((0, 0))
-
 
 _COUNTERS = {
     "counts": StateArray((6,), np.int64, mixes=("adds", "adds", "adds", "adds", "adds", "largest")),
@@ -36,18 +35,18 @@ class Euclidean:
     layout_of_last = StateLayout({"theta": StateArray(("feature", "label")), **_COUNTERS})
 
     @staticmethod
-    def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
-        """One pass; returns the row that cannot be used, before anything has changed, or -1."""
-        rows, said, weight, order, rankings = arguments
-        code = UPDATES_BY_NAME[update]
-        theta, lag = state["theta"], state.get("lag", _NO_LAG)
-        counts, sums = state["counts"], state["sums"]
-        return int(learn_euclidean(rows, *said, weight, order, theta, lag, counts, sums, (code, *options), rankings))
+    def learner(update: int) -> Any:
+        return learn_euclidean
 
     @staticmethod
-    def scores(state: Arrays, rows: Rows, out: Floats) -> int:
+    def parameters(state: Arrays, n_features: int) -> tuple[Any, ...]:
+        """Arrays that a pass learns."""
+        return state["theta"], state.get("lag", _NO_LAG)
+
+    @classmethod
+    def scores(cls, state: Arrays, rows: Rows, out: Floats) -> int:
         """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
-        return int(scores_euclidean(rows, state["theta"], state.get("lag", _NO_LAG), state["counts"][ROUNDS], out))
+        return int(scores_euclidean(rows, cls.parameters(state, 0), state["counts"][ROUNDS], out))
 
     @staticmethod
     def weights(state: Mapping[str, NDArray[Any]]) -> Floats:
@@ -63,12 +62,12 @@ class Euclidean:
 
     @staticmethod
     def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
-        """State with room for more labels; zeros are there already."""
+        """State with room for more labels."""
         return layout.with_room(state, "label", n_labels)
 
     @staticmethod
     def join(state: Arrays, first: int, last: int) -> None:
-        """Let the features first .. last - 1 join; zeros are there already."""
+        """Let the features first .. last - 1 join."""
 
     @staticmethod
     def to_mix(state: Arrays) -> Arrays:
@@ -94,35 +93,29 @@ class Entropic:
     )
 
     @staticmethod
-    def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
-        """One pass; returns the row that cannot be used, before anything has changed, or -1."""
-        rows, said, weight, order, rankings = arguments
-        code = UPDATES_BY_NAME[update]
-        learn = learn_joint if code == JOINT else learn_pairs
-        model = state["weights"], state["shift"], state["normaliser"], n_features
-        counts, sums = state["counts"], state["sums"]
-        return int(learn(rows, *said, weight, order, model, counts, sums, (code, *options), rankings))
+    def learner(update: int) -> Any:
+        return learn_joint if update == JOINT else learn_pairs
 
     @staticmethod
-    def scores(state: Arrays, rows: Rows, out: Floats) -> int:
-        """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
-        return int(scores_entropic(rows, state["weights"], state["normaliser"], out))
+    def parameters(state: Arrays, n_features: int) -> tuple[Any, ...]:
+        return state["weights"], state["shift"], state["normaliser"], n_features
+
+    @classmethod
+    def scores(cls, state: Arrays, rows: Rows, out: Floats) -> int:
+        return int(scores_entropic(rows, cls.parameters(state, 0), out))
 
     @staticmethod
     def weights(state: Mapping[str, NDArray[Any]]) -> Floats:
-        """Weights (features, labels)."""
         return np.asarray(np.maximum(state["weights"], 0.0) / state["normaliser"][:2].sum(axis=0))
 
     @staticmethod
     def conjugates(state: Mapping[str, NDArray[Any]], n_features: int) -> float:
-        """Sum over the labels of G(theta)."""
         if n_features == 0:
             return 0.0
         return float(np.sum(np.log(state["normaliser"][:2].sum(axis=0) / n_features) + state["shift"]))
 
     @staticmethod
     def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
-        """State with room for more labels, whose weights are uniform."""
         known = state["shift"].size
         wide = layout.with_room(state, "label", n_labels)
         wide["normaliser"][0, known:] = wide["normaliser"][2, known:] = n_features
@@ -142,7 +135,6 @@ class Entropic:
 
     @staticmethod
     def to_mix(state: Arrays) -> Arrays:
-        """Exponents, which updates are added to."""
         kept = state["weights"]  # a weight, or its logarithm if that is very small
         return {"weights": np.log(kept, out=kept.copy(), where=kept > 0.0) + state["shift"]}
 

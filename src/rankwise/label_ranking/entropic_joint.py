@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from rankwise.label_ranking._counters import MOST_ITERATIONS, UNSOLVED
-from rankwise.label_ranking.entropic import make_pass, pair_step
+from rankwise.label_ranking.entropic import make_entropic_pass, pair_step
 from rankwise.label_ranking.joint import make_joint_solver, room_for_joint
 from rankwise.label_ranking.levels import lead_of_log_odds, make_levels
+from rankwise.label_ranking.rounds import MOST_ITERATIONS, UNSOLVED
 from rankwise.label_ranking.softmax import share_elsewhere, tilted_moments
 
 _STEEPEST = 690.0  # log-odds of a weight that rounding has made 0 or 1
@@ -100,10 +100,10 @@ def _interior_steps(x, model, scores, said, r, s, margin, cap, room, counts):
 
 
 @register_jitable
-def _joint_steps(x, model, scores, said, r, s, options, cap, room, counts):
+def _joint_steps(x, model, scores, said, pair, options, cap, room, counts):
     """Steps of update III: how many labels move, and how much mass from one side to the other."""
     _, _, common, filled, _ = x
-    _, _, margin = options
+    margin, (r, s) = options[3], pair
     moved, steps, _, _, heights, _ = room
     n_moved, mass = 0, 0.0
     if common > 0.0:
@@ -121,4 +121,4 @@ def _joint_steps(x, model, scores, said, r, s, options, cap, room, counts):
     return n_moved, mass
 
 
-learn_joint = make_pass(_joint_steps, _room_for_all)
+learn_joint = make_entropic_pass(_joint_steps, _room_for_all)

@@ -24,9 +24,8 @@ from numba.extending import register_jitable
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import absolute_sizes, all_finite, column, dots, n_entries, n_rows, squared_norm, value
-from rankwise.label_ranking._counters import FIXED, GAINED, JOINT, KNOWN, MISTAKES, REACH, ROUNDS, UPDATES
-from rankwise.label_ranking.label_scores import first_unusable_row, labels_known, rank_labels, says_nothing, worst_pair
 from rankwise.label_ranking.levels import lead_of_scores, make_levels
+from rankwise.label_ranking.rounds import FIXED, JOINT, make_ranker_pass
 
 _move_to_levels = make_levels(lead_of_scores)
 
@@ -44,67 +43,52 @@ def _move(X, i, theta, lag, rounds, moved, steps):
 
 
 @register_jitable
-def _subtract_lag(X, i, lag, rounds, scores, late):
+def _score_labels(X, i, parameters, scores):
+    dots(X, i, parameters[0], scores)
+
+
+@register_jitable
+def _subtract_lag(X, i, parameters, rounds, scores, late):
     """Turn the scores of theta into those of its average over the rounds: theta - lag / rounds."""
+    lag = parameters[1]
     if lag.size and rounds > 0:
         dots(X, i, lag, late)
         for y in range(scores.size):
             scores[y] -= late[y] / rounds
 
 
-@kernel
-def learn_euclidean(X, indptr, above, below, weight, order, theta, lag, counts, sums, options, predictions):
-    """Learn from the rows in order, in place; return -1, or the first row that cannot be used."""
-    update, C, margin = options
-    bad = first_unusable_row(X, weight, C, sums[REACH])
-    if bad >= 0:
-        return bad
-    n_labels = theta.shape[1]
-    all_scores, averaged, late = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
-    codes = np.empty(n_labels, dtype=np.int64)
-    moved, steps = np.empty(n_labels + 1, dtype=np.int64), np.empty(n_labels + 1)
-    for t in range(n_rows(X)):
-        i = order[t] if order.size else t
-        start, stop = indptr[i], indptr[i + 1]
-        before = counts[KNOWN]
-        counts[KNOWN] = labels_known(above, below, start, stop, before)
-        scores = all_scores[: counts[KNOWN]]
-        dots(X, i, theta, scores)
-        if predictions.size:
-            averaged[:before] = scores[:before]
-            _subtract_lag(X, i, lag, counts[ROUNDS], averaged[:before], late[:before])
-            rank_labels(averaged[:before], codes[:before], predictions[i])
-        c = weight[i] if weight.size else 1.0
-        if c == 0.0 or says_nothing(above, below, start, stop, scores.size):
-            continue
-        r, s = worst_pair(scores, above, below, start, stop)
-        lead, cap = scores[r] - scores[s], c * C
-        counts[ROUNDS] += 1
-        counts[MISTAKES] += lead <= 0.0
-        if lead > 0.0 if update == FIXED else lead >= margin:
-            continue
-        square = squared_norm(X, i)
-        n_moved, tau = 2, cap
-        if update == JOINT and square > 0.0:
-            n_moved, tau = _move_to_levels(scores, above, start, stop, square, margin, cap, moved, steps)
-        else:
-            if update != FIXED and square > 0.0:
-                tau = min(cap, (margin - lead) / (2.0 * square))
-            moved[0], moved[1], steps[0], steps[1] = r, s, tau, -tau
-        _move(X, i, theta, lag, counts[ROUNDS] - 1, moved[:n_moved], steps[:n_moved])
-        sums[GAINED] += margin * tau
-        sums[REACH] += cap * absolute_sizes(X, i)[0]
-        counts[UPDATES] += 1
-    return -1
+@register_jitable
+def _room(n_labels):
+    return np.empty(n_labels + 1, dtype=np.int64), np.empty(n_labels + 1)
+
+
+@register_jitable
+def _move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts):
+    theta, lag = parameters
+    _, update, _, margin = options
+    (r, s), (moved, steps), square = pair, room, squared_norm(X, i)
+    n_moved, mass = 2, cap
+    if update == JOINT and square > 0.0:
+        above, start, stop = said
+        n_moved, mass = _move_to_levels(scores, above, start, stop, square, margin, cap, moved, steps)
+    else:
+        if update != FIXED and square > 0.0:
+            mass = min(cap, (margin - (scores[r] - scores[s])) / (2.0 * square))
+        moved[0], moved[1], steps[0], steps[1] = r, s, mass, -mass
+    _move(X, i, theta, lag, rounds, moved[:n_moved], steps[:n_moved])
+    return mass, absolute_sizes(X, i)[0]
 
 
 @kernel
-def scores_euclidean(X, theta, lag, rounds, out):
+def scores_euclidean(X, parameters, rounds, out):
     """out[i, y] = <theta_y - lag_y / rounds, x_i>; returns the first row where one is not finite, or -1."""
     late = np.empty(out.shape[1])
     for i in range(n_rows(X)):
-        dots(X, i, theta, out[i])
-        _subtract_lag(X, i, lag, rounds, out[i], late)
+        _score_labels(X, i, parameters, out[i])
+        _subtract_lag(X, i, parameters, rounds, out[i], late)
         if not all_finite(out[i]):
             return i
     return -1
+
+
+learn_euclidean = make_ranker_pass(_score_labels, _subtract_lag, _room, _move_labels)

@@ -28,9 +28,9 @@ from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import State, StateLayout
+from rankwise.base.state import ROUNDS, State, StateLayout
 from rankwise.base.transaction import reader
-from rankwise.label_ranking import _counters
+from rankwise.label_ranking import rounds
 from rankwise.label_ranking._complexity import COMPLEXITIES, Entropic
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
 from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
@@ -94,7 +94,7 @@ class LabelRanker(OnlineEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
-        "update": [StrOptions(set(_counters.UPDATES_BY_NAME))],
+        "update": [StrOptions(set(rounds.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "margin": [Interval(Real, 0, None, closed="neither")],
@@ -122,7 +122,7 @@ class LabelRanker(OnlineEstimator):
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
         check_is_fitted(self)
-        gained = float(self._state["sums"][_counters.GAINED])
+        gained = float(self._state["sums"][rounds.GAINED])
         return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
 
     @property
@@ -134,7 +134,7 @@ class LabelRanker(OnlineEstimator):
     def max_solver_iter_(self) -> int:
         """Most iterations that the interior point took in a round; 0 if no round needed it."""
         check_is_fitted(self)
-        return int(self._state["counts"][_counters.MOST_ITERATIONS])
+        return int(self._state["counts"][rounds.MOST_ITERATIONS])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -233,7 +233,7 @@ class LabelRanker(OnlineEstimator):
         self._refuse_no_rounds()
 
     def _refuse_no_rounds(self) -> None:
-        if len(self._order) > 1 and not self._state["counts"][_counters.ROUNDS]:
+        if len(self._order) > 1 and not self._state["counts"][ROUNDS]:
             raise ValueError(
                 "no row says which label should be ranked above another: every row names no label, or all of them. "
                 "(An indicator matrix must be an array, not a list.)"
@@ -258,15 +258,16 @@ class LabelRanker(OnlineEstimator):
     def _pass(
         self, state: State, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
     ) -> int:
-        counts, options = state["counts"], (float(self.C), float(self.margin))
+        counts, update = state["counts"], rounds.UPDATES_BY_NAME[self.update]
         rankings = predictions if predictions.ndim == 2 else NO_RANKINGS
-        unsolved = counts[_counters.UNSOLVED]
-        bad = self._kind.learn(
-            state, self.n_features_in_, self.update, options, rows, labels, weight, order, rankings
-        )  # fmt: skip
-        if counts[_counters.UNSOLVED] > unsolved:
+        firsts = np.empty(len(rankings), dtype=np.int32)  # the label ranked first, which is all the loop asks for
+        options = "lag" in state, update, float(self.C), float(self.margin)
+        model = self._kind.parameters(state, self.n_features_in_), counts, state["sums"], rankings
+        unsolved = counts[rounds.UNSOLVED]
+        bad = self._kind.learner(update)(rows, labels, weight, order, model, counts, options, firsts)
+        if counts[rounds.UNSOLVED] > unsolved:
             warn_user(
-                f"the joint problem of {counts[_counters.UNSOLVED] - unsolved} rounds was not solved: they moved the "
+                f"the joint problem of {counts[rounds.UNSOLVED] - unsolved} rounds was not solved: they moved the "
                 f"most violating pair of labels alone. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
             )
@@ -278,7 +279,7 @@ class LabelRanker(OnlineEstimator):
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)
-        self._state["counts"][_counters.KNOWN] = 0 if growing else len(order)
+        self._state["counts"][rounds.KNOWN] = 0 if growing else len(order)
 
     def _rows_to_learn(self, rows: Rows) -> Rows:
         # One form of rows and one type of numbers: every other would compile all kernels of learning once more.
@@ -301,7 +302,7 @@ class LabelRanker(OnlineEstimator):
         return labels
 
     def _kernel_labels(self, labels: Any) -> KernelLabels:
-        return labels.indptr, labels.above, labels.below
+        return labels.indptr[:-1], labels.indptr[1:], (labels.indptr, labels.above, labels.below)
 
     def _informative(self, labels: Any, weight: Floats) -> Floats:
         return weight
