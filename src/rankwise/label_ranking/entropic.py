@@ -58,15 +58,15 @@ def best_step_binary(q_r, q_s, common, margin, cap):
 
 
 @register_jitable
-def best_step(X, i, largest, weights, normaliser, r, s, rest_r, rest_s, margin, cap):
+def best_step(X, i, largest, weights, b, normaliser, r, s, rest_r, rest_s, margin, cap):
     """Best step in [0, cap] for any x: Newton's method on the slope, kept inside a shrinking bracket.
 
     ``rest`` is the share of a label's weight on the features that x does not have. The slope at 0 is positive.
     """
     below, above, tau = 0.0, cap, cap
     for _ in range(_MOST_STEPS):
-        mean_r, variance_r = tilted_moments(X, i, largest, weights, normaliser, r, rest_r, tau)
-        mean_s, variance_s = tilted_moments(X, i, largest, weights, normaliser, s, rest_s, -tau)
+        mean_r, variance_r = tilted_moments(X, i, largest, weights, b, normaliser, r, rest_r, tau)
+        mean_s, variance_s = tilted_moments(X, i, largest, weights, b, normaliser, s, rest_s, -tau)
         slope, curvature = margin - (mean_r - mean_s), variance_r + variance_s
         if slope >= 0.0:
             below = tau
@@ -87,14 +87,14 @@ def best_step(X, i, largest, weights, normaliser, r, s, rest_r, rest_s, margin, 
 def pair_step(x, model, scores, r, s, margin, cap):
     """Best step of theta_r against theta_s."""
     X, i, common, filled, largest = x
-    weights, _, normaliser, n_features = model
+    weights, b, _, normaliser, n_features = model
     if filled == 0:
         return cap  # nothing moves, and the dual gains as much as the competitor loses
     if common > 0.0:
         return best_step_binary(scores[r] / common, scores[s] / common, common, margin, cap)
-    rest_r = share_elsewhere(X, i, weights, normaliser, r, filled, n_features)
-    rest_s = share_elsewhere(X, i, weights, normaliser, s, filled, n_features)
-    return best_step(X, i, largest, weights, normaliser, r, s, rest_r, rest_s, margin, cap)
+    rest_r = share_elsewhere(X, i, weights, b, normaliser, r, filled, n_features)
+    rest_s = share_elsewhere(X, i, weights, b, normaliser, s, filled, n_features)
+    return best_step(X, i, largest, weights, b, normaliser, r, s, rest_r, rest_s, margin, cap)
 
 
 @register_jitable
@@ -105,7 +105,7 @@ def _room_for_pairs(n_labels):
 @register_jitable
 def _pair_steps(x, model, scores, said, pair, options, cap, room, counts):
     """Steps of updates I and II: how many labels move, and how much mass from one side to the other."""
-    _, update, _, margin = options
+    _, update, _, margin, _ = options
     (r, s), (moved, steps) = pair, room
     tau = cap if update == FIXED else pair_step(x, model, scores, r, s, margin, cap)
     moved[0], moved[1], steps[0], steps[1] = r, s, tau, -tau
@@ -114,8 +114,12 @@ def _pair_steps(x, model, scores, said, pair, options, cap, room, counts):
 
 @register_jitable
 def _score_labels(X, i, parameters, scores):
-    dots_positive(X, i, parameters[0], scores)
-    divide_by_normalisers(scores, parameters[2])
+    weights, b, _, normaliser, _ = parameters
+    dots_positive(X, i, weights, scores)
+    if b.size:
+        for y in range(scores.size):
+            scores[y] += max(b[y], 0.0)
+    divide_by_normalisers(scores, normaliser)
 
 
 @register_jitable
@@ -128,14 +132,14 @@ def make_entropic_pass(find_steps, make_room):
 
     @register_jitable
     def move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts):
-        weights, shift, normaliser, n_features = parameters
-        common, filled = common_value(X, i)
-        largest, _ = absolute_sizes(X, i)
+        weights, b, shift, normaliser, n_features = parameters
+        common, filled = common_value(X, i, b)
+        largest = max(absolute_sizes(X, i)[0], options[4])
         x = X, i, common, filled, largest
         n_moved, mass = find_steps(x, parameters, scores, said, pair, options, cap, room, counts)
         for e in range(n_moved):
-            move_label(X, i, common, largest, weights, shift, normaliser, n_features, room[0][e], room[1][e])
-        return mass, largest
+            move_label(X, i, common, largest, weights, b, shift, normaliser, n_features, room[0][e], room[1][e])
+        return mass
 
     return make_ranker_pass(_score_labels, _no_average, make_room, move_labels)
 

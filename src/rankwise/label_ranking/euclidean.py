@@ -10,6 +10,8 @@ with the smallest rho_r - rho_s. With c the weight of the example, which multipl
 - update III ("joint"): if rho_r - rho_s < margin, ``theta_y += a_y x`` with the best steps of all labels at once
   (:mod:`rankwise.label_ranking.levels`).
 
+With intercepts, x has one feature more, the constant 1, whose weights are kept apart: b_y beside theta_y.
+
 Without mistakes of the annotator the last weights are good; with some, their average over the rounds is much better, as
 with every perceptron (``average``, ours; kept lazily, :mod:`rankwise.online`). The dual value, the mistakes and
 the updates are always those of the last weights.
@@ -23,7 +25,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import absolute_sizes, all_finite, column, dots, n_entries, n_rows, squared_norm, value
+from rankwise._kernels.rows import all_finite, column, dots, n_entries, n_rows, squared_norm, value
 from rankwise.label_ranking.levels import lead_of_scores, make_levels
 from rankwise.label_ranking.rounds import FIXED, JOINT, make_ranker_pass
 
@@ -31,8 +33,9 @@ _move_to_levels = make_levels(lead_of_scores)
 
 
 @register_jitable
-def _move(X, i, theta, lag, rounds, moved, steps):
+def _move(X, i, parameters, rounds, moved, steps):
     """theta_y += step x for every moved label y, and as much times the rounds so far to its lag."""
+    theta, lag, b, b_lag = parameters
     for p in range(n_entries(X, i)):
         j, x = column(X, i, p), value(X, i, p)
         for e in range(moved.size):
@@ -40,19 +43,32 @@ def _move(X, i, theta, lag, rounds, moved, steps):
         if lag.size:
             for e in range(moved.size):
                 lag[j, moved[e]] += rounds * (steps[e] * x)
+    if b.size:
+        for e in range(moved.size):
+            b[moved[e]] += steps[e]
+            if b_lag.size:
+                b_lag[moved[e]] += rounds * steps[e]
+
+
+@register_jitable
+def _dots(X, i, weights, intercepts, scores):
+    dots(X, i, weights, scores)
+    if intercepts.size:
+        for y in range(scores.size):
+            scores[y] += intercepts[y]
 
 
 @register_jitable
 def _score_labels(X, i, parameters, scores):
-    dots(X, i, parameters[0], scores)
+    _dots(X, i, parameters[0], parameters[2], scores)
 
 
 @register_jitable
 def _subtract_lag(X, i, parameters, rounds, scores, late):
     """Turn the scores of theta into those of its average over the rounds: theta - lag / rounds."""
-    lag = parameters[1]
+    lag, b_lag = parameters[1], parameters[3]
     if lag.size and rounds > 0:
-        dots(X, i, lag, late)
+        _dots(X, i, lag, b_lag, late)
         for y in range(scores.size):
             scores[y] -= late[y] / rounds
 
@@ -64,9 +80,8 @@ def _room(n_labels):
 
 @register_jitable
 def _move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts):
-    theta, lag = parameters
-    _, update, _, margin = options
-    (r, s), (moved, steps), square = pair, room, squared_norm(X, i)
+    _, update, _, margin, constant = options
+    (r, s), (moved, steps), square = pair, room, squared_norm(X, i) + constant
     n_moved, mass = 2, cap
     if update == JOINT and square > 0.0:
         above, start, stop = said
@@ -75,13 +90,13 @@ def _move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, roo
         if update != FIXED and square > 0.0:
             mass = min(cap, (margin - (scores[r] - scores[s])) / (2.0 * square))
         moved[0], moved[1], steps[0], steps[1] = r, s, mass, -mass
-    _move(X, i, theta, lag, rounds, moved[:n_moved], steps[:n_moved])
-    return mass, absolute_sizes(X, i)[0]
+    _move(X, i, parameters, rounds, moved[:n_moved], steps[:n_moved])
+    return mass
 
 
 @kernel
 def scores_euclidean(X, parameters, rounds, out):
-    """out[i, y] = <theta_y - lag_y / rounds, x_i>; returns the first row where one is not finite, or -1."""
+    """out[i, y]: score of label y by the averaged weights; returns the first row where one is not finite, or -1."""
     late = np.empty(out.shape[1])
     for i in range(n_rows(X)):
         _score_labels(X, i, parameters, out[i])

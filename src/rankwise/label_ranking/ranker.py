@@ -31,7 +31,7 @@ from rankwise.base.row_data import Rows, length
 from rankwise.base.state import ROUNDS, State, StateLayout
 from rankwise.base.transaction import reader
 from rankwise.label_ranking import rounds
-from rankwise.label_ranking._complexity import COMPLEXITIES, Entropic
+from rankwise.label_ranking._complexity import COMPLEXITIES
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
 from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
 
@@ -57,6 +57,9 @@ class LabelRanker(OnlineEstimator):
         Largest step of a round; a row's weight multiplies it.
     margin : float, default 1.0
         By how much a relevant label should lead.
+    fit_intercept : bool, default True
+        Learn an intercept for every label: a feature more that is always 1, with weights like those of the others. The
+        paper has none.
     n_epochs, shuffle, random_state
         As in :class:`rankwise.PRIL`.
     average : bool, default True
@@ -70,6 +73,8 @@ class LabelRanker(OnlineEstimator):
     ----------
     coef_ : ndarray of shape (k, d)
         Weights of every label.
+    intercept_ : ndarray of shape (k,)
+        Intercept of every label; zero without ``fit_intercept``.
     dual_value_ : float
         D, which is a lower bound of the competitor's objective. Every round is an example of its own: with several
         epochs D belongs to the sequence of all rounds.
@@ -91,6 +96,7 @@ class LabelRanker(OnlineEstimator):
     """
 
     label_kinds = frozenset()  # its labels are sets and pairs of labels, not grades
+    _meets_new_classes = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
@@ -98,17 +104,20 @@ class LabelRanker(OnlineEstimator):
         "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "margin": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
     }
 
     def __init__(
         self, update: str = "optimal", complexity: str = "euclidean", C: float = 0.1, margin: float = 1.0,
         n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        fit_intercept: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.update = update
         self.complexity = complexity
         self.C = C
         self.margin = margin
+        self.fit_intercept = fit_intercept
 
     # -- what was learnt ------------------------------------------------------------------------------------------
 
@@ -116,7 +125,14 @@ class LabelRanker(OnlineEstimator):
     def coef_(self) -> Floats:
         """Weights of every label, shape (k, d)."""
         check_is_fitted(self)
-        return np.ascontiguousarray(self._kind.weights(self._known_part()).T)
+        return np.ascontiguousarray(self._kind.weights(self._known_part())[: self.n_features_in_].T)
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercept of every label, shape (k,); zero without ``fit_intercept``."""
+        check_is_fitted(self)
+        known = self._known_part()
+        return np.array(self._kind.weights(known)[-1]) if "b" in known else np.zeros(len(self._order))
 
     @property
     def dual_value_(self) -> float:
@@ -147,10 +163,23 @@ class LabelRanker(OnlineEstimator):
 
     @property
     def _layout(self) -> StateLayout:
-        kind: Any = self._kind
-        lagged = "lag" in self._state if "_state" in self.__dict__ else self.average  # which may change later
-        layout: StateLayout = kind.layout if lagged or kind is Entropic else kind.layout_of_last
+        if "_state" in self.__dict__:  # the parameters may have changed since
+            return self._layout_of(self._state)
+        layout: StateLayout = self._kind.layout(bool(self.average), bool(self.fit_intercept))
         return layout
+
+    def _layout_of(self, state: Mapping[str, Any]) -> StateLayout:
+        layout: StateLayout = self._kind.layout("lag" in state, "b" in state)
+        return layout
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that ``to_plain`` described, after checking that it can be one."""
+        if "b" not in plain["state"]:  # files from before there were intercepts do not name the parameter
+            self.fit_intercept = False
+        super().from_plain(plain)
+
+    def _check_state(self, state: Mapping[str, Any], n_features: int, n_classes: int) -> None:
+        self._layout_of(state).check(state, n_features, n_classes)
 
     def _known_part(self) -> State:
         """The state without spare room for features and labels."""
@@ -261,7 +290,7 @@ class LabelRanker(OnlineEstimator):
         counts, update = state["counts"], rounds.UPDATES_BY_NAME[self.update]
         rankings = predictions if predictions.ndim == 2 else NO_RANKINGS
         firsts = np.empty(len(rankings), dtype=np.int32)  # the label ranked first, which is all the loop asks for
-        options = "lag" in state, update, float(self.C), float(self.margin)
+        options = "lag" in state, update, float(self.C), float(self.margin), 1.0 if "b" in state else 0.0
         model = self._kind.parameters(state, self.n_features_in_), counts, state["sums"], rankings
         unsolved = counts[rounds.UNSOLVED]
         bad = self._kind.learner(update)(rows, labels, weight, order, model, counts, options, firsts)

@@ -95,7 +95,7 @@ def labels_known(above, below, start, stop, known):
 
 
 @register_jitable
-def first_unusable_row(X, weight, C, reach):
+def first_unusable_row(X, weight, C, constant, reach):
     """First row with an entry that is not finite, or with which a score might not be; -1 if there is none.
 
     ``reach`` bounds every weight so far: a row moves none by more than C times its own weight and largest entry. So a
@@ -104,6 +104,7 @@ def first_unusable_row(X, weight, C, reach):
     rounds = 1e30  # more than there will ever be: averages are sums over them
     for i in range(n_rows(X)):
         largest, total = absolute_sizes(X, i)
+        largest, total = max(largest, constant), total + constant
         c = weight[i] if weight.size else 1.0
         reach += C * c * largest
         if not (np.isfinite(rounds * reach * total) and np.isfinite(total * total)):
@@ -114,8 +115,9 @@ def first_unusable_row(X, weight, C, reach):
 def make_ranker_pass(score_labels, subtract_lag, make_room, move_labels):
     """Compile a pass over rows (:mod:`rankwise.online._loop`) from what one complexity function does.
 
-    A pass learns ``(parameters, counts, sums, rankings)`` with the options ``(averaged, update, C, margin)`` from
-    labels ``(starts, stops, (indptr, above, below))``. ``rankings`` has a row for each example if they are asked for.
+    A pass learns ``(parameters, counts, sums, rankings)`` with the options ``(averaged, update, C, margin, constant)``
+    from labels ``(starts, stops, (indptr, above, below))``. ``constant`` is the value of the feature that goes with the
+    intercepts, one or zero. ``rankings`` has a row for each example if they are asked for.
 
     ``score_labels(X, i, parameters, scores)``
         Fill in the scores of as many labels as there is room for.
@@ -125,7 +127,7 @@ def make_ranker_pass(score_labels, subtract_lag, make_room, move_labels):
         Arrays that ``move_labels`` works in.
     ``move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts)``
         Move the labels of an example that said ``(above, start, stop)`` and whose worst pair is ``pair``; return the
-        mass that moves from one side to the other, and the largest absolute value of the row.
+        mass that moves from one side to the other.
     """
 
     @register_jitable
@@ -136,7 +138,8 @@ def make_ranker_pass(score_labels, subtract_lag, make_room, move_labels):
 
     @register_jitable
     def refuse(X, weight, room):
-        return first_unusable_row(X, weight, room[2][2], room[0][2][REACH])
+        _, _, C, _, constant = room[2]
+        return first_unusable_row(X, weight, C, constant, room[0][2][REACH])
 
     @register_jitable
     def score(X, i, room):
@@ -165,18 +168,16 @@ def make_ranker_pass(score_labels, subtract_lag, make_room, move_labels):
         if c == 0.0:
             return UNCHANGED
         (parameters, counts, sums, _), (_, above, below), options = room[0], room[1], room[2]
-        _, update, C, margin = options
+        _, update, C, margin, constant = options
         scores = room[3][0][: counts[KNOWN]]
         r, s = worst_pair(scores, above, below, start, stop)
         lead, cap = scores[r] - scores[s], c * C
         if lead > 0.0 if update == FIXED else lead >= margin:
             return UNCHANGED
         said = above, start, stop
-        mass, largest = move_labels(
-            X, i, parameters, scores, said, (r, s), options, cap, past[0], room[4], counts
-        )  # fmt: skip
+        mass = move_labels(X, i, parameters, scores, said, (r, s), options, cap, past[0], room[4], counts)
         sums[GAINED] += margin * mass
-        sums[REACH] += cap * largest
+        sums[REACH] += cap * max(absolute_sizes(X, i)[0], constant)
         return int(lead <= 0.0)
 
     return make_pass(prepare, score, predict, step, informs=informs, refuse=refuse)

@@ -20,7 +20,12 @@ from rankwise.structured.max_sum import best_labellings, max_marginals
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CERTIFICATE = ("objective_", "objectives_", "lower_bound_", "gap_")  # what the bundle solver says of its solution
+CERTIFICATE = (
+    "objective_",
+    "objectives_",
+    "convex_lower_bound_",
+    "convex_gap_",
+)  # what the bundle solver says of its solution
 
 
 class ChainModel(SavedEstimator):
@@ -31,6 +36,8 @@ class ChainModel(SavedEstimator):
     loss: Any
     reject_cost: float | None
     average: bool
+    convex_lower_bound_: float
+    convex_gap_: float
 
     @reader
     def predict(self, X: Any) -> list[NDArray[Any]]:
@@ -76,6 +83,16 @@ class ChainModel(SavedEstimator):
         if self.reject_cost is None:
             return np.asarray(self.classes_[decisions])
         return np.array([*self.classes_.tolist(), None], dtype=object)[decisions]
+
+    @property
+    def lower_bound_(self) -> float:
+        """``convex_lower_bound_``, by the name that it has where the whole problem is convex."""
+        return self.convex_lower_bound_
+
+    @property
+    def gap_(self) -> float:
+        """``convex_gap_``, by the name that it has where the whole problem is convex."""
+        return self.convex_gap_
 
     # -- files -----------------------------------------------------------------------------------------------------
 

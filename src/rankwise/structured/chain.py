@@ -54,7 +54,8 @@ class ChainClassifier(ChainModel):
         takes steps along subgradients of the hinge (and the bridge) and can learn from a stream.
     reject_cost : float, optional
         Loss of the decision "don't know" at an annotated part. With it, predictions may be None. It needs a calibrated
-        surrogate: hinge and bridge reward labels only, and would never say it.
+        surrogate: hinge and bridge reward labels only, and would never say it. Ramp and max then start from several
+        points, which takes longer.
     tol : float, default 0.01
         Relative gap of every convex problem, and relative progress at which the concave-convex procedure ends.
     max_iter : int, default 2000
@@ -89,10 +90,16 @@ class ChainClassifier(ChainModel):
         The labels.
     objective_ : float
         Regularised mean surrogate at the end; solver "bundle" only, as the next four.
-    lower_bound_ : float
-        Proven lower bound on the last convex problem, whose minimum is an upper bound on ``objective_``.
-    gap_ : float
-        Relative gap between the last convex problem's objective and ``lower_bound_``.
+    convex_lower_bound_ : float
+        Proven lower bound on the last convex problem, which lies above the objective and touches it where it starts. It
+        bounds ``objective_`` from below only where the objective is convex itself: hinge or bridge, and every label
+        exact and given.
+    convex_gap_ : float
+        Relative gap between the last convex problem's objective and ``convex_lower_bound_``: it proves that the last
+        step was solved, not that no other parameters are better. Starts are chosen with care, several where there is a
+        ``reject_cost``, but elsewhere there may be a better minimum.
+    lower_bound_, gap_ : float
+        The same two, by the names that they have in estimators whose whole problem is convex.
     objectives_ : list of float
         The objective at the start and after every convex problem: it never rises.
     n_iter_ : int
@@ -262,7 +269,8 @@ class ChainClassifier(ChainModel):
                 ConvergenceWarning,
             )
         self.objective_, self.objectives_ = found.objective, found.history
-        self.lower_bound_, self.gap_, self.n_iter_ = found.last.lower_bound, found.last.gap, found.n_iter
+        self.convex_lower_bound_, self.convex_gap_ = found.last.lower_bound, found.last.gap
+        self.n_iter_ = found.n_iter
         self._set_parameters(*risk.unpack(found.theta))
 
     # -- reading and state -----------------------------------------------------------------------------------------
