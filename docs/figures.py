@@ -234,7 +234,7 @@ def label_ranking() -> Figure:
     figure = Figure(figsize=(6.6, 3.1), layout="constrained")
     ax = figure.add_subplot()
     for update, color in (("fixed", QUIET), ("optimal", BLUE), ("joint", ORANGE)):
-        model = LabelRanker(update=update, C=0.3, average=False, classes=range(20))
+        model = LabelRanker(update=update, C=0.3, average=False, classes=range(20), fit_intercept=False)
         ranking = model.progressive_predict(X, topics.tolist(), top=2)
         wrong = (np.sort(ranking, axis=1) != np.sort(topics, axis=1)).any(axis=1)
         ax.plot(np.cumsum(wrong) / np.arange(1, len(wrong) + 1), color=color, label=update)

@@ -88,7 +88,9 @@ def _ranker(**parameters: Any) -> Callable[[], dict[str, Any]]:
         X, y, weight = _problem(3)
         relevant = np.arange(5) <= y[:, :1]
         relevant[:, 1] &= X[:, 0] > 0
-        model = LabelRanker(random_state=4, **parameters).fit(X / 4, relevant, sample_weight=weight)
+        model = LabelRanker(random_state=4, fit_intercept=False, **parameters).fit(
+            X / 4, relevant, sample_weight=weight
+        )
         return {"coef_": model.coef_, "dual_value_": np.array(model.dual_value_), "top": model.predict_top(X / 4, 2)}
 
     return fit

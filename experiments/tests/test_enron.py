@@ -136,7 +136,9 @@ class TestRun:
         frequency = messages.X.toarray().sum(axis=0)
         rare = sorted(sorted(range(frequency.size), key=lambda j: -frequency[j])[enron.N_FREQUENT :])
         expected = [
-            LabelRanker("fixed", classes=np.unique(messages.y)).partial_fit(X, messages.y).n_mistakes_
+            LabelRanker("fixed", fit_intercept=False, classes=np.unique(messages.y))
+            .partial_fit(X, messages.y)
+            .n_mistakes_
             for X in (messages.X, with_people.X, messages.X[:, rare])
         ]
         assert len(set(expected)) > 1
@@ -147,7 +149,9 @@ class TestRun:
         (table, *_), all_rows = RUN(tmp_path, data_dir=mail, rounds=6).files, load_enron_folders(SMALL, data_dir=mail)
         row = rows_of(table)[0]
         assert row["messages"] == "6"
-        expected = LabelRanker("fixed", classes=np.unique(all_rows.y)).partial_fit(all_rows.X[:6], all_rows.y[:6])
+        expected = LabelRanker("fixed", fit_intercept=False, classes=np.unique(all_rows.y)).partial_fit(
+            all_rows.X[:6], all_rows.y[:6]
+        )
         assert int(row["mistakes"]) == expected.n_mistakes_
         assert "`rankwise reproduce enron --rounds 6`" in (tmp_path / "enron.md").read_text(encoding="utf-8")
 
@@ -209,7 +213,9 @@ class TestGrid:
     def test_only_the_ratio_matters_with_the_squared_norm(self, mail):
         messages = load_enron_folders(LARGE, data_dir=mail)
         for update in ("fixed", "optimal", "joint"):
-            models = (LabelRanker(update, C=C, margin=margin) for C, margin in ((0.25, 1.0), (2.0, 8.0)))
+            models = (
+                LabelRanker(update, C=C, margin=margin, fit_intercept=False) for C, margin in ((0.25, 1.0), (2.0, 8.0))
+            )
             one, other = (model.partial_fit(messages.X, messages.y) for model in models)
             np.testing.assert_allclose(8 * one.coef_, other.coef_, rtol=1e-9, atol=1e-9)
             assert one.n_mistakes_ == other.n_mistakes_
@@ -275,6 +281,8 @@ def test_the_page_in_the_documents_is_what_comes_out():
     for variant, percent in zip(VARIANTS, printed, strict=True):
         C, margin = re.search(rf"\| {variant} \| (\S+) \| (\S+) \|", page).groups()
         parameters = {"C": 1.0 if C == "any" else float(C), "margin": 1.0 if margin == "none" else float(margin)}
-        model = LabelRanker(variant.update, variant.complexity, **parameters, classes=np.unique(messages.y))
+        model = LabelRanker(
+            variant.update, variant.complexity, **parameters, fit_intercept=False, classes=np.unique(messages.y)
+        )
         mistakes = model.partial_fit(messages.X, messages.y).n_mistakes_
         assert f"{100 * mistakes / 1188:.1f}" == percent

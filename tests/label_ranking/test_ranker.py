@@ -210,7 +210,7 @@ def test_streams_of_dicts_bring_names(estimator):
     np.testing.assert_array_equal(model.predict(frame), [model.predict_one(row) for row in rows])
     assert model.rank_one({"c": 1.0, "unheard of": 5.0}) == model.rank_one({"c": 1.0})
     if model.complexity == "entropic":
-        np.testing.assert_allclose(model.coef_.sum(axis=1), 1.0)
+        np.testing.assert_allclose(model.coef_.sum(axis=1) + model.intercept_, 1.0)
 
 
 def test_a_new_name_joins_the_squared_norm_as_a_column_that_was_zero():
@@ -230,12 +230,12 @@ def test_a_new_name_joins_the_relative_entropy_with_the_weight_of_a_feature_that
     after = model.coef_
     np.testing.assert_allclose(after[:, 3], after[:, 2])
     np.testing.assert_allclose(after[:, :3] / after[:, 2:3], before / before[:, 2:3])
-    np.testing.assert_allclose(after.sum(axis=1), 1.0)
-    assert model.dual_value_ != dual  # uniform over four features is another start than uniform over three
+    np.testing.assert_allclose(after.sum(axis=1) + model.intercept_, 1.0)
+    assert model.dual_value_ != dual  # uniform over one feature more is another start
 
 
 def test_names_may_join_a_label_whose_exponents_all_sank():
-    model = LabelRanker("fixed", "entropic", C=1000.0, classes=["x", "y"])
+    model = LabelRanker("fixed", "entropic", C=1000.0, classes=["x", "y"], fit_intercept=False)
     model.learn_one({"a": 1.0, "b": 1.0}, ["y"])  # all exponents of x are -1000 now
     model.learn_one({"c": 1.0}, None)
     np.testing.assert_allclose(model.coef_, [[0.0, 0.0, 1.0], [0.5, 0.5, 0.0]], atol=1e-12)
@@ -422,7 +422,7 @@ def test_decision_function_agrees_with_rankings(estimator):
     model = clone(estimator).set_params(random_state=0).fit(DATA.X, DATA.lists)
     scores = model.decision_function(DATA.X)
     assert scores.shape == (120, 4)
-    np.testing.assert_allclose(scores, DATA.X @ model.coef_.T, atol=1e-12)
+    np.testing.assert_allclose(scores, DATA.X @ model.coef_.T + model.intercept_, atol=1e-12)
     np.testing.assert_array_equal(np.argsort(-scores, axis=1, kind="stable"), model.predict_ranking(DATA.X))
     np.testing.assert_array_equal(model.predict_top(DATA.X, 9), model.classes_[model.predict_ranking(DATA.X)])
     np.testing.assert_array_equal(model.predict(DATA.X), model.predict_top(DATA.X, 1)[:, 0])
@@ -451,7 +451,7 @@ def test_an_unsolved_joint_problem_warns_and_moves_the_worst_pair(monkeypatch):
 
     def never_solved(*arguments):
         result = entropic_joint.learn_joint(*arguments)
-        arguments[7][4] += 3
+        arguments[5][4] += 3
         return result
 
     monkeypatch.setattr("rankwise.label_ranking._complexity.learn_joint", never_solved)
@@ -509,3 +509,60 @@ def test_averaging_may_be_switched_off_after_learning():
     before = model.coef_
     assert model.set_params(average=False).coef_.shape == before.shape == (3, 4)
     assert model.to_plain()["state"]["lag"].shape == (4, 3)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@each
+def test_an_intercept_is_a_column_of_ones(estimator, binary):
+    X = (DATA.X > 0) * 1.0 if binary else DATA.X
+    ones = np.column_stack([X, np.ones(len(X))])
+    model = prepared(estimator).set_params(random_state=0, n_epochs=2).fit(X, DATA.lists, sample_weight=DATA.weight)
+    twin = clone(model).set_params(fit_intercept=False).fit(ones, DATA.lists, sample_weight=DATA.weight)
+    np.testing.assert_allclose(np.column_stack([model.coef_, model.intercept_]), twin.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), twin.decision_function(ones), rtol=1e-6, atol=1e-9)
+    assert model.dual_value_ == pytest.approx(twin.dual_value_, rel=1e-6)
+    assert model.n_mistakes_ == twin.n_mistakes_
+    assert not twin.intercept_.any()
+
+
+@each
+def test_a_file_from_before_there_were_intercepts_predicts_as_it_did(estimator):
+    model = prepared(estimator).set_params(fit_intercept=False, random_state=0).fit(DATA.X, DATA.lists)
+    parameters = {name: value for name, value in model.get_params().items() if name != "fit_intercept"}
+    loaded = LabelRanker(**parameters)
+    loaded.from_plain(model.to_plain())
+    assert loaded.fit_intercept is False
+    np.testing.assert_array_equal(loaded.decision_function(DATA.X), model.decision_function(DATA.X))
+    assert_same_model(loaded.partial_fit(DATA.X, DATA.lists), model.partial_fit(DATA.X, DATA.lists))
+
+
+def test_a_model_whose_averaging_was_switched_off_can_be_saved(tmp_path):
+    model = LabelRanker(random_state=0).fit(DATA.X, DATA.lists).set_params(average=False, fit_intercept=False)
+    rw.save(model, tmp_path / "model.rankwise")
+    loaded = rw.load(tmp_path / "model.rankwise")
+    np.testing.assert_array_equal(loaded.decision_function(DATA.X), model.decision_function(DATA.X))
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_examples_without_features_may_come_first(fit_intercept):
+    model = LabelRanker("fixed", "entropic", classes=["x", "y"], fit_intercept=fit_intercept)
+    for _ in range(3):
+        model.learn_one({}, ["y"])
+    model.learn_one({"a": 1.0}, ["x"])
+    assert np.isfinite(model.dual_value_)
+    np.testing.assert_allclose(model.coef_.sum(axis=1) + model.intercept_, 1.0)
+
+
+@each
+def test_labels_that_are_new_after_fit_join_in_chunks_as_in_rows(estimator):
+    names = [["abcd"[code] for code in row] for row in DATA.lists]
+    first = [[label for label in row if label in "ab"] for row in names]
+    model = clone(estimator).set_params(random_state=0, n_epochs=1).fit(DATA.X, first)
+    rows, chunk = pickle.loads(pickle.dumps(model)), model.partial_fit(DATA.X, names)
+    for x, row in zip(DATA.X, names, strict=True):
+        rows.partial_fit([x], [row])
+    assert sorted(chunk.classes_.tolist()) == ["a", "b", "c", "d"]
+    assert chunk.classes_.tolist() == rows.classes_.tolist()
+    assert_same_model(chunk, rows)
+    with pytest.raises(ValueError, match="'e' is not one of the labels"):
+        clone(estimator).set_params(classes=["a", "b"]).fit(DATA.X, first).partial_fit(DATA.X[:1], [["e"]])

@@ -1,11 +1,15 @@
 """Multi-class perceptrons against their plain twins, each other, and within the bound of Theorem 3."""
 
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+import rankwise as rw
 from rankwise import ImportanceWeightedPerceptron, MulticlassPerceptron, bounds, metrics
 from rankwise.evaluation import progressive
 from rankwise.labels import OrderWarning, encode
@@ -260,3 +264,43 @@ def test_the_hinge_is_the_plain_loop(seed, n_classes):
         expected += c * max(0.0, 1.0 - inside.min() + outside.max()) if outside.size else 0.0
     labels = encode(admissible, range(n_classes))
     assert bounds.importance_weighted_hinge(stream.X, labels, u, stream.weight) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("form", [np.asarray, list, pd.Series])
+@pytest.mark.parametrize("cuts", [[150], [60, 150], [1, 2, 70, 150]])
+def test_classes_that_are_new_in_a_chunk_join_as_in_single_rows(form, cuts):
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((150, 4)), rng.random(150)
+    y = np.array(list("cab"))[np.minimum(rng.integers(0, 3, 150), np.arange(150) // 40)]
+    rows, predicted = ImportanceWeightedPerceptron(), []
+    for x, label, w in zip(X, y, weight, strict=True):
+        predicted.append(rows.predict_one(dict(enumerate(x))))
+        rows.learn_one(dict(enumerate(x)), label, w=w)
+    chunks, found = ImportanceWeightedPerceptron(), []
+    for start, stop in itertools.pairwise([0, *cuts]):
+        part = slice(start, stop)
+        found += chunks.progressive_predict(X[part], form(y[part].tolist()), sample_weight=weight[part]).tolist()
+    assert found[1:] == predicted[1:]  # before the first row no class is known
+    assert chunks.classes_.tolist() == rows.classes_.tolist() == ["a", "b", "c"]
+    for name in ("coef_", "intercept_", "n_mistakes_", "cost_", "n_updates_"):
+        np.testing.assert_array_equal(getattr(chunks, name), getattr(rows, name))
+
+
+def test_a_bad_row_behind_a_new_class_leaves_the_model_as_it_was():
+    X = np.eye(4)[np.arange(12) % 4]
+    model = ImportanceWeightedPerceptron().partial_fit(X[:4], list("aabb"))
+    before = model.coef_, model.cost_, model.classes_.tolist()
+    X[9, 2] = np.nan
+    with pytest.raises(rw.RowError, match=r"row 5, column 2: X contains NaN") as caught:
+        model.partial_fit(X[4:], list("abcabcab"))
+    assert caught.value.row == 5
+    np.testing.assert_array_equal(model.coef_, before[0])
+    assert (model.cost_, model.classes_.tolist()) == before[1:]
+    with pytest.raises(ValueError, match="'z' is not one of"):
+        ImportanceWeightedPerceptron(classes=["a", "b"]).partial_fit(X[:2], ["a", "z"])
+
+
+def test_a_class_that_is_new_after_fit_joins():
+    model = ImportanceWeightedPerceptron(random_state=0).fit(np.eye(3)[:2], ["a", "b"])
+    assert model.partial_fit(np.eye(3)[2:], ["c"]).classes_.tolist() == ["a", "b", "c"]
+    assert model.predict(np.eye(3)[2:]).tolist() == ["c"]

@@ -16,8 +16,7 @@ from rankwise import ChainClassifier
 from rankwise.labels import encode
 from rankwise.structured import Tree, chain
 from rankwise.structured._chain_risk import ChainRisk
-from rankwise.structured._part_annotation import annotate, decision_losses
-from rankwise.structured._sequences import read_positions, read_sequences
+from rankwise.structured._sequences import annotate, decision_losses, read_positions, read_sequences
 from tests.reference.chain import PlainChainPerceptron, PlainStructure
 
 SEEDS = st.integers(0, 10_000)
@@ -494,3 +493,20 @@ def test_predictions_do_not_wait_for_a_refit(monkeypatch):
     model.fit([-x for x in X], full)
     np.testing.assert_array_equal(np.concatenate(seen[0]), before)
     assert not np.array_equal(np.concatenate(model.decision_function(X)), before)
+
+
+@pytest.mark.parametrize("surrogate", ["ramp", "max"])
+def test_a_reject_cost_does_not_make_it_reject_what_it_could_tell(surrogate):
+    """Six of ten labels are plain to see, the others not at all: rejecting these alone costs half of rejecting all."""
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for _ in range(60):
+        y, seen = rng.integers(0, 3), rng.random() < 0.6
+        X.append(np.append(np.eye(3)[y] * seen, 1.0 - seen)[None])
+        Y.append([int(y)])
+    model = ChainClassifier(surrogate, reject_cost=0.2, random_state=0).fit(X, Y)
+    rejected = np.array([labels[0] is None for labels in model.predict(X)])
+    np.testing.assert_array_equal(rejected, [x[0, 3] > 0 for x in X])
+    assert model.objective_ < 0.12  # 0.202 where everything is rejected
+    assert model.convex_gap_ == model.gap_ <= model.tol
+    assert model.convex_lower_bound_ == model.lower_bound_

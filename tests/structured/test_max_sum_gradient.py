@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.structured.max_sum import max_marginals
-from rankwise.structured.max_sum_gradient import max_marginal_gradient
+from rankwise.structured.max_sum import max_marginal_gradient, max_marginals
 from tests.structured.test_max_sum import enumerate_all
 
 

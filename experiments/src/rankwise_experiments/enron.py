@@ -137,7 +137,7 @@ class _Stream:
         unit = {**how, "data": self.fingerprint, "version": __version__}
         result = self.journal.get(unit)
         if result is None:
-            model = LabelRanker(**how, classes=self.folders).partial_fit(self.X, self.y)
+            model = LabelRanker(**how, fit_intercept=False, classes=self.folders).partial_fit(self.X, self.y)
             result = {"mistakes": model.n_mistakes_}
             self.journal.put(unit, result, user=self.user, **how)
         return int(result["mistakes"])

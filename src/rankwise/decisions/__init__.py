@@ -14,15 +14,6 @@ from rankwise.decisions.unified import (
 )
 
 __all__ = [
-    "beta_matrix",
-    "degenerate_classes",
-    "intercepts_from_thresholds",
-    "interval_scores",
-    "mord_ranks",
-    "ord_ranks",
-    "ranks",
-    "rounded_intercepts",
-    "thresholds_from_intercepts",
-    "unified_ranks",
-    "unified_scores",
-]
+    "beta_matrix", "degenerate_classes", "intercepts_from_thresholds", "interval_scores", "mord_ranks", "ord_ranks",
+    "ranks", "rounded_intercepts", "thresholds_from_intercepts", "unified_ranks", "unified_scores",
+]  # fmt: skip

@@ -36,10 +36,6 @@ def intercepts_from_thresholds(thresholds: ArrayLike) -> Floats:
     thresholds : array-like of shape (K-1,)
         Finite numbers that do not descend.
 
-    Returns
-    -------
-    array of shape (K,)
-
     Examples
     --------
     >>> intercepts_from_thresholds([-1.0, 0.0, 2.5])
@@ -67,10 +63,6 @@ def thresholds_from_intercepts(intercepts: ArrayLike) -> Floats:
     intercepts : array-like of shape (K,)
         Finite numbers, K >= 1.
 
-    Returns
-    -------
-    array of shape (K-1,)
-
     Examples
     --------
     >>> thresholds_from_intercepts([0.0, 1.0, 1.0, -1.5])
@@ -84,16 +76,12 @@ def thresholds_from_intercepts(intercepts: ArrayLike) -> Floats:
 
 
 def degenerate_classes(intercepts: ArrayLike) -> NDArray[np.bool_]:
-    """Which classes MORD never predicts, whatever the score; never the lowest and the highest (Definition 1).
+    """Which classes MORD never predicts, whatever the score, (K,); never the lowest and the highest (Definition 1).
 
     Parameters
     ----------
-    intercepts
-        As in :func:`thresholds_from_intercepts`.
-
-    Returns
-    -------
-    bool array of shape (K,)
+    intercepts : array-like of shape (K,)
+        Finite numbers, K >= 1.
 
     Examples
     --------
@@ -167,7 +155,7 @@ def rounded_intercepts(n_classes: int, intercept: float = 0.0) -> Floats:
 
 
 def beta_matrix(cuts: Any, n_classes: int) -> Floats:
-    """Numbers beta[y, z] of the unified model for given cut labels (eq. 3.15), shape (K, Z).
+    """Numbers beta[y, z] of the unified model for given cut labels (eq. 3.15), shape (K, Z); rows add up to 1.
 
     The class at a cut has one score of its own; the classes between two cuts mix the scores of both, in proportion to
     their distance. Two cuts: MORD with ``w = (w_1 - w_0) / (K - 1)``. A cut at every class: the identity, a
@@ -180,11 +168,6 @@ def beta_matrix(cuts: Any, n_classes: int) -> Floats:
         codes allow.
     n_classes : int
         K >= 2.
-
-    Returns
-    -------
-    array of shape (K, Z)
-        Rows are not negative and add up to 1.
 
     Examples
     --------
@@ -236,10 +219,7 @@ def unified_scores(X: Any, coef: ArrayLike, intercepts: ArrayLike, beta: ArrayLi
 def unified_ranks(X: Any, coef: ArrayLike, intercepts: ArrayLike, beta: ArrayLike) -> NDArray[np.intp]:
     """Code 0..K-1 of every row in the unified model: the class of the highest score, the smallest of several.
 
-    Parameters
-    ----------
-    X, coef, intercepts, beta
-        As in :func:`unified_scores`.
+    The parameters are those of :func:`unified_scores`.
 
     Examples
     --------

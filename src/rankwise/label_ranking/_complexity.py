@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base.row_data import Rows
-from rankwise.base.state import StateArray, StateLayout, averaged
-from rankwise.label_ranking._counters import JOINT, ROUNDS, UPDATES_BY_NAME
+from rankwise.base.state import ROUNDS, StateArray, StateLayout, averaged
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic
 from rankwise.label_ranking.entropic_joint import learn_joint
 from rankwise.label_ranking.euclidean import learn_euclidean, scores_euclidean
+from rankwise.label_ranking.rounds import JOINT
 from rankwise.label_ranking.softmax import LOWEST, WIDEST, join_features
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 
+_NONE, _NO_LAG = np.empty(0), np.empty((0, 0))
 
-_NO_LAG = np.empty((0, 0))
-
-
+#: Axes of the weights and of those of the constant feature, and the names of their lags.
+_ADDITIVE = ((("feature", "label"), "lag"), (("label",), "b_lag"))
 _COUNTERS = {
     "counts": StateArray((6,), np.int64, mixes=("adds", "adds", "adds", "adds", "adds", "largest")),
     "sums": StateArray((2,), mixes=("moves", "largest")),
@@ -32,48 +33,53 @@ _COUNTERS = {
 class Euclidean:
     """Squared norm: the weights are theta."""
 
-    layout = StateLayout({"theta": averaged("feature", "label", lag="lag"), **_COUNTERS})
-    layout_of_last = StateLayout({"theta": StateArray(("feature", "label")), **_COUNTERS})
+    @staticmethod
+    @cache
+    def layout(average: bool, intercept: bool) -> StateLayout:
+        """Arrays of a state."""
+        theta, b = (averaged(*axes, lag=lag if average else "") for axes, lag in _ADDITIVE)
+        return StateLayout({"theta": theta, **({"b": b} if intercept else {}), **_COUNTERS})
 
     @staticmethod
-    def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
-        """One pass; returns the row that cannot be used, before anything has changed, or -1."""
-        rows, said, weight, order, rankings = arguments
-        code = UPDATES_BY_NAME[update]
-        theta, lag = state["theta"], state.get("lag", _NO_LAG)
-        counts, sums = state["counts"], state["sums"]
-        return int(learn_euclidean(rows, *said, weight, order, theta, lag, counts, sums, (code, *options), rankings))
+    def learner(update: int) -> Any:
+        return learn_euclidean
 
     @staticmethod
-    def scores(state: Arrays, rows: Rows, out: Floats) -> int:
+    def parameters(state: Arrays, n_features: int) -> tuple[Any, ...]:
+        """Arrays that a pass learns."""
+        return state["theta"], state.get("lag", _NO_LAG), state.get("b", _NONE), state.get("b_lag", _NONE)
+
+    @classmethod
+    def scores(cls, state: Arrays, rows: Rows, out: Floats) -> int:
         """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
-        return int(scores_euclidean(rows, state["theta"], state.get("lag", _NO_LAG), state["counts"][ROUNDS], out))
+        return int(scores_euclidean(rows, cls.parameters(state, 0), state["counts"][ROUNDS], out))
 
     @staticmethod
     def weights(state: Mapping[str, NDArray[Any]]) -> Floats:
-        """Weights (features, labels)."""
+        """Weights (features, labels), those of the constant last if there are intercepts."""
         rounds = int(state["counts"][ROUNDS])
-        return state["theta"] - state["lag"] / rounds if "lag" in state and rounds else state["theta"]
+        theta, lag = _with_constant(state, "theta", "b"), _with_constant(state, "lag", "b_lag")
+        return theta - lag / rounds if lag.size and rounds else theta
 
     @staticmethod
     def conjugates(state: Mapping[str, NDArray[Any]], n_features: int) -> float:
         """Sum over the labels of G(theta)."""
-        theta = state["theta"][:n_features]
-        return 0.5 * float(np.einsum("jy,jy->", theta, theta))
+        theta, b = state["theta"][:n_features], state.get("b", _NONE)
+        return 0.5 * float(np.einsum("jy,jy->", theta, theta) + b @ b)
 
     @staticmethod
     def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
-        """State with room for more labels; zeros are there already."""
+        """State with room for more labels."""
         return layout.with_room(state, "label", n_labels)
 
     @staticmethod
     def join(state: Arrays, first: int, last: int) -> None:
-        """Let the features first .. last - 1 join; zeros are there already."""
+        """Let the features first .. last - 1 join."""
 
     @staticmethod
     def to_mix(state: Arrays) -> Arrays:
         """Arrays that updates are added to."""
-        return {"theta": state["theta"]}
+        return {name: state[name] for name in ("theta", "b") if name in state}
 
     @staticmethod
     def from_mix(state: Arrays, moved: Arrays) -> None:
@@ -84,77 +90,86 @@ class Euclidean:
 class Entropic:
     """Relative entropy: a label's weights are positive and sum to one, see :mod:`rankwise.label_ranking.softmax`."""
 
-    layout = StateLayout(
-        {
-            "weights": StateArray(("feature", "label"), start=1.0, joins=1.0, mixes="follows", local=False),
-            "shift": StateArray(("label",), mixes="follows"),
-            "normaliser": StateArray((3, "label"), mixes="follows"),
-            **_COUNTERS,
-        }
-    )
+    @staticmethod
+    @cache
+    def layout(average: bool, intercept: bool) -> StateLayout:
+        ones: dict[str, Any] = {"start": 1.0, "joins": 1.0, "mixes": "follows", "local": False}
+        return StateLayout(
+            {
+                "weights": StateArray(("feature", "label"), **ones),
+                **({"b": StateArray(("label",), **ones)} if intercept else {}),
+                "shift": StateArray(("label",), mixes="follows"),
+                "normaliser": StateArray((3, "label"), mixes="follows"),
+                **_COUNTERS,
+            }
+        )
 
     @staticmethod
-    def learn(state: Arrays, n_features: int, update: str, options: tuple[float, float], *arguments: Any) -> int:
-        """One pass; returns the row that cannot be used, before anything has changed, or -1."""
-        rows, said, weight, order, rankings = arguments
-        code = UPDATES_BY_NAME[update]
-        learn = learn_joint if code == JOINT else learn_pairs
-        model = state["weights"], state["shift"], state["normaliser"], n_features
-        counts, sums = state["counts"], state["sums"]
-        return int(learn(rows, *said, weight, order, model, counts, sums, (code, *options), rankings))
+    def learner(update: int) -> Any:
+        return learn_joint if update == JOINT else learn_pairs
 
     @staticmethod
-    def scores(state: Arrays, rows: Rows, out: Floats) -> int:
-        """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
-        return int(scores_entropic(rows, state["weights"], state["normaliser"], out))
+    def parameters(state: Arrays, n_features: int) -> tuple[Any, ...]:
+        return state["weights"], state.get("b", _NONE), state["shift"], state["normaliser"], n_features
+
+    @classmethod
+    def scores(cls, state: Arrays, rows: Rows, out: Floats) -> int:
+        return int(scores_entropic(rows, cls.parameters(state, 0), out))
 
     @staticmethod
     def weights(state: Mapping[str, NDArray[Any]]) -> Floats:
-        """Weights (features, labels)."""
-        return np.asarray(np.maximum(state["weights"], 0.0) / state["normaliser"][:2].sum(axis=0))
+        weights = _with_constant(state, "weights", "b")
+        return np.asarray(np.maximum(weights, 0.0) / state["normaliser"][:2].sum(axis=0))
 
     @staticmethod
     def conjugates(state: Mapping[str, NDArray[Any]], n_features: int) -> float:
-        """Sum over the labels of G(theta)."""
-        if n_features == 0:
-            return 0.0
-        return float(np.sum(np.log(state["normaliser"][:2].sum(axis=0) / n_features) + state["shift"]))
+        n = n_features + ("b" in state)
+        return float(np.sum(np.log(state["normaliser"][:2].sum(axis=0) / n) + state["shift"])) if n else 0.0
 
     @staticmethod
     def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
-        """State with room for more labels, whose weights are uniform."""
         known = state["shift"].size
         wide = layout.with_room(state, "label", n_labels)
-        wide["normaliser"][0, known:] = wide["normaliser"][2, known:] = n_features
+        wide["normaliser"][0, known:] = wide["normaliser"][2, known:] = n_features + ("b" in state)
         return wide
 
     @staticmethod
     def join(state: Arrays, first: int, last: int) -> None:
         """Let the features first .. last - 1 join: theta = 0, so the normalisers grow by exp(0) for each."""
-        for name in ("normaliser", "shift"):
-            state[name] = state[name].copy()
-        if (state["shift"] < -WIDEST).any():  # all weights of such a label change
-            state["weights"] = state["weights"].copy()
-        if first == 0:
-            state["normaliser"][0] = state["normaliser"][2] = last
-        else:
-            join_features(state["weights"], state["shift"], state["normaliser"], first, last)
+        every = (state["shift"] < -WIDEST).any()  # all weights of such a label change
+        for name in ("normaliser", "shift", *(("weights", "b") if every else ())):
+            if name in state:
+                state[name] = state[name].copy()
+        if state["normaliser"].any():
+            join_features(*Entropic.parameters(state, first), last)
+        else:  # there was no weight to move: what was learnt so far left no trace
+            state["shift"][:] = 0.0
+            state["normaliser"][0] = state["normaliser"][2] = last + ("b" in state)
 
     @staticmethod
     def to_mix(state: Arrays) -> Arrays:
-        """Exponents, which updates are added to."""
-        kept = state["weights"]  # a weight, or its logarithm if that is very small
-        return {"weights": np.log(kept, out=kept.copy(), where=kept > 0.0) + state["shift"]}
+        kept = {name: state[name] for name in ("weights", "b") if name in state}
+        return {name: np.log(w, out=w.copy(), where=w > 0.0) + state["shift"] for name, w in kept.items()}
 
     @staticmethod
     def from_mix(state: Arrays, moved: Arrays) -> None:
         """Weights from their exponents, the largest of each label as its shift."""
-        shift = moved["weights"].max(axis=0)
-        weights = moved["weights"] - shift
+        exponents = _with_constant(moved, "weights", "b")
+        state["shift"] = exponents.max(axis=0)
+        weights = exponents - state["shift"]
         np.exp(weights, out=weights, where=weights > LOWEST)
         total = np.maximum(weights, 0.0).sum(axis=0)
-        state["weights"], state["shift"] = weights, shift
+        state["weights"] = np.ascontiguousarray(weights[: len(moved["weights"])])
+        if "b" in moved:
+            state["b"] = weights[-1].copy()
         state["normaliser"] = np.stack([total, np.zeros_like(total), total])
+
+
+def _with_constant(arrays: Mapping[str, NDArray[Any]], name: str, of_constant: str) -> Floats:
+    """An array (features, labels) with that of the constant feature below it, if there is one; empty if none is."""
+    if of_constant in arrays:
+        return np.vstack([arrays[name], arrays[of_constant]])
+    return arrays.get(name, _NO_LAG)
 
 
 COMPLEXITIES: dict[str, type[Euclidean] | type[Entropic]] = {"euclidean": Euclidean, "entropic": Entropic}

@@ -5,9 +5,10 @@ The updates move theta as those of :mod:`rankwise.label_ranking.euclidean` do, s
 (r, s) the most violating pair and c the weight of the example, which multiplies C:
 
 - update I ("fixed"): on a mistake, ``theta_r += c C x`` and ``theta_s -= c C x``: exponentiated gradient;
-- update II ("optimal"): if rho_r - rho_s < margin, the same with the best step up to c C along that pair
-  (:mod:`rankwise.label_ranking.pair_ascent`): in closed form if the non-zero entries of x are equal, by Newton's method
-  otherwise;
+- update II ("optimal"): if rho_r - rho_s < margin, the same with the best step tau up to c C along that pair: in closed
+  form if the non-zero entries of x are equal, by Newton's method otherwise. The step changes the dual by ``margin tau -
+  G(theta_r + tau x) - G(theta_s - tau x)`` and a constant: concave in tau, with the slope ``margin - <omega_r -
+  omega_s, x>`` at the moved vectors;
 - update III ("joint"): if rho_r - rho_s < margin, the best steps of all labels at once
   (:mod:`rankwise.label_ranking.entropic_joint`).
 
@@ -24,97 +25,133 @@ from numba.extending import register_jitable
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import absolute_sizes, all_finite, dots_positive, n_rows
-from rankwise.label_ranking._counters import FIXED, GAINED, KNOWN, MISTAKES, REACH, ROUNDS, UPDATES
-from rankwise.label_ranking.label_scores import first_unusable_row, labels_known, rank_labels, says_nothing, worst_pair
-from rankwise.label_ranking.pair_ascent import best_step, best_step_binary
-from rankwise.label_ranking.softmax import common_value, divide_by_normalisers, move_label, share_elsewhere
+from rankwise.label_ranking.rounds import FIXED, make_ranker_pass
+from rankwise.label_ranking.softmax import (
+    common_value,
+    divide_by_normalisers,
+    move_label,
+    share_elsewhere,
+    tilted_moments,
+)
+
+_MOST_STEPS = 100
+
+
+@register_jitable
+def best_step_binary(q_r, q_s, common, margin, cap):
+    """Best step in [0, cap] if all non-zero entries of x are ``common``; q is the weight of a label on these entries.
+
+    With b = exp(tau common) and g = margin / common, the slope is zero at the positive root of
+
+        b^2 q_r (1 - q_s)(1 - g) - b g (q_r q_s + (1 - q_r)(1 - q_s)) - q_s (1 - q_r)(1 + g) = 0
+
+    and positive everywhere if g >= 1. (The paper caps b by C instead of tau, a slip.)
+    """
+    g = margin / common
+    square = q_r * (1.0 - q_s) * (1.0 - g)
+    if g >= 1.0 or square <= 0.0:
+        return cap
+    half = 0.5 * g * (q_r * q_s + (1.0 - q_r) * (1.0 - q_s))
+    constant = q_s * (1.0 - q_r) * (1.0 + g)
+    root = (half + np.sqrt(half * half + square * constant)) / square
+    return min(cap, max(0.0, np.log(root) / common))
+
+
+@register_jitable
+def best_step(X, i, largest, weights, b, normaliser, r, s, rest_r, rest_s, margin, cap):
+    """Best step in [0, cap] for any x: Newton's method on the slope, kept inside a shrinking bracket.
+
+    ``rest`` is the share of a label's weight on the features that x does not have. The slope at 0 is positive.
+    """
+    below, above, tau = 0.0, cap, cap
+    for _ in range(_MOST_STEPS):
+        mean_r, variance_r = tilted_moments(X, i, largest, weights, b, normaliser, r, rest_r, tau)
+        mean_s, variance_s = tilted_moments(X, i, largest, weights, b, normaliser, s, rest_s, -tau)
+        slope, curvature = margin - (mean_r - mean_s), variance_r + variance_s
+        if slope >= 0.0:
+            below = tau
+        else:
+            above = tau
+        if below == cap:
+            return cap
+        following = tau + slope / curvature if curvature > 0.0 else np.inf
+        if not below < following < above:
+            following = 0.5 * (below + above)
+        if abs(following - tau) <= 1e-14 * tau or slope == 0.0:
+            return tau
+        tau = following
+    return tau
 
 
 @register_jitable
 def pair_step(x, model, scores, r, s, margin, cap):
     """Best step of theta_r against theta_s."""
     X, i, common, filled, largest = x
-    weights, _, normaliser, n_features = model
+    weights, b, _, normaliser, n_features = model
     if filled == 0:
         return cap  # nothing moves, and the dual gains as much as the competitor loses
     if common > 0.0:
         return best_step_binary(scores[r] / common, scores[s] / common, common, margin, cap)
-    rest_r = share_elsewhere(X, i, weights, normaliser, r, filled, n_features)
-    rest_s = share_elsewhere(X, i, weights, normaliser, s, filled, n_features)
-    return best_step(X, i, largest, weights, normaliser, r, s, rest_r, rest_s, margin, cap)
+    rest_r = share_elsewhere(X, i, weights, b, normaliser, r, filled, n_features)
+    rest_s = share_elsewhere(X, i, weights, b, normaliser, s, filled, n_features)
+    return best_step(X, i, largest, weights, b, normaliser, r, s, rest_r, rest_s, margin, cap)
 
 
 @register_jitable
 def _room_for_pairs(n_labels):
-    """Arrays that a pass works in: labels that move, and their steps."""
     return np.empty(2, dtype=np.int64), np.empty(2)
 
 
 @register_jitable
-def _pair_steps(x, model, scores, said, r, s, options, cap, room, counts):
+def _pair_steps(x, model, scores, said, pair, options, cap, room, counts):
     """Steps of updates I and II: how many labels move, and how much mass from one side to the other."""
-    update, _, margin = options
-    moved, steps = room
+    _, update, _, margin, _ = options
+    (r, s), (moved, steps) = pair, room
     tau = cap if update == FIXED else pair_step(x, model, scores, r, s, margin, cap)
     moved[0], moved[1], steps[0], steps[1] = r, s, tau, -tau
     return 2, tau
 
 
-def make_pass(find_steps, make_room):
-    """Compile a pass over rows; ``find_steps`` says which labels move, and how far, in arrays from ``make_room``."""
+@register_jitable
+def _score_labels(X, i, parameters, scores):
+    weights, b, _, normaliser, _ = parameters
+    dots_positive(X, i, weights, scores)
+    if b.size:
+        for y in range(scores.size):
+            scores[y] += max(b[y], 0.0)
+    divide_by_normalisers(scores, normaliser)
 
-    @kernel
-    def learn(X, indptr, above, below, weight, order, model, counts, sums, options, predictions):
-        weights, shift, normaliser, n_features = model
-        update, C, margin = options
-        bad = first_unusable_row(X, weight, C, sums[REACH])
-        if bad >= 0:
-            return bad
-        room = make_room(weights.shape[1])
-        moved, steps = room[0], room[1]
-        all_scores, codes = np.empty(weights.shape[1]), np.empty(weights.shape[1], dtype=np.int64)
-        for t in range(n_rows(X)):
-            i = order[t] if order.size else t
-            start, stop = indptr[i], indptr[i + 1]
-            before = counts[KNOWN]
-            counts[KNOWN] = labels_known(above, below, start, stop, before)
-            scores = all_scores[: counts[KNOWN]]
-            dots_positive(X, i, weights, scores)
-            divide_by_normalisers(scores, normaliser)
-            if predictions.size:
-                rank_labels(scores[:before], codes[:before], predictions[i])
-            c = weight[i] if weight.size else 1.0
-            if c == 0.0 or says_nothing(above, below, start, stop, scores.size):
-                continue
-            r, s = worst_pair(scores, above, below, start, stop)
-            lead, cap = scores[r] - scores[s], c * C
-            counts[ROUNDS] += 1
-            counts[MISTAKES] += lead <= 0.0
-            if lead > 0.0 if update == FIXED else lead >= margin:
-                continue
-            common, filled = common_value(X, i)
-            largest, _ = absolute_sizes(X, i)
-            x, said = (X, i, common, filled, largest), (above, start, stop)
-            n_moved, tau = find_steps(x, model, scores, said, r, s, options, cap, room, counts)
-            for e in range(n_moved):
-                move_label(X, i, common, largest, weights, shift, normaliser, n_features, moved[e], steps[e])
-            sums[GAINED] += margin * tau
-            sums[REACH] += cap * largest
-            counts[UPDATES] += 1
-        return -1
 
-    return learn
+@register_jitable
+def _no_average(X, i, parameters, rounds, scores, late):
+    """With every update all weights of a label change: their average would cost as much as there are features."""
+
+
+def make_entropic_pass(find_steps, make_room):
+    """Compile a pass; ``find_steps`` says which labels move, and how far, in arrays from ``make_room``."""
+
+    @register_jitable
+    def move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts):
+        weights, b, shift, normaliser, n_features = parameters
+        common, filled = common_value(X, i, b)
+        largest = max(absolute_sizes(X, i)[0], options[4])
+        x = X, i, common, filled, largest
+        n_moved, mass = find_steps(x, parameters, scores, said, pair, options, cap, room, counts)
+        for e in range(n_moved):
+            move_label(X, i, common, largest, weights, b, shift, normaliser, n_features, room[0][e], room[1][e])
+        return mass
+
+    return make_ranker_pass(_score_labels, _no_average, make_room, move_labels)
 
 
 @kernel
-def scores_entropic(X, weights, normaliser, out):
+def scores_entropic(X, parameters, out):
     """out[i, y] = <omega_y, x_i>; returns the first row with a score that is not finite, or -1."""
     for i in range(n_rows(X)):
-        dots_positive(X, i, weights, out[i])
-        divide_by_normalisers(out[i], normaliser)
+        _score_labels(X, i, parameters, out[i])
         if not all_finite(out[i]):
             return i
     return -1
 
 
-learn_pairs = make_pass(_pair_steps, _room_for_pairs)
+learn_pairs = make_entropic_pass(_pair_steps, _room_for_pairs)

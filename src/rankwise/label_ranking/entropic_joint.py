@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from rankwise.label_ranking._counters import MOST_ITERATIONS, UNSOLVED
-from rankwise.label_ranking.entropic import make_pass, pair_step
+from rankwise.label_ranking.entropic import make_entropic_pass, pair_step
 from rankwise.label_ranking.joint import make_joint_solver, room_for_joint
 from rankwise.label_ranking.levels import lead_of_log_odds, make_levels
+from rankwise.label_ranking.rounds import MOST_ITERATIONS, UNSOLVED
 from rankwise.label_ranking.softmax import share_elsewhere, tilted_moments
 
 _STEEPEST = 690.0  # log-odds of a weight that rounding has made 0 or 1
@@ -26,10 +26,10 @@ _STEEPEST = 690.0  # log-odds of a weight that rounding has made 0 or 1
 @register_jitable
 def _derivatives(problem, a, first, second):
     """Derivatives of f; ``rest`` is the share of each label's weight on the features that x does not have."""
-    X, i, largest, weights, normaliser, labels, rest, inside, margin = problem
+    X, i, largest, weights, b, normaliser, labels, rest, inside, margin = problem
     last = a.size - 1
     for e in range(last):
-        mean, second[e] = tilted_moments(X, i, largest, weights, normaliser, labels[e], rest[e], a[e])
+        mean, second[e] = tilted_moments(X, i, largest, weights, b, normaliser, labels[e], rest[e], a[e])
         first[e] = mean - (margin if inside[e] else 0.0)
     first[last], second[last] = 0.0, 0.0
 
@@ -76,18 +76,18 @@ def _gather(scores, said, r, s, margin, top, bottom, labels, inside):
 def _interior_steps(x, model, scores, said, r, s, margin, cap, room, counts):
     """Best steps by the interior point; no label moves if only one pair can, or if the gap was not closed."""
     X, i, _, filled, largest = x
-    weights, _, normaliser, n_features = model
+    weights, b, _, normaliser, n_features = model
     moved, steps, labels, inside, rest, joint_room = room
-    rest_r = share_elsewhere(X, i, weights, normaliser, r, filled, n_features)
-    rest_s = share_elsewhere(X, i, weights, normaliser, s, filled, n_features)
-    top, _ = tilted_moments(X, i, largest, weights, normaliser, r, rest_r, cap)
-    bottom, _ = tilted_moments(X, i, largest, weights, normaliser, s, rest_s, -cap)
+    rest_r = share_elsewhere(X, i, weights, b, normaliser, r, filled, n_features)
+    rest_s = share_elsewhere(X, i, weights, b, normaliser, s, filled, n_features)
+    top, _ = tilted_moments(X, i, largest, weights, b, normaliser, r, rest_r, cap)
+    bottom, _ = tilted_moments(X, i, largest, weights, b, normaliser, s, rest_s, -cap)
     n = _gather(scores, said, r, s, margin, top, bottom, labels, inside)
     if n == 2:
         return 0, 0.0
     for e in range(n):
-        rest[e] = share_elsewhere(X, i, weights, normaliser, labels[e], filled, n_features)
-    problem = X, i, largest, weights, normaliser, labels, rest, inside, margin
+        rest[e] = share_elsewhere(X, i, weights, b, normaliser, labels[e], filled, n_features)
+    problem = X, i, largest, weights, b, normaliser, labels, rest, inside, margin
     mass, iterations = _solve(problem, inside[:n], cap, margin + largest, joint_room)
     counts[MOST_ITERATIONS] = max(counts[MOST_ITERATIONS], iterations)
     counts[UNSOLVED] += mass == 0.0
@@ -100,10 +100,10 @@ def _interior_steps(x, model, scores, said, r, s, margin, cap, room, counts):
 
 
 @register_jitable
-def _joint_steps(x, model, scores, said, r, s, options, cap, room, counts):
+def _joint_steps(x, model, scores, said, pair, options, cap, room, counts):
     """Steps of update III: how many labels move, and how much mass from one side to the other."""
     _, _, common, filled, _ = x
-    _, _, margin = options
+    margin, (r, s) = options[3], pair
     moved, steps, _, _, heights, _ = room
     n_moved, mass = 0, 0.0
     if common > 0.0:
@@ -121,4 +121,4 @@ def _joint_steps(x, model, scores, said, r, s, options, cap, room, counts):
     return n_moved, mass
 
 
-learn_joint = make_pass(_joint_steps, _room_for_all)
+learn_joint = make_entropic_pass(_joint_steps, _room_for_all)

@@ -10,6 +10,8 @@ with the smallest rho_r - rho_s. With c the weight of the example, which multipl
 - update III ("joint"): if rho_r - rho_s < margin, ``theta_y += a_y x`` with the best steps of all labels at once
   (:mod:`rankwise.label_ranking.levels`).
 
+With intercepts, x has one feature more, the constant 1, whose weights are kept apart: b_y beside theta_y.
+
 Without mistakes of the annotator the last weights are good; with some, their average over the rounds is much better, as
 with every perceptron (``average``, ours; kept lazily, :mod:`rankwise.online`). The dual value, the mistakes and
 the updates are always those of the last weights.
@@ -23,17 +25,17 @@ import numpy as np
 from numba.extending import register_jitable
 
 from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import absolute_sizes, all_finite, column, dots, n_entries, n_rows, squared_norm, value
-from rankwise.label_ranking._counters import FIXED, GAINED, JOINT, KNOWN, MISTAKES, REACH, ROUNDS, UPDATES
-from rankwise.label_ranking.label_scores import first_unusable_row, labels_known, rank_labels, says_nothing, worst_pair
+from rankwise._kernels.rows import all_finite, column, dots, n_entries, n_rows, squared_norm, value
 from rankwise.label_ranking.levels import lead_of_scores, make_levels
+from rankwise.label_ranking.rounds import FIXED, JOINT, make_ranker_pass
 
 _move_to_levels = make_levels(lead_of_scores)
 
 
 @register_jitable
-def _move(X, i, theta, lag, rounds, moved, steps):
+def _move(X, i, parameters, rounds, moved, steps):
     """theta_y += step x for every moved label y, and as much times the rounds so far to its lag."""
+    theta, lag, b, b_lag = parameters
     for p in range(n_entries(X, i)):
         j, x = column(X, i, p), value(X, i, p)
         for e in range(moved.size):
@@ -41,70 +43,67 @@ def _move(X, i, theta, lag, rounds, moved, steps):
         if lag.size:
             for e in range(moved.size):
                 lag[j, moved[e]] += rounds * (steps[e] * x)
+    if b.size:
+        for e in range(moved.size):
+            b[moved[e]] += steps[e]
+            if b_lag.size:
+                b_lag[moved[e]] += rounds * steps[e]
 
 
 @register_jitable
-def _subtract_lag(X, i, lag, rounds, scores, late):
+def _dots(X, i, weights, intercepts, scores):
+    dots(X, i, weights, scores)
+    if intercepts.size:
+        for y in range(scores.size):
+            scores[y] += intercepts[y]
+
+
+@register_jitable
+def _score_labels(X, i, parameters, scores):
+    _dots(X, i, parameters[0], parameters[2], scores)
+
+
+@register_jitable
+def _subtract_lag(X, i, parameters, rounds, scores, late):
     """Turn the scores of theta into those of its average over the rounds: theta - lag / rounds."""
+    lag, b_lag = parameters[1], parameters[3]
     if lag.size and rounds > 0:
-        dots(X, i, lag, late)
+        _dots(X, i, lag, b_lag, late)
         for y in range(scores.size):
             scores[y] -= late[y] / rounds
 
 
-@kernel
-def learn_euclidean(X, indptr, above, below, weight, order, theta, lag, counts, sums, options, predictions):
-    """Learn from the rows in order, in place; return -1, or the first row that cannot be used."""
-    update, C, margin = options
-    bad = first_unusable_row(X, weight, C, sums[REACH])
-    if bad >= 0:
-        return bad
-    n_labels = theta.shape[1]
-    all_scores, averaged, late = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
-    codes = np.empty(n_labels, dtype=np.int64)
-    moved, steps = np.empty(n_labels + 1, dtype=np.int64), np.empty(n_labels + 1)
-    for t in range(n_rows(X)):
-        i = order[t] if order.size else t
-        start, stop = indptr[i], indptr[i + 1]
-        before = counts[KNOWN]
-        counts[KNOWN] = labels_known(above, below, start, stop, before)
-        scores = all_scores[: counts[KNOWN]]
-        dots(X, i, theta, scores)
-        if predictions.size:
-            averaged[:before] = scores[:before]
-            _subtract_lag(X, i, lag, counts[ROUNDS], averaged[:before], late[:before])
-            rank_labels(averaged[:before], codes[:before], predictions[i])
-        c = weight[i] if weight.size else 1.0
-        if c == 0.0 or says_nothing(above, below, start, stop, scores.size):
-            continue
-        r, s = worst_pair(scores, above, below, start, stop)
-        lead, cap = scores[r] - scores[s], c * C
-        counts[ROUNDS] += 1
-        counts[MISTAKES] += lead <= 0.0
-        if lead > 0.0 if update == FIXED else lead >= margin:
-            continue
-        square = squared_norm(X, i)
-        n_moved, tau = 2, cap
-        if update == JOINT and square > 0.0:
-            n_moved, tau = _move_to_levels(scores, above, start, stop, square, margin, cap, moved, steps)
-        else:
-            if update != FIXED and square > 0.0:
-                tau = min(cap, (margin - lead) / (2.0 * square))
-            moved[0], moved[1], steps[0], steps[1] = r, s, tau, -tau
-        _move(X, i, theta, lag, counts[ROUNDS] - 1, moved[:n_moved], steps[:n_moved])
-        sums[GAINED] += margin * tau
-        sums[REACH] += cap * absolute_sizes(X, i)[0]
-        counts[UPDATES] += 1
-    return -1
+@register_jitable
+def _room(n_labels):
+    return np.empty(n_labels + 1, dtype=np.int64), np.empty(n_labels + 1)
+
+
+@register_jitable
+def _move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts):
+    _, update, _, margin, constant = options
+    (r, s), (moved, steps), square = pair, room, squared_norm(X, i) + constant
+    n_moved, mass = 2, cap
+    if update == JOINT and square > 0.0:
+        above, start, stop = said
+        n_moved, mass = _move_to_levels(scores, above, start, stop, square, margin, cap, moved, steps)
+    else:
+        if update != FIXED and square > 0.0:
+            mass = min(cap, (margin - (scores[r] - scores[s])) / (2.0 * square))
+        moved[0], moved[1], steps[0], steps[1] = r, s, mass, -mass
+    _move(X, i, parameters, rounds, moved[:n_moved], steps[:n_moved])
+    return mass
 
 
 @kernel
-def scores_euclidean(X, theta, lag, rounds, out):
-    """out[i, y] = <theta_y - lag_y / rounds, x_i>; returns the first row where one is not finite, or -1."""
+def scores_euclidean(X, parameters, rounds, out):
+    """out[i, y]: score of label y by the averaged weights; returns the first row where one is not finite, or -1."""
     late = np.empty(out.shape[1])
     for i in range(n_rows(X)):
-        dots(X, i, theta, out[i])
-        _subtract_lag(X, i, lag, rounds, out[i], late)
+        _score_labels(X, i, parameters, out[i])
+        _subtract_lag(X, i, parameters, rounds, out[i], late)
         if not all_finite(out[i]):
             return i
     return -1
+
+
+learn_euclidean = make_ranker_pass(_score_labels, _subtract_lag, _room, _move_labels)

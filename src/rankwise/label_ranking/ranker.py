@@ -28,10 +28,10 @@ from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import State, StateLayout
+from rankwise.base.state import ROUNDS, State, StateLayout
 from rankwise.base.transaction import reader
-from rankwise.label_ranking import _counters
-from rankwise.label_ranking._complexity import COMPLEXITIES, Entropic
+from rankwise.label_ranking import rounds
+from rankwise.label_ranking._complexity import COMPLEXITIES
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
 from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
 
@@ -57,6 +57,9 @@ class LabelRanker(OnlineEstimator):
         Largest step of a round; a row's weight multiplies it.
     margin : float, default 1.0
         By how much a relevant label should lead.
+    fit_intercept : bool, default True
+        Learn an intercept for every label: a feature more that is always 1, with weights like those of the others. The
+        paper has none.
     n_epochs, shuffle, random_state
         As in :class:`rankwise.PRIL`.
     average : bool, default True
@@ -70,6 +73,8 @@ class LabelRanker(OnlineEstimator):
     ----------
     coef_ : ndarray of shape (k, d)
         Weights of every label.
+    intercept_ : ndarray of shape (k,)
+        Intercept of every label; zero without ``fit_intercept``.
     dual_value_ : float
         D, which is a lower bound of the competitor's objective. Every round is an example of its own: with several
         epochs D belongs to the sequence of all rounds.
@@ -91,24 +96,28 @@ class LabelRanker(OnlineEstimator):
     """
 
     label_kinds = frozenset()  # its labels are sets and pairs of labels, not grades
+    _meets_new_classes = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
-        "update": [StrOptions(set(_counters.UPDATES_BY_NAME))],
+        "update": [StrOptions(set(rounds.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "margin": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
     }
 
     def __init__(
         self, update: str = "optimal", complexity: str = "euclidean", C: float = 0.1, margin: float = 1.0,
         n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        fit_intercept: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.update = update
         self.complexity = complexity
         self.C = C
         self.margin = margin
+        self.fit_intercept = fit_intercept
 
     # -- what was learnt ------------------------------------------------------------------------------------------
 
@@ -116,13 +125,20 @@ class LabelRanker(OnlineEstimator):
     def coef_(self) -> Floats:
         """Weights of every label, shape (k, d)."""
         check_is_fitted(self)
-        return np.ascontiguousarray(self._kind.weights(self._known_part()).T)
+        return np.ascontiguousarray(self._kind.weights(self._known_part())[: self.n_features_in_].T)
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercept of every label, shape (k,); zero without ``fit_intercept``."""
+        check_is_fitted(self)
+        known = self._known_part()
+        return np.array(self._kind.weights(known)[-1]) if "b" in known else np.zeros(len(self._order))
 
     @property
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
         check_is_fitted(self)
-        gained = float(self._state["sums"][_counters.GAINED])
+        gained = float(self._state["sums"][rounds.GAINED])
         return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
 
     @property
@@ -134,7 +150,7 @@ class LabelRanker(OnlineEstimator):
     def max_solver_iter_(self) -> int:
         """Most iterations that the interior point took in a round; 0 if no round needed it."""
         check_is_fitted(self)
-        return int(self._state["counts"][_counters.MOST_ITERATIONS])
+        return int(self._state["counts"][rounds.MOST_ITERATIONS])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -147,10 +163,23 @@ class LabelRanker(OnlineEstimator):
 
     @property
     def _layout(self) -> StateLayout:
-        kind: Any = self._kind
-        lagged = "lag" in self._state if "_state" in self.__dict__ else self.average  # which may change later
-        layout: StateLayout = kind.layout if lagged or kind is Entropic else kind.layout_of_last
+        if "_state" in self.__dict__:  # the parameters may have changed since
+            return self._layout_of(self._state)
+        layout: StateLayout = self._kind.layout(bool(self.average), bool(self.fit_intercept))
         return layout
+
+    def _layout_of(self, state: Mapping[str, Any]) -> StateLayout:
+        layout: StateLayout = self._kind.layout("lag" in state, "b" in state)
+        return layout
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that ``to_plain`` described, after checking that it can be one."""
+        if "b" not in plain["state"]:  # files from before there were intercepts do not name the parameter
+            self.fit_intercept = False
+        super().from_plain(plain)
+
+    def _check_state(self, state: Mapping[str, Any], n_features: int, n_classes: int) -> None:
+        self._layout_of(state).check(state, n_features, n_classes)
 
     def _known_part(self) -> State:
         """The state without spare room for features and labels."""
@@ -233,7 +262,7 @@ class LabelRanker(OnlineEstimator):
         self._refuse_no_rounds()
 
     def _refuse_no_rounds(self) -> None:
-        if len(self._order) > 1 and not self._state["counts"][_counters.ROUNDS]:
+        if len(self._order) > 1 and not self._state["counts"][ROUNDS]:
             raise ValueError(
                 "no row says which label should be ranked above another: every row names no label, or all of them. "
                 "(An indicator matrix must be an array, not a list.)"
@@ -258,15 +287,16 @@ class LabelRanker(OnlineEstimator):
     def _pass(
         self, state: State, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
     ) -> int:
-        counts, options = state["counts"], (float(self.C), float(self.margin))
+        counts, update = state["counts"], rounds.UPDATES_BY_NAME[self.update]
         rankings = predictions if predictions.ndim == 2 else NO_RANKINGS
-        unsolved = counts[_counters.UNSOLVED]
-        bad = self._kind.learn(
-            state, self.n_features_in_, self.update, options, rows, labels, weight, order, rankings
-        )  # fmt: skip
-        if counts[_counters.UNSOLVED] > unsolved:
+        firsts = np.empty(len(rankings), dtype=np.int32)  # the label ranked first, which is all the loop asks for
+        options = "lag" in state, update, float(self.C), float(self.margin), 1.0 if "b" in state else 0.0
+        model = self._kind.parameters(state, self.n_features_in_), counts, state["sums"], rankings
+        unsolved = counts[rounds.UNSOLVED]
+        bad = self._kind.learner(update)(rows, labels, weight, order, model, counts, options, firsts)
+        if counts[rounds.UNSOLVED] > unsolved:
             warn_user(
-                f"the joint problem of {counts[_counters.UNSOLVED] - unsolved} rounds was not solved: they moved the "
+                f"the joint problem of {counts[rounds.UNSOLVED] - unsolved} rounds was not solved: they moved the "
                 f"most violating pair of labels alone. Scale the features, or choose a smaller C.",
                 ConvergenceWarning,
             )
@@ -278,7 +308,7 @@ class LabelRanker(OnlineEstimator):
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)
-        self._state["counts"][_counters.KNOWN] = 0 if growing else len(order)
+        self._state["counts"][rounds.KNOWN] = 0 if growing else len(order)
 
     def _rows_to_learn(self, rows: Rows) -> Rows:
         # One form of rows and one type of numbers: every other would compile all kernels of learning once more.
@@ -301,7 +331,7 @@ class LabelRanker(OnlineEstimator):
         return labels
 
     def _kernel_labels(self, labels: Any) -> KernelLabels:
-        return labels.indptr, labels.above, labels.below
+        return labels.indptr[:-1], labels.indptr[1:], (labels.indptr, labels.above, labels.below)
 
     def _informative(self, labels: Any, weight: Floats) -> Floats:
         return weight

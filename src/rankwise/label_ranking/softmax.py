@@ -12,6 +12,8 @@ number, the label gets a new shift and its sum is computed afresh, which costs a
 
 The conjugate of the relative entropy to uniform weights is ``G(theta) = log(sum_j exp(theta_j)) - log(d)``. Along x it
 has the first and second derivative of a tilted distribution: mean and variance of x_j under softmax(theta + a x).
+
+With intercepts, x has one feature more, the constant 1. Its weights stand apart, in ``b``, which is empty without them.
 """
 
 import numpy as np
@@ -48,31 +50,43 @@ def log_weight(weight):
 
 
 @register_jitable
-def raise_shift(weights, shift, normaliser, y, n_features, change):
+def raise_shift(weights, b, shift, normaliser, y, n_features, change):
     """Let the shift of label y grow, and so divide its weights by exp(change); add them up afresh."""
     total, low = 0.0, 0.0
     for j in range(n_features):
         weights[j, y] = weight_of(log_weight(weights[j, y]) - change)
         total, low = add_exactly(total, low, max(weights[j, y], 0.0))
+    if b.size:
+        b[y] = weight_of(log_weight(b[y]) - change)
+        total, low = add_exactly(total, low, max(b[y], 0.0))
     shift[y] += change
     normaliser[0, y], normaliser[1, y], normaliser[2, y] = total, low, total
 
 
 @register_jitable
-def _make_room(X, i, weights, shift, normaliser, n_features, y, step):
+def _make_room(X, i, weights, b, shift, normaliser, n_features, y, step):
     """Before a long step, choose the shift such that no weight will be above one."""
-    top = 0.0
+    top = max(0.0, log_weight(b[y]) + step) if b.size else 0.0
     for p in range(n_entries(X, i)):
         top = max(top, log_weight(weights[column(X, i, p), y]) + step * value(X, i, p))
     if top > 0.0:
-        raise_shift(weights, shift, normaliser, y, n_features, top)
+        raise_shift(weights, b, shift, normaliser, y, n_features, top)
 
 
 @register_jitable
-def move_label(X, i, common, largest, weights, shift, normaliser, n_features, y, step):
+def _moved(weight, exponent, factor):
+    """A weight times ``factor``, which is exp(exponent)."""
+    if weight > 0.0:
+        new = weight * factor
+        return np.log(weight) + exponent if new < _SMALLEST else new
+    return weight_of(weight + exponent)
+
+
+@register_jitable
+def move_label(X, i, common, largest, weights, b, shift, normaliser, n_features, y, step):
     """theta_y += step x_i; ``common`` as of :func:`common_value`, ``largest`` the largest absolute entry."""
     if abs(step) * largest > WIDEST:
-        _make_room(X, i, weights, shift, normaliser, n_features, y, step)
+        _make_room(X, i, weights, b, shift, normaliser, n_features, y, step)
     factor = np.exp(step * common)
     total, low = normaliser[0, y], normaliser[1, y]
     for p in range(n_entries(X, i)):
@@ -81,22 +95,22 @@ def move_label(X, i, common, largest, weights, shift, normaliser, n_features, y,
             continue
         j = column(X, i, p)
         old = weights[j, y]
-        if old > 0.0:
-            new = old * (factor if common > 0.0 else np.exp(step * x))
-            if new < _SMALLEST:
-                new = np.log(old) + step * x
-        else:
-            new = weight_of(old + step * x)
+        new = _moved(old, step * x, factor if common > 0.0 else np.exp(step * x))
         weights[j, y] = new
         total, low = add_exactly(total, low, max(new, 0.0))
+        total, low = add_exactly(total, low, -max(old, 0.0))
+    if b.size:
+        old = b[y]
+        b[y] = _moved(old, step, np.exp(step))
+        total, low = add_exactly(total, low, max(b[y], 0.0))
         total, low = add_exactly(total, low, -max(old, 0.0))
     largest_sum = max(normaliser[2, y], total)
     normaliser[0, y], normaliser[1, y], normaliser[2, y] = total, low, largest_sum
     if not _TINY * largest_sum < total + low < _LARGEST:
-        top = -np.inf
+        top = log_weight(b[y]) if b.size else -np.inf
         for j in range(n_features):
             top = max(top, log_weight(weights[j, y]))
-        raise_shift(weights, shift, normaliser, y, n_features, top)
+        raise_shift(weights, b, shift, normaliser, y, n_features, top)
 
 
 @register_jitable
@@ -108,9 +122,9 @@ def divide_by_normalisers(scores, normaliser):
 
 
 @register_jitable
-def common_value(X, i):
+def common_value(X, i, b):
     """The one positive value of all non-zero entries of row i, and how many they are; the value is 0 if they differ."""
-    common, filled = 0.0, 0
+    common, filled = (1.0, 1) if b.size else (0.0, 0)
     for p in range(n_entries(X, i)):
         x = value(X, i, p)
         if x != 0.0:
@@ -120,11 +134,13 @@ def common_value(X, i):
 
 
 @register_jitable
-def share_elsewhere(X, i, weights, normaliser, y, filled, n_features):
+def share_elsewhere(X, i, weights, b, normaliser, y, filled, n_features):
     """Share of the weight of label y on the features that row i does not have."""
-    if filled == n_features:
+    if filled == n_features + (b.size > 0):
         return 0.0
     rest, total = normaliser[0, y], normaliser[0, y] + normaliser[1, y]
+    if b.size:
+        rest -= max(b[y], 0.0)
     for p in range(n_entries(X, i)):
         if value(X, i, p) != 0.0:
             rest -= max(weights[column(X, i, p), y], 0.0)
@@ -132,7 +148,7 @@ def share_elsewhere(X, i, weights, normaliser, y, filled, n_features):
 
 
 @register_jitable
-def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
+def tilted_moments(X, i, largest, weights, b, normaliser, y, rest, a):
     """Mean and variance of the entries of x_i under softmax(theta_y + a x_i): the derivatives of G along x.
 
     ``rest`` is the share elsewhere, ``largest`` the largest absolute entry.
@@ -140,6 +156,9 @@ def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
     total = normaliser[0, y] + normaliser[1, y]
     if abs(a) * largest <= WIDEST:
         mass, first, second, scale = rest, 0.0, 0.0, 1.0 / total
+        if b.size:
+            first = second = max(b[y], 0.0) * scale * np.exp(a)
+            mass += first
         for p in range(n_entries(X, i)):
             x = value(X, i, p)
             if x != 0.0:
@@ -149,9 +168,14 @@ def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
                 second += weight * x * x
     else:  # the same with the largest exponent taken out, so that nothing overflows and not everything vanishes
         top = np.log(rest) if rest > 0.0 else -np.inf
+        if b.size:
+            top = max(top, log_weight(b[y]) - np.log(total) + a)
         for p in range(n_entries(X, i)):
             top = max(top, log_weight(weights[column(X, i, p), y]) - np.log(total) + a * value(X, i, p))
         mass, first, second = rest * np.exp(-top) if rest > 0.0 else 0.0, 0.0, 0.0
+        if b.size:
+            first = second = np.exp(log_weight(b[y]) - np.log(total) + a - top)
+            mass += first
         for p in range(n_entries(X, i)):
             x = value(X, i, p)
             if x != 0.0:
@@ -164,11 +188,11 @@ def tilted_moments(X, i, largest, weights, normaliser, y, rest, a):
 
 
 @kernel
-def join_features(weights, shift, normaliser, first, last):
+def join_features(weights, b, shift, normaliser, first, last):
     """Let the features first .. last - 1 join all labels, with theta = 0."""
     for y in range(shift.size):
         if -shift[y] > WIDEST:
-            raise_shift(weights, shift, normaliser, y, first, -shift[y])
+            raise_shift(weights, b, shift, normaliser, y, first, -shift[y])
         weight = weight_of(-shift[y])
         total, low = normaliser[0, y], normaliser[1, y]
         for j in range(first, last):

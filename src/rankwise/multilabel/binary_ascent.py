@@ -48,27 +48,13 @@ _PATIENCE = 0.25
 
 @dataclass(frozen=True)
 class BinarySolution:
-    """What was found: the weights, and between which bounds the optimum lies.
+    """What was found: the weights, and between which bounds the optimum lies."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (d,)
-        Weights.
-    intercept : float
-        Intercept.
-    objective : float
-        P at ``coef`` and ``intercept``.
-    lower_bound : float
-        D at a feasible point: no weights have a smaller P.
-    n_iter : int
-        Passes over the rows.
-    """
-
-    coef: Floats
+    coef: Floats  # (d,)
     intercept: float
-    objective: float
-    lower_bound: float
-    n_iter: int
+    objective: float  # P at these
+    lower_bound: float  # D at a feasible point: no weights have a smaller P
+    n_iter: int  # passes over the rows
 
 
 # -- part losses: how a row's dual variable moves (compiled), and the two sides of the certificate ---------------------
@@ -148,14 +134,14 @@ def _logistic_intercept(score: Floats, sign: Floats, cost: Floats, guess: float)
 
 @dataclass(frozen=True)
 class _Loss:
-    """A part loss: the state of a row that is not used yet, s of a state, phi, h, and the best intercept."""
+    """A part loss."""
 
-    start: float
-    share: Callable[[Floats], Floats]
-    value: Callable[[Floats], Floats]
-    dual_value: Callable[[Floats], Floats]
-    intercept: Callable[[Floats, Floats, Floats, float], float]
-    ascend: Any
+    start: float  # state of a row that is not used yet
+    share: Callable[[Floats], Floats]  # s of a state
+    value: Callable[[Floats], Floats]  # phi
+    dual_value: Callable[[Floats], Floats]  # h
+    intercept: Callable[[Floats, Floats, Floats, float], float]  # the best one
+    ascend: Any  # passes, compiled
 
 
 # -- compiled loops ----------------------------------------------------------------------------------------------------
@@ -221,7 +207,6 @@ def _scores(X, rows, w, out):
 
 @kernel
 def _squares(X, out):
-    """Squared norm of every row."""
     for i in range(n_rows(X)):
         out[i] = squared_norm(X, i)
 
@@ -254,50 +239,14 @@ def squared_norms(rows: Any) -> Floats:
 
 
 def solve_binary(
-    X: Any,
-    n_features: int,
-    rows: NDArray[np.int32],
-    sign: Floats,
-    cost: Floats,
-    squares: Floats,
-    *,
-    loss: str,
-    alpha: float,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int,
-    seed: int,
-) -> BinarySolution:
+    X: Any, n_features: int, rows: NDArray[np.int32], sign: Floats, cost: Floats, squares: Floats, *, loss: str,
+    alpha: float, fit_intercept: bool, tol: float, max_iter: int, seed: int,
+) -> BinarySolution:  # fmt: skip
     """Solve the problem of the module's docstring until the gap is at most ``tol`` times the objective.
 
-    Parameters
-    ----------
-    X : array or (data, indices, indptr)
-        What the row operations read; all rows, of which ``rows`` take part.
-    n_features : int
-        Columns of X.
-    rows : array of shape (n,), int32
-        Numbers of the rows that take part.
-    sign, cost : arrays of shape (n,)
-        Labels ±1, and costs > 0 that sum to one.
-    squares : array
-        Squared norms of all rows of X.
-    loss : {"hinge", "logistic"}
-        The part loss phi.
-    alpha : float
-        Weight of the penalty, > 0.
-    fit_intercept : bool
-        Whether there is an intercept; if so, both labels must occur.
-    tol : float
-        Relative gap that is good enough.
-    max_iter : int
-        Most passes over the rows.
-    seed : int
-        Seed of the orders.
-
-    Returns
-    -------
-    BinarySolution
+    ``rows`` are the numbers of the rows of X that take part, ``sign`` their labels ±1, ``cost`` their costs > 0, which
+    sum to one; ``squares`` are the squared norms of all rows of X. With an intercept both labels must occur. ``seed``
+    is that of the orders, ``max_iter`` the most passes.
     """
     part = LOSSES[loss]
     problem = _Problem(X, rows, sign, cost, float(alpha), fit_intercept, part)

@@ -128,15 +128,9 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     }
 
     def __init__(
-        self,
-        loss: str = "logistic",
-        alpha: float = 0.01,
-        fit_intercept: bool = True,
-        tol: float = 0.001,
-        max_iter: int = 10_000,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
+        self, loss: str = "logistic", alpha: float = 0.01, fit_intercept: bool = True, tol: float = 0.001,
+        max_iter: int = 10_000, n_jobs: int | None = -1, random_state: Any = None,
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -211,11 +205,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         return BinarySolution(np.zeros(self.n_features_in_), sign * far, loss, 0.0, 0)
 
     def _accept(
-        self,
-        found: list[BinarySolution],
-        labels: MultiLabels,
-        n_annotated: NDArray[Any],
-        constant: NDArray[np.bool_],
+        self, found: list[BinarySolution], labels: MultiLabels, n_annotated: NDArray[Any], constant: NDArray[np.bool_]
     ) -> None:
         """Become what was found; warn of labels that are constant or did not converge."""
         self.coef_ = np.vstack([label.coef for label in found])
@@ -223,22 +213,19 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         self.objectives_ = np.array([label.objective for label in found])
         self.lower_bounds_ = np.array([label.lower_bound for label in found])
         self.n_iter_ = max(label.n_iter for label in found)
-        self.classes_ = labels.classes
-        self.n_annotated_ = n_annotated
+        self.classes_, self.n_annotated_ = labels.classes, n_annotated
         if constant.any():
             some = ", ".join(labels.label(j) for j in np.flatnonzero(constant)[:5].tolist())
-            warn_user(
-                f"{some}{' and others' if constant.sum() > 5 else ''}: all "
-                f"annotated entries are of one class, which is what will be predicted."
-            )
+            some += " and others" if constant.sum() > 5 else ""
+            warn_user(f"{some}: all annotated entries are of one class, which is what will be predicted.")
         loose = (self.gaps_ > self.tol * self.objectives_) & ~constant
         if loose.any():
             worst = int(np.argmax(np.where(loose, self.gaps_ / self.objectives_, 0.0)))
+            gap = self.gaps_[worst] / self.objectives_[worst]
             warn_user(
                 f"{loose.sum()} of {loose.size} labels did not converge in max_iter={self.max_iter} passes; the worst "
-                f"is {labels.label(worst)}, whose objective is proven to be within "
-                f"{self.gaps_[worst] / self.objectives_[worst]:.2g} of the optimum (relative), not tol={self.tol:g}. "
-                f"Scale X, or raise max_iter, alpha or tol.",
+                f"is {labels.label(worst)}, whose objective is proven to be within {gap:.2g} of the optimum "
+                f"(relative), not tol={self.tol:g}. Scale X, or raise max_iter, alpha or tol.",
                 ConvergenceWarning,
             )
 
@@ -255,8 +242,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     @reader
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of every label, (n, L)."""
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:

@@ -17,6 +17,10 @@ learnt and ``options`` what was chosen, beginning with whether predictions are a
     :data:`UNCHANGED` if not; :data:`NOT_FINITE`, before any change, if the score is not finite.
 ``finish(model, room)``
     Write back what was learnt in ``room``.
+``informs(lo, hi, highest, mask, room)``
+    Whether a label says anything; for classes, whether it admits fewer than all of them.
+``refuse(X, weight, room)``
+    First row that must not be learnt from, or -1: for an algorithm that looks at all rows before it changes anything.
 
 ``score``, ``predict`` and ``step`` are made with :func:`rankwise._kernels.compile.inlined`, the others with
 ``register_jitable``.
@@ -26,7 +30,7 @@ from __future__ import annotations
 
 from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import n_rows
 from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS
 
@@ -39,12 +43,27 @@ def nothing_to_write(model, room):
     """``finish`` of an algorithm that learns in place."""
 
 
-def make_pass(prepare, score, predict, step, finish=nothing_to_write, *, plain=False):
+@inlined
+def admits_fewer(lo, hi, highest, mask, room):
+    """``informs`` of an algorithm whose labels are classes."""
+    return (lo > 0) | (hi < highest) | (mask.size > 0)
+
+
+@register_jitable
+def nothing_to_refuse(X, weight, room):
+    """``refuse`` of an algorithm that meets a bad row on its way."""
+    return -1
+
+
+def make_pass(
+    prepare, score, predict, step, finish=nothing_to_write, *, informs=admits_fewer, refuse=nothing_to_refuse,
+    plain=False,
+):  # fmt: skip
     """Compile a pass over rows.
 
     Parameters
     ----------
-    prepare, score, predict, step, finish : functions
+    prepare, score, predict, step, finish, informs, refuse : functions
         What the algorithm does, see the module's docstring.
     plain : bool, default False
         Compile for rows in the order given, with unit weights and no predictions asked for: a common case, in which a
@@ -63,8 +82,8 @@ def make_pass(prepare, score, predict, step, finish=nothing_to_write, *, plain=F
         lower, upper, mask = labels
         highest, room = prepare(model, mask, options, predictions.size > 0)
         rounds, updates, violations = float(counts[ROUNDS]), counts[UPDATES], counts[VIOLATIONS]
-        bad = -1
-        for r in range(n_rows(X)):
+        bad = refuse(X, weight, room)
+        for r in range(n_rows(X) if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
             found = score(X, i, room)
             if not plain and predictions.size:
@@ -75,7 +94,7 @@ def make_pass(prepare, score, predict, step, finish=nothing_to_write, *, plain=F
             lo, hi = lower[i], upper[i]
             c = 1.0 if plain or not weight.size else weight[i]
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
-            informative = (c > 0.0) & ((lo > 0) | (hi < highest) | (mask.size > 0))
+            informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
             violated = step(X, i, found, lo, hi, c * informative, (rounds, updates, violations), room)
             if violated >= 0:
                 updates += 1

@@ -79,6 +79,9 @@ class OnlineEstimator(OnlineModel):
         """Rows in the form that a pass learns from."""
         return rows
 
+    #: Whether chunks may bring classes that were not there before, unless all were declared.
+    _meets_new_classes: ClassVar[bool] = False
+
     #: Whether a pass changes arrays where they are, and never exchanges one for another.
     _learns_in_place: ClassVar[bool] = True
 
@@ -181,6 +184,8 @@ class OnlineEstimator(OnlineModel):
         for _ in range(self.n_epochs):
             order = generator.permutation(len(labels)) if self.shuffle else GIVEN_ORDER
             self._learn(rows, labels, weight, order.astype(np.int64), NO_PREDICTIONS)
+        declared = self.classes is not None or getattr(labels, "names_all", False) or isinstance(y, Labels)
+        self._growing = self._meets_new_classes and not declared
         self.n_iter_ = self.n_epochs
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -219,7 +224,8 @@ class OnlineEstimator(OnlineModel):
             labels = self._chunk_labels(y, order, rows)
             weight = self._weights(sample_weight, rows)
             if first:
-                self._begin(self.n_features_in_, labels.order, growing=order is None and not labels.names_all)
+                growing = order is None and not getattr(labels, "names_all", False)
+                self._begin(self.n_features_in_, labels.order, growing=growing)
             elif labels.order is not self._order:
                 self._grow((), labels.order)
             predictions = self._room_for_predictions(len(labels), top) if predict else NO_PREDICTIONS

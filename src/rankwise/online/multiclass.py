@@ -33,6 +33,7 @@ brought it is learnt from but is not counted as a mistake, since it could not ha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,12 +43,14 @@ from scipy.stats import rankdata
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise._errors import RowError
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
-from rankwise._sklearn import StrOptions
+from rankwise._sklearn import StrOptions, take_rows
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.transaction import reader
+from rankwise.labels import ClassOrder, Labels, encode, is_missing
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._online_estimator import OnlineEstimator
 
@@ -148,6 +151,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         Learn an intercept for every class. The paper has none.
     n_epochs, shuffle, average, random_state, classes
         As in :class:`rankwise.PRIL`. The order of the classes decides ties and what an interval admits, nothing else.
+        Unless they are declared, new classes may come at any time, in chunks as in single rows.
 
     Attributes
     ----------
@@ -191,6 +195,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     label_kinds = frozenset({"exact", "interval", "candidates"})
     ordered = False
+    _meets_new_classes = True
     arrays: ClassVar = {
         "W": averaged("feature", "class", lag="W_lag"),
         "b": averaged("class", lag="b_lag"),
@@ -227,6 +232,45 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         model = tuple(state[name] for name in ("W", "W_lag", "b", "b_lag", "cost", "known"))
         options = self.average, 1.0 if self.fit_intercept else 0.0
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+
+    # -- classes that are new in a stream ---------------------------------------------------------------------------
+
+    def _known_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:
+        nothing_declared = first and classes is None and self.classes is None
+        return None if nothing_declared and not _names_all(y) else super()._known_order(classes, y, first)
+
+    def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
+        if order is not None and "_state" in self.__dict__ and self._growing and not _names_all(y):
+            order = next((later for _, later in _new_classes(y, order)), order)
+        return super()._chunk_labels(y, order, rows)
+
+    def _learn_chunk(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool, top: int | None = None
+    ) -> NDArray[np.int32]:
+        """Split a chunk where a class first appears: until then it is no prediction, in chunks as in single rows."""
+        first, declared = not self.__sklearn_is_fitted__(), classes is not None or self.classes is not None
+        may_grow = not declared and not _names_all(y) and (first or self._growing)
+        places = [row for row, _ in _new_classes(y, None if first else self._order)] if may_grow else []
+        n = len(y)
+        new = set(places[first:])  # rows before the first class of all say nothing
+        starts = sorted({0, *new, *(row + 1 for row in new if row + 1 < n)})  # a class is known behind its first row
+        if not places or starts == [0] or (X.shape[0] if hasattr(X, "shape") else len(X)) != n:
+            return super()._learn_chunk(X, y, classes, sample_weight, predict=predict, top=top)
+        parts = []
+        with self._all_or_nothing():
+            if not first:  # earlier pieces are learnt when a later one turns out bad
+                self._state = {name: array.copy() for name, array in self._state.items()}
+            for start, stop in zip(starts, [*starts[1:], n], strict=True):
+                piece = np.arange(start, stop)
+                inputs, weight = take_rows(X, piece), None if sample_weight is None else take_rows(sample_weight, piece)
+                before = self.predict(take_rows(inputs, [0])) if predict and start in new else None
+                try:
+                    codes = super()._learn_chunk(inputs, take_rows(y, piece), None, weight, predict=predict, top=top)
+                except RowError as error:
+                    raise RowError(error.reason, error.row + start, error.column) from None
+                # The row that brings a class was predicted without it.
+                parts.append(self.classes_[codes] if before is None else before)
+        return self._order.codes(np.concatenate(parts)) if predict else np.concatenate(parts)
 
     @property
     def coef_(self) -> Floats:
@@ -292,6 +336,34 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         if bad >= 0:
             self._refuse_row(rows, bad)
         return out, codes
+
+
+def _names_all(y: Any) -> bool:
+    """Whether labels come with all classes, those that do not occur included."""
+    return isinstance(y, Labels) or bool(getattr(getattr(y, "dtype", None), "ordered", False))
+
+
+def _new_classes(y: Any, known: ClassOrder | None) -> Iterator[tuple[int, ClassOrder]]:
+    """Rows of labels that bring classes, in turn, and the order of the classes from each on."""
+    labels = encode(y, ordered=False)
+    values = labels.order.values.tolist()
+    ahead = {value for value in values if known is None or value not in known.index}
+    if not ahead:
+        return
+    codes = [code for code, value in enumerate(values) if value in ahead]
+    missing = labels.is_missing & (len(values) > 1)
+    for row in np.flatnonzero(labels.admissible()[:, codes].any(axis=1)).tolist():
+        one = take_rows(y, [row])
+        if missing[row] and is_missing(one[0] if isinstance(one, list) else np.asarray(one).ravel()[0]):
+            continue
+        brought = [value for value in encode(one, ordered=False).order.values.tolist() if value in ahead]
+        if brought:
+            for value in brought:
+                known = ClassOrder([value]) if known is None else known.inserted(value)[0]
+            ahead -= set(brought)
+            yield row, known
+        if not ahead:
+            return
 
 
 class MulticlassPerceptron(ImportanceWeightedPerceptron):

@@ -8,15 +8,6 @@ from rankwise.structured.perceptron import StructuredPerceptron
 from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
 
 __all__ = [
-    "Atom",
-    "Bonus",
-    "ChainClassifier",
-    "CumulativeRanks",
-    "MixedClasses",
-    "ProjectedRanks",
-    "Score",
-    "SharedClasses",
-    "StructuredModel",
-    "StructuredPerceptron",
-    "Tree",
-]
+    "Atom", "Bonus", "ChainClassifier", "CumulativeRanks", "MixedClasses", "ProjectedRanks", "Score", "SharedClasses",
+    "StructuredModel", "StructuredPerceptron", "Tree",
+]  # fmt: skip

@@ -4,7 +4,10 @@ Where the procedure ends depends on where it starts. Missing labels are filled i
 trained one: an averaged perceptron's, at the multiple that has the least objective. The rewards of ramp and max are the
 model's own predictions even where labels are known; from a start that was trained for another objective it would keep
 to its mistakes. They start from the minimum of the hinge. There, "don't know" is never chosen, since the hinge only
-ever pushes its score down; so it is first raised by the constant with the least objective.
+ever pushes its score down; so it is first raised by the constant with the least objective. From there the procedure may
+end where everything is rejected, far above what can be reached. So with "don't know" it runs from several starts, and
+the best end is kept: from the minima of hinge and additive, as they are, and from multiples of them with "don't know"
+raised.
 
 Additive is differentiable wherever no two labellings tie. The procedure would keep the labellings that the start gives
 to the rewards for a whole convex problem, and stop early: L-BFGS goes down the objective itself first. With nine of ten
@@ -28,7 +31,7 @@ Floats = NDArray[np.float64]
 
 _MULTIPLES = 2.0 ** np.arange(-12, 5)
 _STEPS = 200  # of L-BFGS
-_AMOUNTS = 2.0 ** np.arange(-3, 5, 0.5)
+_SCALES, _AMOUNTS = (1.0, 4.0), 2.0 ** np.arange(-3, 5, 0.5)
 
 
 def minimise(
@@ -46,10 +49,15 @@ def minimise(
     found = run(first.convex, first.reward, start=theta)
     if first is risk:
         return found
-    theta = found.theta
+    starts = [found.theta]
     if rejecting:
-        theta = min(_raised(risk, theta), key=partial(_objective, risk, alpha))
-    return run(risk.convex, risk.reward, start=theta)
+        additive = replace(risk, surrogate="additive")
+        starts = [
+            start
+            for base in (found.theta, _rolled_down(additive, alpha, tol, found.theta))
+            for start in (base, *(min(_raised(risk, base, s), key=partial(_objective, risk, alpha)) for s in _SCALES))
+        ]
+    return min((run(risk.convex, risk.reward, start=start) for start in starts), key=lambda end: end.objective)
 
 
 def _objective(risk: ChainRisk, alpha: float, theta: Floats) -> float:
@@ -67,9 +75,9 @@ def _rolled_down(risk: ChainRisk, alpha: float, tol: float, theta: Floats) -> Fl
     return np.asarray(scipy_minimise(objective, theta, jac=True, method="L-BFGS-B", options=steps).x)
 
 
-def _raised(risk: ChainRisk, theta: Floats) -> Iterator[Floats]:
-    """Parameters with several intercepts of "don't know", the last decision."""
-    for amount in (0.0, *_AMOUNTS):
-        W, b, P = risk.unpack(theta)
+def _raised(risk: ChainRisk, theta: Floats, scale: float) -> Iterator[Floats]:
+    """Multiple of the parameters, with several intercepts of "don't know", the last decision."""
+    for amount in _AMOUNTS:
+        W, b, P = risk.unpack(scale * theta)
         b[-1] += amount
         yield risk.pack(W, b, P)

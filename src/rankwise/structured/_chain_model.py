@@ -12,16 +12,20 @@ from scipy.special import softmax
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.state import UPDATES, State, require_arrays
 from rankwise.base.transaction import reader
+from rankwise.labels import check_weights
 from rankwise.structured import _chain_perceptron as perceptron
-from rankwise.structured._part_annotation import annotate, decision_losses
-from rankwise.structured._sequences import Sequences, read_positions, read_sequences, read_weights
+from rankwise.structured._sequences import Sequences, annotate, decision_losses, read_positions, read_sequences
 from rankwise.structured.max_sum import best_labellings, max_marginals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CERTIFICATE = ("objective_", "objectives_", "lower_bound_", "gap_")
-"""What the bundle solver says of its solution."""
+CERTIFICATE = (
+    "objective_",
+    "objectives_",
+    "convex_lower_bound_",
+    "convex_gap_",
+)  # what the bundle solver says of its solution
 
 
 class ChainModel(SavedEstimator):
@@ -32,6 +36,8 @@ class ChainModel(SavedEstimator):
     loss: Any
     reject_cost: float | None
     average: bool
+    convex_lower_bound_: float
+    convex_gap_: float
 
     @reader
     def predict(self, X: Any) -> list[NDArray[Any]]:
@@ -53,9 +59,8 @@ class ChainModel(SavedEstimator):
         """Negative mean loss of the annotated positions, those of a sequence weighted alike. Higher is better."""
         sequences, unary = self._scores(X)
         labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
-        losses = self._decision_losses(rejecting=True)
-        annotation = annotate(labels, losses, sequences.starts)
-        weight = read_weights(sample_weight, sequences)
+        annotation = annotate(labels, self._decision_losses(rejecting=True), sequences.starts)
+        weight = check_weights(sample_weight, len(sequences), unit="sequence")
         counted = np.repeat(weight if weight.size else np.ones(len(sequences)), np.diff(sequences.starts))
         counted = np.where(annotation.known, counted, 0.0)
         if not counted.any():
@@ -78,6 +83,16 @@ class ChainModel(SavedEstimator):
         if self.reject_cost is None:
             return np.asarray(self.classes_[decisions])
         return np.array([*self.classes_.tolist(), None], dtype=object)[decisions]
+
+    @property
+    def lower_bound_(self) -> float:
+        """``convex_lower_bound_``, by the name that it has where the whole problem is convex."""
+        return self.convex_lower_bound_
+
+    @property
+    def gap_(self) -> float:
+        """``convex_gap_``, by the name that it has where the whole problem is convex."""
+        return self.convex_gap_
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -117,8 +132,7 @@ class ChainModel(SavedEstimator):
             setattr(self, name, value)
 
     def _parameters(self) -> dict[str, Floats]:
-        names = ("unary_coef_", "intercept_", "pairwise_coef_")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("unary_coef_", "intercept_", "pairwise_coef_")}
 
     # -- state -----------------------------------------------------------------------------------------------------
 

@@ -21,16 +21,13 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import axpy_two, dots_lagged, padded
 from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State
-from rankwise.structured._part_annotation import Annotation
-from rankwise.structured._sequences import Sequences
+from rankwise.structured._sequences import Annotation, Sequences
 from rankwise.structured.max_sum import collect, read_labels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PREDICT, FIND, AIM = 0, 1, 2
-"""The problems of a round: with averaged parameters, with the loss, with constraints."""
-
+PREDICT, FIND, AIM = 0, 1, 2  # the problems of a round: with averaged parameters, with the loss, with constraints
 NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
 PARAMETERS = ("W", "b", "P")
 
@@ -120,16 +117,9 @@ def _learn(X, starts, parents, structures, order, weights, pairs, counts, settin
 
 
 def learn(
-    state: State,
-    sequences: Sequences,
-    annotation: Annotation,
-    weight: Floats,
-    *,
-    margin: float,
-    average: bool,
-    order: Ints = GIVEN_ORDER,
-    predictions: Ints = NO_PREDICTIONS,
-) -> None:
+    state: State, sequences: Sequences, annotation: Annotation, weight: Floats, *, margin: float, average: bool,
+    order: Ints = GIVEN_ORDER, predictions: Ints = NO_PREDICTIONS,
+) -> None:  # fmt: skip
     """One pass over the structures in ``order`` (empty: as they come), in place.
 
     ``predictions``, if it has an entry for each part, is filled with the labels predicted before each round. Features

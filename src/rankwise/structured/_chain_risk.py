@@ -34,10 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.structured._part_annotation import Annotation
-from rankwise.structured._sequences import Sequences
-from rankwise.structured.max_sum import best_disagreeing, best_labellings, max_marginals
-from rankwise.structured.max_sum_gradient import max_marginal_gradient
+from rankwise.structured._sequences import Annotation, Sequences
+from rankwise.structured.max_sum import best_disagreeing, best_labellings, max_marginal_gradient, max_marginals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,7 +61,6 @@ class ChainRisk:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Features and decisions."""
         return self.sequences.X.shape[1], self.annotation.losses.shape[1]
 
     def convex(self, theta: Floats) -> tuple[float, Floats]:
@@ -102,7 +99,6 @@ class ChainRisk:
         return W.reshape(d, n_decisions), b * self.intercept_scaling, scores
 
     def pack(self, W: Floats, b: Floats, P: Floats) -> Floats:
-        """The vector that :meth:`unpack` takes apart."""
         return np.concatenate([W.ravel(), b / self.intercept_scaling, P.ravel() / self.pairwise_scaling])
 
     def _scores(self, theta: Floats) -> tuple[Floats, Floats]:

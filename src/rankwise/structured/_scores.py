@@ -14,14 +14,11 @@ from rankwise.structured.model import Atom, Floats, Score, StructuredModel
 class Weights:
     """The primal form: w, and a sum from which its average over the rounds follows."""
 
-    def __init__(self, start: Floats) -> None:
-        self.w, self.lag = start, np.zeros_like(start)
+    def __init__(self, start: Floats, lag: Floats | None = None) -> None:
+        self.w, self.lag = start, np.zeros_like(start) if lag is None else lag
 
     def copy(self) -> Self:
-        """Return an independent copy."""
-        twin = object.__new__(type(self))
-        twin.w, twin.lag = self.w.copy(), self.lag.copy()
-        return twin
+        return type(self)(self.w.copy(), self.lag.copy())
 
     def score(self, model: StructuredModel, x: Any, rate: float) -> _PrimalScore:
         """Score under ``w - rate * lag``."""
@@ -33,10 +30,8 @@ class Weights:
 
     @staticmethod
     def square(difference: Any) -> float:
-        """Squared norm of a difference."""
-        return float(
-            (difference.multiply(difference)).sum() if sparse.issparse(difference) else difference @ difference
-        )
+        """Squared norm."""
+        return float(difference.power(2).sum() if sparse.issparse(difference) else difference @ difference)
 
     def move(self, difference: Any, a: float, rounds: int) -> None:
         """Add ``a`` times a difference of features."""
@@ -55,12 +50,13 @@ class Weights:
 
 
 class _PrimalScore(Score):
+    weights: Floats
+
     def __init__(self, model: StructuredModel, x: Any, weights: Floats) -> None:
-        self._model, self._x, self._w = model, x, weights
-        self.weights = weights
+        self._model, self._x, self.weights = model, x, weights
 
     def __call__(self, y: Any) -> float:
-        product = _features(self._model, self._x, y, self._w.size) @ self._w
+        product = _features(self._model, self._x, y, self.weights.size) @ self.weights
         return float(product[0] if product.ndim else product)
 
     def atom(self, block: Hashable, part: Floats | None) -> float:
@@ -95,7 +91,6 @@ class Counts:
         self.pools: dict[int, Pool] = {}
 
     def copy(self) -> Self:
-        """Return an independent copy."""
         twin = type(self)(self.kernel)
         twin.pools = {size: pool.copy() for size, pool in self.pools.items()}
         return twin
@@ -150,7 +145,6 @@ class Pool:
         self._slots: dict[bytes, int] = {}
 
     def copy(self) -> Self:
-        """Return an independent copy."""
         twin = type(self)(self._parts.shape[1])
         twin.__dict__.update({name: value.copy() for name, value in self.__dict__.items()})
         return twin

@@ -2,6 +2,12 @@
 
 Structure s has the rows ``starts[s] .. starts[s + 1] - 1``; ``parents[v]`` is the row of the part above part v, or -1
 at a root. In a chain it is the part before. Errors name the sequence and the position.
+
+A part's annotation a_v is a set of labels: one, some (candidates, an interval), or all of them (missing). The partial
+loss is the sum over the parts of ``l(a_v, t) = min over y in a_v of loss[y, t]``, and zero where the label is missing
+(eq. 4.2 of the thesis, with candidate sets as its natural generalisation). Decisions t are the labels and, with a
+reject cost, "don't know", the last one: it costs the same wherever there is an annotation, and no annotation admits
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
-from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
+from rankwise.labels import ClassOrder, Labels, declared_order, encode
+from rankwise.losses import loss_matrix
 from rankwise.structured.max_sum import chain_parents
 
 Floats = NDArray[np.float64]
@@ -57,22 +64,18 @@ class Sequences:
 
     @property
     def rows(self) -> Any:
-        """X as the row operations of kernels read it."""
         return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else self.X
 
     @property
     def local_parents(self) -> Ints:
-        """Parents as places inside their structure."""
         first = np.repeat(self.starts[:-1], np.diff(self.starts))
         return np.where(self.parents < 0, -1, self.parents - first)
 
     def place(self, row: int) -> str:
-        """Words for a row: its sequence and position."""
         s = int(np.searchsorted(self.starts, row, side="right")) - 1
         return f"sequence {s}, position {row - self.starts[s]}"
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """One array for each structure."""
         return np.split(values, self.starts[1:-1])
 
 
@@ -126,16 +129,6 @@ def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, 
         raise error.at(sequences.place(error.row)) from None
 
 
-def read_weights(sample_weight: Any, sequences: Sequences) -> Floats:
-    """Weight of every sequence; empty if there are none."""
-    return check_weights(sample_weight, len(sequences), unit="sequence")
-
-
-def read_order(classes: Any) -> ClassOrder | None:
-    """Declared classes, or None."""
-    return None if classes is None else declared_order(classes)
-
-
 def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
     """Classes of a stream: those it has met (``known``), or those declared; declarations must not contradict."""
     declared = [declared_order(classes) for classes in given if classes is not None]
@@ -149,6 +142,52 @@ def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
         if other != order:
             raise ValueError(f"classes={other.values.tolist()} is not the same as before: {order.values.tolist()}.")
     return order
+
+
+@dataclass(frozen=True, eq=False)
+class Annotation:
+    """Annotation of n parts in m structures, with D decisions."""
+
+    losses: Floats  # (n, D): partial loss of every decision at every part
+    allowed: NDArray[np.bool_]  # (n, D): decisions that the annotation admits
+    known: NDArray[np.bool_]  # (n,): parts that have an annotation
+    informative: NDArray[np.bool_]  # (m,): structures that have an annotated part
+
+
+def decision_losses(loss: Any, n_classes: int, reject_cost: float | None) -> Floats:
+    """Part loss of every decision (column) for every label (row), (K, K), or (K, K + 1) with a reject cost."""
+    if isinstance(loss, str):
+        matrix = loss_matrix({"hamming": "zero_one"}.get(loss, loss), n_classes)
+    else:
+        try:
+            matrix = np.array(loss, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"a loss matrix must hold numbers: {error}.") from None
+        if matrix.shape != (n_classes, n_classes):
+            raise ValueError(
+                f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "
+                f"Got shape {matrix.shape} instead."
+            )
+        good = (matrix >= 0) & (matrix < np.inf)
+        if not good.all():
+            y, t = np.argwhere(~good)[0].tolist()
+            raise ValueError(f"a part loss must be a finite number >= 0. Got loss[{y}, {t}] = {matrix[y, t]}.")
+    return matrix if reject_cost is None else np.column_stack([matrix, np.full(n_classes, float(reject_cost))])
+
+
+def annotate(labels: Labels, losses: Floats, starts: NDArray[np.int64]) -> Annotation:
+    """Annotation of the parts that ``labels`` describe; ``losses`` as :func:`decision_losses` gives them."""
+    n_classes, n_decisions = losses.shape
+    admissible, known = labels.admissible(), ~labels.is_missing
+    allowed = np.zeros((len(labels), n_decisions), dtype=bool)
+    allowed[:, :n_classes] = admissible
+    costs = np.full((len(labels), n_decisions), np.inf)
+    for y in range(n_classes):
+        rows = admissible[:, y]
+        costs[rows] = np.minimum(costs[rows], losses[y])
+    costs[~known] = 0.0
+    counted = np.concatenate([[0], np.cumsum(known)])
+    return Annotation(costs, allowed, known, counted[starts[1:]] > counted[starts[:-1]])
 
 
 def _features(features: Any, s: int) -> Any:
@@ -185,10 +224,8 @@ def _parents(above: Any, n: int, s: int) -> Ints:
     bad = (parents < -1) | (parents >= np.arange(n))
     if bad.any():
         v = int(np.argmax(bad))
-        raise ValueError(
-            f"sequence {s}, position {v}: the parent of a part must come before it, or be -1 at a root. "
-            f"Got {parents[v]}."
-        )
+        rule = "the parent of a part must come before it, or be -1 at a root"
+        raise ValueError(f"sequence {s}, position {v}: {rule}. Got {parents[v]}.")
     return parents.astype(np.int64)
 
 
@@ -236,9 +273,8 @@ def _labels_of(labels: Any, n: int, s: int, *, keep_minus_one: bool) -> Any:
         try:
             found = [_label(label, keep_minus_one) for label in labels]
         except TypeError:
-            raise TypeError(
-                f"sequence {s}: labels must be a list, one entry for each position. Got {labels!r}."
-            ) from None
+            rule = "labels must be a list, one entry for each position"
+            raise TypeError(f"sequence {s}: {rule}. Got {labels!r}.") from None
     if len(found) != n:
         raise ValueError(f"sequence {s} has {n} positions in X but {len(found)} labels in Y.")
     return found

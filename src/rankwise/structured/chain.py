@@ -23,20 +23,12 @@ from sklearn.utils import check_random_state
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, PASSES, POSITIVE, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.state import GIVEN_ORDER
-from rankwise.labels import ClassOrder
+from rankwise.labels import ClassOrder, check_weights, declared_order
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._chain_bundle import minimise
 from rankwise.structured._chain_model import CERTIFICATE, ChainModel
 from rankwise.structured._chain_risk import SPACES, ChainRisk
-from rankwise.structured._part_annotation import Annotation, annotate
-from rankwise.structured._sequences import (
-    Sequences,
-    read_order,
-    read_positions,
-    read_sequences,
-    read_weights,
-    stream_order,
-)
+from rankwise.structured._sequences import Annotation, Sequences, annotate, read_positions, read_sequences, stream_order
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +54,8 @@ class ChainClassifier(ChainModel):
         takes steps along subgradients of the hinge (and the bridge) and can learn from a stream.
     reject_cost : float, optional
         Loss of the decision "don't know" at an annotated part. With it, predictions may be None. It needs a calibrated
-        surrogate: hinge and bridge reward labels only, and would never say it.
+        surrogate: hinge and bridge reward labels only, and would never say it. Ramp and max then start from several
+        points, which takes longer.
     tol : float, default 0.01
         Relative gap of every convex problem, and relative progress at which the concave-convex procedure ends.
     max_iter : int, default 2000
@@ -97,10 +90,16 @@ class ChainClassifier(ChainModel):
         The labels.
     objective_ : float
         Regularised mean surrogate at the end; solver "bundle" only, as the next four.
-    lower_bound_ : float
-        Proven lower bound on the last convex problem, whose minimum is an upper bound on ``objective_``.
-    gap_ : float
-        Relative gap between the last convex problem's objective and ``lower_bound_``.
+    convex_lower_bound_ : float
+        Proven lower bound on the last convex problem, which lies above the objective and touches it where it starts. It
+        bounds ``objective_`` from below only where the objective is convex itself: hinge or bridge, and every label
+        exact and given.
+    convex_gap_ : float
+        Relative gap between the last convex problem's objective and ``convex_lower_bound_``: it proves that the last
+        step was solved, not that no other parameters are better. Starts are chosen with care, several where there is a
+        ``reject_cost``, but elsewhere there may be a better minimum.
+    lower_bound_, gap_ : float
+        The same two, by the names that they have in estimators whose whole problem is convex.
     objectives_ : list of float
         The objective at the start and after every convex problem: it never rises.
     n_iter_ : int
@@ -145,24 +144,11 @@ class ChainClassifier(ChainModel):
     }
 
     def __init__(
-        self,
-        surrogate: str = "hinge",
-        loss: Any = "hamming",
-        alpha: float = 0.01,
-        solver: str = "bundle",
-        reject_cost: float | None = None,
-        tol: float = 0.01,
-        max_iter: int = 2000,
-        max_steps: int = 20,
-        n_epochs: int = 10,
-        margin: float = 1.0,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-        classes: Any = None,
-        intercept_scaling: float = 3.0,
-        pairwise_scaling: float = 1.0,
-    ) -> None:
+        self, surrogate: str = "hinge", loss: Any = "hamming", alpha: float = 0.01, solver: str = "bundle",
+        reject_cost: float | None = None, tol: float = 0.01, max_iter: int = 2000, max_steps: int = 20,
+        n_epochs: int = 10, margin: float = 1.0, shuffle: bool = True, average: bool = True, random_state: Any = None,
+        classes: Any = None, intercept_scaling: float = 3.0, pairwise_scaling: float = 1.0,
+    ) -> None:  # fmt: skip
         self.surrogate = surrogate
         self.loss = loss
         self.alpha = alpha
@@ -196,7 +182,8 @@ class ChainClassifier(ChainModel):
         """
         with self._afresh() as model:
             model._check_params()
-            model._learn(*model._read(X, Y, sample_weight, read_order(self.classes), None))
+            order = None if self.classes is None else declared_order(self.classes)
+            model._learn(*model._read(X, Y, sample_weight, order, None))
         return self
 
     def _learn(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> None:
@@ -208,9 +195,8 @@ class ChainClassifier(ChainModel):
         generator = check_random_state(self.random_state)
         for _ in range(self.n_epochs):
             order = generator.permutation(len(sequences)).astype(np.int64) if self.shuffle else GIVEN_ORDER
-            perceptron.learn(
-                state, sequences, annotation, weight, margin=self.margin, average=self.average, order=order
-            )
+            how = {"margin": self.margin, "average": self.average, "order": order}
+            perceptron.learn(state, sequences, annotation, weight, **how)
         if self.solver == "perceptron":
             self.n_iter_ = self.n_epochs
             self._take_state(state)
@@ -251,9 +237,7 @@ class ChainClassifier(ChainModel):
                 )
             first = not model.__sklearn_is_fitted__()
             if not first and "_state" not in model.__dict__:
-                raise ValueError(
-                    "this ChainClassifier was fitted with solver='bundle': a stream cannot go on from there."
-                )
+                raise ValueError("this ChainClassifier was fitted with solver='bundle': a stream cannot go on there.")
             order = stream_order([classes, model.classes], None if first else model._order)
             known = None if first else model.n_features_in_
             sequences, annotation, weight = model._read(X, Y, sample_weight, order, known)
@@ -261,10 +245,8 @@ class ChainClassifier(ChainModel):
             if not first:
                 state = {name: array.copy() for name, array in model._state.items()}
             predictions = np.zeros(sequences.starts[-1] if predict else 0, dtype=np.int64)
-            perceptron.learn(
-                state, sequences, annotation, weight, margin=model.margin, average=model.average,
-                predictions=predictions,
-            )  # fmt: skip
+            how = {"margin": model.margin, "average": model.average, "predictions": predictions}
+            perceptron.learn(state, sequences, annotation, weight, **how)
             model._take_state(state)
         return sequences.split(model._decode(predictions)) if predict else []
 
@@ -276,14 +258,9 @@ class ChainClassifier(ChainModel):
         scalings = float(self.intercept_scaling), float(self.pairwise_scaling)
         risk = ChainRisk(sequences, annotation, counted / counted.sum(), self.surrogate, *scalings)
         found = minimise(
-            risk,
-            risk.pack(*start),
-            self.alpha,
-            rejecting=self.reject_cost is not None,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_steps=self.max_steps,
-        )
+            risk, risk.pack(*start), self.alpha, rejecting=self.reject_cost is not None, tol=self.tol,
+            max_iter=self.max_iter, max_steps=self.max_steps,
+        )  # fmt: skip
         if not found.converged:
             warn_user(
                 f"ChainClassifier did not converge: the gap of the last convex problem is {found.last.gap:.2g} after "
@@ -292,7 +269,8 @@ class ChainClassifier(ChainModel):
                 ConvergenceWarning,
             )
         self.objective_, self.objectives_ = found.objective, found.history
-        self.lower_bound_, self.gap_, self.n_iter_ = found.last.lower_bound, found.last.gap, found.n_iter
+        self.convex_lower_bound_, self.convex_gap_ = found.last.lower_bound, found.last.gap
+        self.n_iter_ = found.n_iter
         self._set_parameters(*risk.unpack(found.theta))
 
     # -- reading and state -----------------------------------------------------------------------------------------
@@ -303,7 +281,7 @@ class ChainClassifier(ChainModel):
         """Check everything; set the classes and the number of features."""
         sequences = read_sequences(X, n_features)
         labels = read_positions(Y, sequences, order, ordered=self._ordered)
-        weight = read_weights(sample_weight, sequences)
+        weight = check_weights(sample_weight, len(sequences), unit="sequence")
         self._order, self.classes_ = labels.order, labels.classes
         self.n_features_in_ = sequences.X.shape[1]
         losses = self._decision_losses(rejecting=self.surrogate != "additive")

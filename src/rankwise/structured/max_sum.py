@@ -12,6 +12,10 @@ labels of earlier parts count first. One part costs K^2 additions, whatever the 
 Constraints are minus infinities and losses are additions in ``unary``: the constrained and the loss-augmented problem
 need no code of their own. The best labelling that disagrees with a constraint somewhere needs one flag more
 (:func:`best_disagreeing`).
+
+Every message is a maximum, so every max-marginal is the score of one labelling, and a weighted sum of max-marginals is
+a sum over its parts and pairs. For their derivatives the weights run back through the messages: each message hands its
+weight to the entry that was its maximum. One part costs K^2, as on the way forth.
 """
 
 from __future__ import annotations
@@ -106,10 +110,8 @@ def send_duty(v, agreeing, differing, pairwise, labels, first_child, next_siblin
     chosen, least = -1, np.inf
     c = first_child[v]
     while c >= 0:
-        lost = (
-            top_of(agreeing, differing, c, pairwise, v, labels)[1]
-            - top_of(differing, differing, c, pairwise, v, labels)[1]
-        )
+        lost = top_of(agreeing, differing, c, pairwise, v, labels)[1]
+        lost -= top_of(differing, differing, c, pairwise, v, labels)[1]
         if chosen < 0 or lost < least:
             chosen, least = c, lost
         c = next_sibling[c]
@@ -177,6 +179,46 @@ def _max_marginals(unary, pairwise, to_parent, starts, parents, out):
                 send_up(outside, 0, pairwise, message)
                 for y in range(n_labels):
                     out[v, y] += message[y]
+
+
+@kernel
+def _gradient(unary, pairwise, to_parent, starts, parents, out, back, of_unary, of_pairwise):
+    """``out`` are the max-marginals, ``back`` their weights, which are used up."""
+    n_labels = unary.shape[1]
+    below, message = np.empty_like(unary), np.empty(n_labels)
+    best_child = np.empty(unary.shape, dtype=np.int64)  # [v, q]: label of v in its message to label q of its parent
+    to_message = np.zeros_like(unary)  # [v, q]: weight of that message
+    for s in range(starts.size - 1):
+        first, last = starts[s], starts[s + 1]
+        collect(unary, to_parent, parents, first, last, below, message)
+        for v in range(last - 1, first - 1, -1):
+            p = parents[v]
+            if p >= 0:
+                for q in range(n_labels):
+                    best, top = 0, -np.inf
+                    for y in range(n_labels):
+                        score = below[v, y] + pairwise[q, y]
+                        best, top = (y, score) if score > top else (best, top)
+                    best_child[v, q], message[q] = best, top
+                # out[v, y] = below[v, y] + max over q of (out[p, q] - message[q]) + pairwise[q, y]
+                for y in range(n_labels):
+                    best, top = 0, -np.inf
+                    for q in range(n_labels):
+                        score = out[p, q] - message[q] + pairwise[q, y]
+                        best, top = (q, score) if score > top else (best, top)
+                    back[p, best] += back[v, y]
+                    to_message[v, best] -= back[v, y]
+                    of_pairwise[best, y] += back[v, y]
+        for v in range(first, last):
+            p = parents[v]
+            for y in range(n_labels):
+                of_unary[v, y] += back[v, y]
+            if p >= 0:
+                # below[p, q] has the message of v as a term
+                for q in range(n_labels):
+                    weight = to_message[v, q] + of_unary[p, q]
+                    of_unary[v, best_child[v, q]] += weight
+                    of_pairwise[q, best_child[v, q]] += weight
 
 
 def chain_parents(starts: Ints) -> Ints:
@@ -256,3 +298,24 @@ def max_marginals(unary: Floats, pairwise: Floats, starts: Ints, parents: Ints) 
     out = np.empty_like(unary)
     _max_marginals(unary, pairwise, np.ascontiguousarray(pairwise.T), starts, parents, out)
     return out
+
+
+def max_marginal_gradient(
+    unary: Floats, pairwise: Floats, starts: Ints, parents: Ints, marginals: Floats, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Subgradient of ``sum(weights * marginals)`` by the unary (n, K) and the pairwise scores (K, K).
+
+    ``marginals`` are those of :func:`max_marginals` for these scores, all finite. The best labelling in which the first
+    of two parts has label 1 is 1, 1:
+
+    >>> starts = np.array([0, 2])
+    >>> problem = np.array([[1.0, 0.0], [0.0, 0.0]]), np.eye(2), starts, chain_parents(starts)
+    >>> max_marginal_gradient(*problem, max_marginals(*problem), np.array([[0.0, 1.0], [0.0, 0.0]]))
+    (array([[0., 1.],
+           [0., 1.]]), array([[0., 0.],
+           [0., 1.]]))
+    """
+    of_unary, of_pairwise = np.zeros_like(unary), np.zeros_like(pairwise)
+    to_parent = np.ascontiguousarray(pairwise.T)
+    _gradient(unary, pairwise, to_parent, starts, parents, marginals, weights.copy(), of_unary, of_pairwise)
+    return of_unary, of_pairwise

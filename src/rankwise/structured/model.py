@@ -108,18 +108,10 @@ class StructuredModel(ABC):
         """Phi(x, y): a vector as long as the parameters, or a sparse matrix with that as its only row."""
 
     def argmax(self, x: Any, score: Score, *, among: Any = None, bonus: Bonus | None = None) -> Any:
-        """Output with the largest score.
+        """Output of the input ``x`` with the largest score.
 
-        Parameters
-        ----------
-        x : object
-            Input.
-        score : Score
-            ``score(y)`` is the score of an output; ``score.weights`` are the parameters.
-        among : object, optional
-            Annotation: only outputs that it admits count.
-        bonus : Bonus, optional
-            The score of y is ``score(y) + bonus(y)``.
+        ``score(y)`` is the score of an output, ``score.weights`` are the parameters. With an annotation ``among`` only
+        outputs that it admits count. With a ``bonus`` the score of y is ``score(y) + bonus(y)``.
         """
         best, top = None, -np.inf
         for y in self.outputs(x):

@@ -109,21 +109,10 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     }
 
     def __init__(
-        self,
-        model: StructuredModel,
-        step: str = "perceptron",
-        margin: str = "loss",
-        delta: float = 1.0,
-        C: float = 1.0,
-        kernel: Any = None,
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        n_epochs: int = 10,
-        shuffle: bool = True,
-        average: bool = True,
-        random_state: Any = None,
-    ) -> None:
+        self, model: StructuredModel, step: str = "perceptron", margin: str = "loss", delta: float = 1.0,
+        C: float = 1.0, kernel: Any = None, gamma: float | None = None, degree: float = 3, coef0: float = 1,
+        n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
+    ) -> None:  # fmt: skip
         self.model = model
         self.step = step
         self.margin = margin
@@ -164,24 +153,12 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from some more examples, in the order given. If one is bad, the model stays as it was.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-        """
+        """Learn from some more examples, as those of :meth:`fit`, in order; a bad one leaves the model as it was."""
         self.progressive_predict(X, y, sample_weight, _predict=False)
         return self
 
     def progressive_predict(self, X: Any, y: Any, sample_weight: Any = None, *, _predict: bool = True) -> list[Any]:
-        """Predict each example, then learn from it; return the predictions made before learning.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-        """
+        """Predict each example, then learn from it, as in :meth:`fit`; return the predictions made before learning."""
         predictions = []
         with self._afresh() as twin:
             weight = twin._check(X, y, sample_weight)
@@ -211,11 +188,8 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         bonus = None if passive or self.margin == "none" else Bonus(model, annotation, constant, slope)
         rivals = list(model.rivals(x, score, bonus=bonus))
         if not rivals or not all(y is not None and np.isfinite(score(y)) for y in rivals):
-            raise RowError(
-                f"no output has a finite score: the input or its features are not finite, or "
-                f"{type(model).__name__} has no feasible output for it.",
-                i,
-            )
+            other = f"{type(model).__name__} has no feasible output for it"
+            raise RowError(f"no output has a finite score: the input or its features are not finite, or {other}.", i)
         wrong = [y for y in rivals if not model.admits(annotation, y)]
         if wrong:
             target = model.argmax(x, score, among=annotation)
@@ -319,9 +293,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         return 1.0 / self._rounds if self.average and self._rounds else 0.0
 
     def _begin(self, x: Any) -> None:
-        self._rounds = 0
-        self.n_updates_ = 0
-        self.loss_ = 0.0
+        self._rounds, self.n_updates_, self.loss_ = 0, 0, 0.0
         if self.kernel is None:
             self._parameters: Weights | Counts = Weights(np.array(self.model.parameters(x), dtype=np.float64))
         else:
@@ -333,13 +305,11 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         self._validate_params()
         missing = [name for name in _HOT_SPOTS if not callable(getattr(self.model, name, None))]
         if missing:
-            raise TypeError(
-                f"model must be a rankwise.structured.StructuredModel: {self.model!r} has no {', '.join(missing)}."
-            )
+            lacks = f"{self.model!r} has no {', '.join(missing)}"
+            raise TypeError(f"model must be a rankwise.structured.StructuredModel: {lacks}.")
         if self.kernel is not None and getattr(type(self.model), "atoms", None) is StructuredModel.atoms:
-            raise TypeError(
-                f"kernel={self.kernel!r} needs a model with atoms(x, y); {type(self.model).__name__} has none."
-            )
+            name = type(self.model).__name__
+            raise TypeError(f"kernel={self.kernel!r} needs a model with atoms(x, y); {name} has none.")
         n = _length(X)
         if n == 0:
             raise ValueError("X is empty: there is nothing to learn from.")
