@@ -163,8 +163,10 @@ def multiplicative_pril_rate(margin: float, n_classes: int, min_width: int = 0) 
 def structured_loss(size: float) -> float:
     """Theorems 1 and 2 of the CuSum paper: loss of a structured perceptron on loss-augmented separable data, ``R^2``.
 
-    The sum over rounds of the loss is at most that for perceptron steps (Theorem 1), and of the squared loss for
-    loss-sensitive passive-aggressive steps (Theorem 2).
+    The sum over rounds of the loss is at most that, for perceptron steps without a margin (Theorem 1) and for
+    passive-aggressive steps "pa" with ``margin="loss"`` and any ``delta`` (Theorem 2). As printed, Theorem 2 bounds the
+    sum of the squared losses, which is false (three ranks, x = sqrt(2), y = 3, no intercept: R^2 = 2, squared loss 4):
+    a step brings w nearer to the reference by ``loss^2 / |difference|^2 >= loss / R^2``.
 
     Parameters
     ----------
@@ -202,7 +204,11 @@ def cusum_loss(radius: float, margin: float) -> float:
 
 
 def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
-    """Corollary 4 of the CuSum paper: the same for passive-aggressive steps with a known margin, ``R^2 / delta^4``.
+    """Corollary 4 of the CuSum paper, corrected: passive-aggressive steps have the bound of the perceptron's.
+
+    It holds for the steps "pa". With ``margin="loss"`` the sum of |y - yhat| is at most ``R^2 / delta^2``, with
+    ``margin="constant"`` the number of mistakes; the learner's own ``delta`` may be any. As printed, ``R^2 / delta^4``
+    for the sum of squares, the corollary is false: one row x = 3 has R = delta = 3 and one mistake, not 1/9.
 
     Parameters
     ----------
@@ -212,9 +218,9 @@ def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
     Examples
     --------
     >>> cusum_passive_aggressive_loss(radius=2.0, margin=0.5)
-    64.0
+    16.0
     """
-    return cusum_loss(radius, margin) / margin / margin
+    return cusum_loss(radius, margin)
 
 
 def importance_weighted_cost(
@@ -250,11 +256,50 @@ def importance_weighted_cost(
     return loss + reach + math.sqrt(loss * reach)
 
 
-def importance_weighted_hinge(X: Any, labels: Labels, coef: ArrayLike, sample_weight: Any = None) -> float:
-    """L of :func:`importance_weighted_cost`: ``sum c max(0, 1 - <u_y, x> + max_{r != y} <u_r, x>)``.
+def importance_weighted_cost_at_margin(
+    radius: float, norm: float, loss: float, margin: float = 1.0, max_weight: float = 1.0, *,
+    start_norm: float = 0.0, start_product: float = 0.0, multiclass: bool = True,
+) -> float:  # fmt: skip
+    """Theorem 4 of the importance-weighted paper, corrected: cost for any margin, and from any weights w_1 on.
 
-    Where a label admits several classes, each of them must win against each of the others by 1: y is the worst-scored
-    one that it admits. A label that admits every class asks for nothing.
+    ``A / gamma + (c C + sqrt(4 gamma c C A + c^2 C^2 + 4 gamma^2 |u|^2 |w_1|^2)) / (2 gamma^2)``, with
+    ``A = L - <u, w_1>``; at margin 1 and from zero it is below :func:`importance_weighted_cost`. As printed, the terms
+    with w_1 carry a factor c or c^2 too many: scaling all weights to at most 1 scales w_1 as well.
+
+    Parameters
+    ----------
+    radius, norm, max_weight, multiclass
+        As in :func:`importance_weighted_cost`.
+    loss : float
+        L, the weighted hinge loss of the reference at this margin, see :func:`importance_weighted_hinge`.
+    margin : float, default=1.0
+        gamma > 0.
+    start_norm, start_product : float, default=0.0
+        |w_1| and <u, w_1> for the weights that the stream begins with, of all classes together.
+
+    Examples
+    --------
+    >>> importance_weighted_cost_at_margin(radius=1.0, norm=2.0, loss=3.0, multiclass=False)
+    9.0
+    """
+    non_negative(radius=radius, norm=norm, loss=loss, max_weight=max_weight, start_norm=start_norm)
+    positive(margin=margin)
+    most = norm * start_norm
+    if not abs(start_product) <= most * (1 + 1e-9):
+        raise ValueError(f"start_product must lie within norm * start_norm = {most:g} of 0. Got {start_product!r}.")
+    reach = max_weight * (radius * norm) ** 2 * (2 if multiclass else 1)
+    lacking = loss - start_product
+    square = 4 * margin * reach * lacking + reach * reach + (2 * margin * most) ** 2  # negative by rounding alone
+    return max(0.0, lacking / margin + (reach + math.sqrt(max(square, 0.0))) / (2 * margin) / margin)
+
+
+def importance_weighted_hinge(
+    X: Any, labels: Labels, coef: ArrayLike, sample_weight: Any = None, *, margin: float = 1.0
+) -> float:
+    """L of :func:`importance_weighted_cost`: ``sum c max(0, margin - <u_y, x> + max_{r != y} <u_r, x>)``.
+
+    Where a label admits several classes, each of them must win against each of the others by the margin: y is the
+    worst-scored one that it admits. A label that admits every class asks for nothing.
 
     Parameters
     ----------
@@ -266,6 +311,8 @@ def importance_weighted_hinge(X: Any, labels: Labels, coef: ArrayLike, sample_we
         u of the reference: a vector for every class.
     sample_weight : array-like of shape (n,), optional
         c of every row.
+    margin : float, default=1.0
+        gamma of :func:`importance_weighted_cost_at_margin`.
 
     Examples
     --------
@@ -281,11 +328,12 @@ def importance_weighted_hinge(X: Any, labels: Labels, coef: ArrayLike, sample_we
             f"X must have shape (n, d), labels n rows and coef shape (K, d), K = {len(labels.order)}. "
             f"Got X of shape {X.shape}, {len(labels)} labels and coef of shape {u.shape}."
         )
+    positive(margin=margin)
     weight = check_weights(sample_weight, len(labels))
     scores, admissible = np.asarray(X @ u.T), labels.admissible()
     worst = np.where(admissible, scores, np.inf).min(axis=1)
     best_rival = np.where(admissible, -np.inf, scores).max(axis=1)
-    lacking = np.maximum(0.0, 1.0 - worst + best_rival)
+    lacking = np.maximum(0.0, margin - worst + best_rival)
     return float(lacking @ weight if weight.size else lacking.sum())
 
 
