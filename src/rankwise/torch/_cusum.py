@@ -143,18 +143,9 @@ def cusum_margin_loss(
     scores: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None = None, weight: Tensor | None = None, *,
     margin: str = "loss", delta: float = 1.0, reduction: str = "mean", check: bool = True,
 ) -> Tensor:  # fmt: skip
-    """What the best admissible rank lacks to win by the margin: see :class:`CuSumMarginLoss`.
+    """What the best admissible rank lacks to win by the margin.
 
-    The arguments are those of :meth:`CuSumMarginLoss.forward`, then its parameters by name.
-
-    Examples
-    --------
-    The second row admits the ranks 1 and 2; rank 2 leads, but not by 1 against rank 3.
-
-    >>> import torch
-    >>> scores = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 3.0, 2.5]])
-    >>> cusum_margin_loss(scores, torch.tensor([0, 1]), torch.tensor([0, 2]), reduction="none")
-    tensor([1.0000, 0.5000])
+    Arguments are those of :meth:`CuSumMarginLoss.forward`, then the parameters of :class:`CuSumMarginLoss` by name.
     """
     check_choice("margin", margin, MARGINS)
     check_margin("delta", delta, zero=False)
