@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         structured,
     )
     from rankwise._errors import RowError
-    from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+    from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression, UnifiedClassifier
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
     from rankwise.multilabel import MissingLabelClassifier
@@ -64,6 +64,7 @@ _HOME = {
     "StructuredPerceptron": "rankwise.structured",
     "TableEncoder": "rankwise.features",
     "TableModel": "rankwise.table_model",
+    "UnifiedClassifier": "rankwise.batch",
     "WidrowHoff": "rankwise.online",
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",

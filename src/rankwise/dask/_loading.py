@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask._parts import Engine, in_parts, naming_partition
 from rankwise.labels import check_weights
 from rankwise.solvers.design import Design
-from rankwise.solvers.row_sums import RowsHere
+from rankwise.solvers.row_sums import RowsHere, exponent_of
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +52,8 @@ class Partitions:
         Number of features and their names, by the number of the partition.
     described : dict
         What ``describe`` returned.
+    largest_weight : float
+        Of any row; blocks count weights in its power of two, so that their sum cannot overflow.
     """
 
     def __init__(
@@ -67,11 +69,12 @@ class Partitions:
         self._loaded = {p: loaded[p] for p in full}
         self.features = {p: told[p][0] for p in full}
         self.described = {p: told[p][1] for p in full}
+        self.largest_weight = max(told[p][2] for p in full)
 
     def encoded(self, encode: Callable[..., RowsHere], *arguments: Any) -> Blocks:
         """Blocks with the rows that ``encode(loaded, *arguments)`` makes of labels and weights."""
-        task = delayed(_encode, pure=False)
-        blocks = self.engine.kept([task(p, part, encode, arguments) for p, part in self._loaded.items()])
+        task, exponent = delayed(_encode, pure=False), exponent_of([self.largest_weight])
+        blocks = self.engine.kept([task(p, part, exponent, encode, arguments) for p, part in self._loaded.items()])
         return Blocks(blocks, next(iter(self.features.values()))[0], self.engine)
 
 
@@ -89,13 +92,17 @@ def _load(model: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Loaded
 
 def _describe(
     number: int, loaded: Loaded | None, describe: Callable[..., Any], arguments: tuple[Any, ...]
-) -> tuple[Any, Any] | None:
+) -> tuple[Any, Any, float] | None:
     if loaded is None:
         return None
     with naming_partition(number):
-        return (loaded.design.n_features, loaded.names), describe(loaded, *arguments)
+        features = loaded.design.n_features, loaded.names
+        return features, describe(loaded, *arguments), float(loaded.weight.max())
 
 
-def _encode(number: int, loaded: Loaded, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]) -> RowBlock:
+def _encode(
+    number: int, loaded: Loaded, exponent: int, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]
+) -> RowBlock:
     with naming_partition(number):
+        loaded = replace(loaded, weight=np.ldexp(loaded.weight, -exponent))
         return RowBlock(loaded.design, encode(loaded, *arguments))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-#: A target loss: "mae", "zero_one", "squared", or a V-shaped K x K matrix.
+#: A target loss: "mae", "zero_one", "squared", or a K x K matrix.
 Loss = str | ArrayLike
 
 #: Cost of a mistake as a function of its distance in ranks.
@@ -21,16 +21,18 @@ BY_DISTANCE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 }
 
 
-def loss_matrix(loss: Loss, n_classes: int) -> Floats:
+def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
     """Matrix of a target loss: row = true class, column = predicted class, both as codes 0..K-1.
 
     Parameters
     ----------
     loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K)
-        Distance in ranks, whether it is wrong, squared distance, or a matrix of one's own, which must be V-shaped
-        (see :func:`check_v_shaped`).
+        Distance in ranks, whether it is wrong, squared distance, or a matrix of one's own.
     n_classes : int
         K.
+    v_shaped : bool, default True
+        Refuse a matrix that is not V-shaped (see :func:`check_v_shaped`). False takes any costs >= 0 that are 0 for the
+        right answer.
 
     Examples
     --------
@@ -53,7 +55,11 @@ def loss_matrix(loss: Loss, n_classes: int) -> Floats:
             f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "
             f"Got shape {matrix.shape} instead."
         )
-    check_v_shaped(matrix)
+    if v_shaped:
+        check_v_shaped(matrix)
+    else:
+        _check_costs(matrix, "a loss")
+        _refuse("a loss must not be negative", matrix, matrix < 0)
     return matrix
 
 
@@ -79,13 +85,7 @@ def check_v_shaped(matrix: Floats) -> None:
     ValueError: a V-shaped loss must not fall as the prediction moves away from the truth: loss[0, 2] = 1.0 is below \
 loss[0, 1] = 2.0.
     """
-    if not np.isfinite(matrix).all():
-        y, p = np.argwhere(~np.isfinite(matrix))[0].tolist()
-        raise ValueError(f"a loss must be finite. Got loss[{y}, {p}] = {matrix[y, p]}.")
-    diagonal = np.diagonal(matrix)
-    if diagonal.any():
-        y = int(np.argmax(diagonal != 0))
-        raise ValueError(f"a V-shaped loss must be 0 for the right answer. Got loss[{y}, {y}] = {diagonal[y]}.")
+    _check_costs(matrix, "a V-shaped loss")
     codes = np.arange(matrix.shape[0])
     right_of_truth = codes[:-1] >= codes[:, None]
     steps = np.diff(matrix, axis=1)
@@ -97,6 +97,17 @@ loss[0, 1] = 2.0.
             f"a V-shaped loss must not fall as the prediction moves away from the truth: "
             f"loss[{y}, {far}] = {matrix[y, far]} is below loss[{y}, {near}] = {matrix[y, near]}."
         )
+
+
+def _check_costs(matrix: Floats, what: str) -> None:
+    _refuse("a loss must be finite", matrix, ~np.isfinite(matrix))
+    _refuse(f"{what} must be 0 for the right answer", matrix, np.diag(np.diagonal(matrix) != 0))
+
+
+def _refuse(rule: str, matrix: Floats, wrong: NDArray[np.bool_]) -> None:
+    if wrong.any():
+        y, p = np.argwhere(wrong)[0].tolist()
+        raise ValueError(f"{rule}. Got loss[{y}, {p}] = {matrix[y, p]}.")
 
 
 _CHOICES = ", ".join(repr(name) for name in BY_DISTANCE) + " or a K x K matrix"

@@ -347,7 +347,10 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         return check_weights(sample_weight, n)
 
 
-_HOT_SPOTS = ("parameters", "outputs", "features", "argmax", "rivals", "pairs", "loss", "admits", "is_missing", "project")
+_HOT_SPOTS = (
+    *("parameters", "outputs", "features", "argmax", "rivals", "pairs"),
+    *("loss", "admits", "is_missing", "project"),
+)
 
 
 def _length(X: Any) -> int:

@@ -112,7 +112,8 @@ class ProjectedRanks(_Ranks):
         values = {k: score(self.classes[k]) for k in admitted}
         best = [k for k in admitted if values[k] == max(values.values())] or admitted
         for rival in [*below[:1], *(k for k in wrong if k not in below + above), *above[-1:]]:
-            yield self.classes[min(best, key=lambda k, rival=rival: abs(k - rival))], self.classes[rival]
+            nearest = best[int(np.argmin(np.abs(np.subtract(best, rival))))]
+            yield self.classes[nearest], self.classes[rival]
 
     def project(self, weights: Floats) -> Floats:
         """Sort the thresholds."""

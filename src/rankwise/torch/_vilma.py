@@ -69,8 +69,8 @@ def vilma_mae_loss(
 class VILMALoss(RowLoss):
     """Convex surrogate of any V-shaped loss, interval-insensitive, for any network with a score per class.
 
-    It bounds the loss of the highest-scored class against the cheapest admissible one. Both ends of the interval have to
-    beat the classes beyond them even where a class inside it leads: the price of being convex.
+    It bounds the loss of the highest-scored class against the cheapest admissible one. Both ends of the interval have
+    to beat the classes beyond them even where a class inside it leads: the price of being convex.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class VILMALoss(RowLoss):
     (tensor(1.), tensor(3.))
     """
 
-    _own = ("loss",)
+    _own: tuple[str, ...] = ("loss",)
 
     loss: str | Tensor
 
