@@ -94,6 +94,15 @@ def test_weights_whose_sum_is_no_number_count_by_their_shares(estimator, factor)
 
 
 @each
+@pytest.mark.parametrize(("factor", "shift"), [(1e3, 0.0), (1.0, 1e3), (1e3, 1e3)], ids=str)
+def test_features_that_nobody_scaled_need_few_iterations_to_be_certified(estimator, factor, shift):
+    stream = make_stream(11, n=150, n_classes=4, exact=0.5)
+    model = clone(estimator).set_params(classes=[0, 1, 2, 3]).fit(factor * stream.X + shift, stream.y)
+    assert model.gap_ <= 1e-3
+    assert model.n_iter_ <= 60
+
+
+@each
 def test_a_path_ends_where_single_fits_end(estimator):
     model, stream = prepared(estimator)
     alphas = [0.1, 0.01, 0.001]

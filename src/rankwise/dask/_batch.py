@@ -56,7 +56,9 @@ class BatchOnDask(OnDask, BatchEstimator):
         self._set_features(partitions.features)
         if not partitions.largest_weight:
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-        order = declared_order(model.classes) if declared else merged_order(list(partitions.described.values()), warn=True)
+        order = (
+            declared_order(model.classes) if declared else merged_order(list(partitions.described.values()), warn=True)
+        )
         blocks = partitions.encoded(_encode, model, order)
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
