@@ -68,8 +68,6 @@ class BatchEstimator(OrdinalEstimator):
         self.max_iter = max_iter
         self.classes = classes
 
-    # -- what an estimator supplies --------------------------------------------------------------------------------
-
     @abstractmethod
     def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
         """Weighted mean of the losses of rows with codes of these classes: ``CodedRows``, here or elsewhere."""
@@ -81,8 +79,6 @@ class BatchEstimator(OrdinalEstimator):
     @abstractmethod
     def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
         """Fitted attributes from the parameters; ``classes_`` and ``n_features_in_`` are set already."""
-
-    # -- learning --------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Minimise the objective until its certified relative gap is at most ``tol``.
@@ -186,12 +182,8 @@ class BatchEstimator(OrdinalEstimator):
             )
         return solution
 
-    # -- using ------------------------------------------------------------------------------------------------------
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_parameters" in self.__dict__
-
-    # -- saving -----------------------------------------------------------------------------------------------------
 
     @reader
     def to_plain(self) -> dict[str, Any]:
@@ -222,8 +214,6 @@ class BatchEstimator(OrdinalEstimator):
                 f"its lower bound {lower_bound!r} is above its objective {objective!r}; fit the model again"
             ) from None
         self._accept(solution, shapes[0])
-
-    # -- inputs -----------------------------------------------------------------------------------------------------
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         return self._finite(super()._rows(X, reset=reset))

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
-from rankwise.dask._loading import Loaded, Partitions
+from rankwise.dask._loading import Found, Loaded, Partitions, found_in, merged_order
 from rankwise.dask._parts import is_partitioned
 from rankwise.dask._remote import RemoteDesign, RemoteRows
 from rankwise.labels import ClassOrder, declared_order, encode, require_support

@@ -112,12 +112,11 @@ def lazily(plain: type[Any], name: str) -> Callable[..., Any]:
 def _one_row(model: Any) -> Any:
     """A row of zeros, with names if the model knows any."""
     zeros = np.zeros((1, model.n_features_in_))
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
+    if not hasattr(model, "feature_names_in_"):
         return zeros
     import pandas
 
-    return pandas.DataFrame(zeros, columns=names)
+    return pandas.DataFrame(zeros, columns=model.feature_names_in_)
 
 
 def _predict(

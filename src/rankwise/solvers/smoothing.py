@@ -65,8 +65,7 @@ class _Smoothed:
         return self.design.times(theta[: self.n_weights].reshape(self.risk.n_scores, -1))
 
     def at(self, theta: Floats, scores: Floats) -> _Point:
-        value, r, db = self._value(theta, scores)
-        return self._point(theta, scores, value, r, db)
+        return self._point(theta, scores, *self._value(theta, scores))
 
     def _value(self, theta: Floats, scores: Floats) -> tuple[float, Floats, Floats]:
         risk, r, db = self.risk.derivatives(scores, theta[self.n_weights :])
@@ -119,22 +118,9 @@ def minimise_by_smoothing(
 ) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
-    Parameters
-    ----------
-    design : Design
-        The rows.
-    risk : Risk
-        The risk; one that is ``HasKinks`` is smoothed.
-    alpha : float
-        Strength of the regulariser; 0 gives no bound.
-    penalty : array of zeros and ones
-        Which of the parameters (w, b) are regularised: all w, and all b or none.
-    tol : float
-        Relative gap, ``(objective - lower bound) / objective``, at which to stop.
-    max_iter : int
-        Most iterations over all rows.
-    start : array, optional
-        Parameters (w, b) to start from.
+    A risk that is ``HasKinks`` is smoothed. ``alpha=0`` gives no bound. ``penalty`` are zeros and ones: which of the
+    parameters (w, b) are regularised, all w, and all b or none. ``max_iter`` bounds the iterations over all rows, and
+    ``start`` are parameters to start from.
     """
     require_capabilities(risk, "minimise_by_smoothing", Risk)
     return _continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
@@ -179,10 +165,8 @@ def at_smoothing(risk: Any, mu: float | None) -> Any:
 def first_part(design: LinearMap, risk: Any, n_parameters: int) -> tuple[LinearMap, Any] | None:
     """Rows and risk of a random part that is worth solving first; None if there is none."""
     step = step_of_part(design.n_rows, n_parameters)
-    if step is None:
-        return None
-    index = design.part(step)
-    return design.take(index), risk.take(index)
+    index = None if step is None else design.part(step)
+    return None if index is None else (design.take(index), risk.take(index))
 
 
 def step_of_part(n_rows: int, n_parameters: int) -> int | None:

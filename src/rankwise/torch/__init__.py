@@ -23,8 +23,15 @@ from rankwise._extras import require
 require("torch", "rankwise.torch needs PyTorch: pip install 'rankwise[torch]'")
 
 from rankwise.torch._cusum import CuSumHead, CuSumMarginLoss, cusum_margin_loss
+from rankwise.torch._interval_losses import (
+    IntervalMAELoss,
+    VILMALoss,
+    VILMAMAELoss,
+    interval_mae_loss,
+    vilma_loss,
+    vilma_mae_loss,
+)
 from rankwise.torch._label_tensors import LabelTensors, labels_to_tensors
-from rankwise.torch._mae import IntervalMAELoss, interval_mae_loss
 from rankwise.torch._threshold_head import (
     ExplicitLoss,
     ImplicitLoss,
@@ -33,7 +40,6 @@ from rankwise.torch._threshold_head import (
     explicit_loss,
     implicit_loss,
 )
-from rankwise.torch._vilma import VILMALoss, VILMAMAELoss, vilma_loss, vilma_mae_loss
 
 __all__ = [
     "CuSumHead",
