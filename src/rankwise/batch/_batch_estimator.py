@@ -61,12 +61,8 @@ class BatchEstimator(OrdinalEstimator):
         self, alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
         max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
+        self.alpha, self.regularize, self.solver = alpha, regularize, solver
+        self.tol, self.max_iter, self.classes = tol, max_iter, classes
 
     @abstractmethod
     def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
@@ -152,10 +148,8 @@ class BatchEstimator(OrdinalEstimator):
     def _accept(self, solution: Solution, n_weights: int) -> None:
         self._parameters = solution.theta[:n_weights], solution.theta[n_weights:]
         self._set_parameters(*self._parameters)
-        self.objective_ = solution.objective
-        self.lower_bound_ = solution.lower_bound
-        self.gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
+        self.objective_, self.lower_bound_ = solution.objective, solution.lower_bound
+        self.gap_, self.n_iter_ = solution.gap, solution.n_iter
 
     def _solve(self, design: Design, risk: Risk, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "start": start}

@@ -36,11 +36,15 @@ Floats = NDArray[np.float64]
 
 
 @register_jitable
-def part_of(side, lo, hi, n_classes, joint):
-    """Class that a maximum is taken against, and the range of classes it is taken over."""
+def candidates(side, lo, hi, loss, joint, F, v):
+    """Fill in what a maximum is taken of; return the class it is taken against, and the range of classes."""
     if joint and lo == hi:
-        return (lo, 0, n_classes) if side == 0 else (lo, lo, lo + 1)
-    return (lo, 0, lo + 1) if side == 0 else (hi, hi, n_classes)
+        own, start, stop = (lo, 0, F.size) if side == 0 else (lo, lo, lo + 1)
+    else:
+        own, start, stop = (lo, 0, lo + 1) if side == 0 else (hi, hi, F.size)
+    for y in range(start, stop):
+        v[y] = loss[own, y] + F[y] - F[own]
+    return own, start, stop
 
 
 @register_jitable
@@ -105,11 +109,9 @@ def _losses(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
             continue
         class_scores(s, i, beta, b, F)
         for side in range(2):
-            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            own, start, stop = candidates(side, lo[i], hi[i], loss, joint, F, v)
             if stop - start < 2:
                 continue
-            for y in range(start, stop):
-                v[y] = loss[own, y] + F[y] - F[own]
             psi = 0.25 * mu
             for y in kept[: project(v, start, stop, mu, p, kept)]:
                 psi += p[y] * (v[y] - 0.25 * mu * p[y])
@@ -140,11 +142,9 @@ def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
         class_scores(s, i, beta, b, F)
         touched = False
         for side in range(2):
-            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            own, start, stop = candidates(side, lo[i], hi[i], loss, joint, F, v)
             if stop - start < 2:
                 continue
-            for y in range(start, stop):
-                v[y] = loss[own, y] + F[y] - F[own]
             # Few classes share the maximum, and few offsets belong to them: all else stays zero.
             count = project(v, start, stop, mu, p, kept)
             if count < 2:

@@ -217,7 +217,10 @@ class UnifiedClassifier(_UnifiedEstimator):
         codes = np.arange(len(order), dtype=np.float64)[:, None]
         if isinstance(self.beta, str):
             return {"ordinal": codes, "multiclass": np.eye(codes.size), "cumulative": _cumulative(codes)}[self.beta]
-        beta = np.array(self.beta, dtype=np.float64)
+        try:
+            beta = np.array(self.beta, dtype=np.float64)
+        except (TypeError, ValueError):
+            beta = np.empty(0)
         if beta.ndim != 2 or len(beta) != codes.size or beta.shape[1] == 0 or not np.isfinite(beta).all():
             raise ValueError(
                 f"beta must be finite numbers with a row for each of the {codes.size} classes and a column for each "

@@ -80,8 +80,7 @@ class CuSumHead(nn.Module):
         super().__init__()
         check_count("in_features", in_features, 1)
         check_count("n_classes", n_classes, 2)
-        self.in_features = in_features
-        self.n_classes = n_classes
+        self.in_features, self.n_classes = in_features, n_classes
         where = {"device": device, "dtype": dtype}
         self.weight = nn.Parameter(torch.empty(n_classes - 1, in_features, **where))
         self.register_parameter("bias", nn.Parameter(torch.empty(n_classes - 1, **where)) if bias else None)
@@ -190,8 +189,7 @@ class CuSumMarginLoss(RowLoss):
         super().__init__(reduction, check)
         check_choice("margin", margin, MARGINS)
         check_margin("delta", delta, zero=False)
-        self.margin = margin
-        self.delta = delta
+        self.margin, self.delta = margin, delta
 
     def forward(
         self, scores: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None = None, weight: Tensor | None = None
