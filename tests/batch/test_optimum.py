@@ -148,9 +148,10 @@ def test_the_cumulative_beta_scores_as_cusum_rank_does():
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "beta", [[[1.0]], [1.0, 2.0, 3.0], np.zeros((3, 0)), [[1.0], [np.nan], [2.0]], [[1], [2, 3], [4]]], ids=str
-)
+BAD_BETAS = [[[1.0]], [1.0, 2.0, 3.0], np.zeros((3, 0)), [[1.0], [np.nan], [2.0]], [[1], [2, 3], [4]]]
+
+
+@pytest.mark.parametrize("beta", BAD_BETAS, ids=str)
 def test_a_beta_that_does_not_fit_the_classes_is_refused(beta):
     with pytest.raises(ValueError, match="beta must be finite numbers with a row for each of the 3 classes"):
         UnifiedClassifier(beta).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
