@@ -28,6 +28,7 @@ from rankwise import (
     PiecewiseMORD,
     PRank,
     RoundedRegression,
+    UnifiedClassifier,
     WidrowHoff,
 )
 from rankwise.evaluation import IntervalScorer
@@ -50,6 +51,7 @@ ESTIMATORS = [
     MORD(alpha=0.1),
     PiecewiseMORD(alpha=0.1),
     RoundedRegression(alpha=0.1),
+    UnifiedClassifier(alpha=0.1),
     MissingLabelClassifier(alpha=0.1, random_state=0),
 ]
 TRANSFORMERS = [HiddenFeatures(n_hidden=3, max_iter=3, tol=0.0, random_state=0)]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         VILMA as VILMA,
         PiecewiseMORD as PiecewiseMORD,
         RoundedRegression as RoundedRegression,
+        UnifiedClassifier as UnifiedClassifier,
     )
     from rankwise.features import HiddenFeatures as HiddenFeatures, TableEncoder as TableEncoder
     from rankwise.label_ranking import LabelRanker as LabelRanker
@@ -70,6 +71,7 @@ _HOME = {
     "StructuredPerceptron": "rankwise.structured",
     "TableEncoder": "rankwise.features",
     "TableModel": "rankwise.table_model",
+    "UnifiedClassifier": "rankwise.batch",
     "WidrowHoff": "rankwise.online",
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",

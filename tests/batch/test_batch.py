@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
-from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression, UnifiedClassifier
 from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.solvers.design import rows_of_part
 from rankwise.solvers.smoothing import step_of_part
@@ -27,6 +27,7 @@ ESTIMATORS = [
     MORD(),
     PiecewiseMORD(loss="zero_one"),
     RoundedRegression(),
+    UnifiedClassifier(),
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 
@@ -80,6 +81,25 @@ def test_exact_labels_are_intervals_of_width_zero_and_missing_ones_change_nothin
     y = np.concatenate([stream.lower, np.full(30, np.nan)])
     more = clone(model).fit(X, y)
     assert more.objective_ == pytest.approx(model.objective_, rel=1e-9)
+
+
+@each
+@pytest.mark.parametrize("factor", [2.0**1021, 2.0**-1000], ids=["large", "small"])
+def test_weights_whose_sum_is_no_number_count_by_their_shares(estimator, factor):
+    model, stream = prepared(estimator)
+    model.fit(stream.X, stream.y, sample_weight=stream.weight)
+    same = clone(model).fit(stream.X, stream.y, sample_weight=stream.weight * factor)
+    np.testing.assert_array_equal(same.coef_, model.coef_)
+    assert (same.objective_, same.lower_bound_) == (model.objective_, model.lower_bound_)
+
+
+@each
+@pytest.mark.parametrize(("factor", "shift"), [(1e3, 0.0), (1.0, 1e3), (1e3, 1e3)], ids=str)
+def test_features_that_nobody_scaled_need_few_iterations_to_be_certified(estimator, factor, shift):
+    stream = make_stream(11, n=150, n_classes=4, exact=0.5)
+    model = clone(estimator).set_params(classes=[0, 1, 2, 3]).fit(factor * stream.X + shift, stream.y)
+    assert model.gap_ <= 1e-3
+    assert model.n_iter_ <= 60
 
 
 @each

@@ -6,7 +6,7 @@ import pytest
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
 from rankwise.decisions import beta_matrix
 from rankwise.losses import loss_matrix
-from rankwise.solvers.bundle import Bundle
+from rankwise.solvers.concave_convex import Bundle
 from rankwise.solvers.solution import CertificateError, Solution, relative_gap
 from tests.reference.large_margin import ThresholdProblem, UnifiedProblem, optimum
 

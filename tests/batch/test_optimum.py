@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression, UnifiedClassifier
 from rankwise.decisions import beta_matrix
 from rankwise.losses import loss_matrix
 from tests.reference.large_margin import ThresholdProblem, UnifiedProblem, objective, optimum
@@ -14,6 +14,7 @@ from tests.streams import make_stream
 K = 4
 CODES = np.arange(K, dtype=float)[:, None]
 RANKS = np.arange(1, K + 1, dtype=float)
+ANY_BETA = np.array([[1, -2], [0, 0.5], [0, 0], [3, 1.0]])
 LOPSIDED = np.array([[0, 1, 5, 6], [3, 0, 1, 1], [4, 2, 0, 2.5], [9, 9, 1, 0]], dtype=float)
 
 CASES = {
@@ -28,6 +29,10 @@ CASES = {
     "multi-class": (
         PiecewiseMORD(cuts=K, loss="zero_one"),
         UnifiedProblem(np.eye(K), loss_matrix("zero_one", K), joint=True),
+    ),
+    "any beta": (
+        UnifiedClassifier(ANY_BETA, loss="squared"),
+        UnifiedProblem(ANY_BETA, loss_matrix("squared", K), joint=True),
     ),
     "rounded": (
         RoundedRegression(),
@@ -83,6 +88,73 @@ def test_the_optimum_of_a_general_solver_and_a_true_certificate(name, regularize
             W, offsets = _parameters(model)
             direct = objective(problem, W, offsets, X, lower, upper, weight, K, 0.05, regularize)
             assert model.objective_ == pytest.approx(direct, rel=1e-9, abs=1e-12)
+
+
+#: Not V-shaped: to confuse the first class with the last is cheap.
+CYCLIC = np.array([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [0.5, 2, 1, 0]], dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "problem"),
+    [
+        (MORD(CYCLIC), UnifiedProblem(CODES, CYCLIC, joint=True)),
+        (PiecewiseMORD(3, CYCLIC), UnifiedProblem(beta_matrix(3, K), CYCLIC, joint=True)),
+        (
+            RoundedRegression(CYCLIC),
+            UnifiedProblem(2 * RANKS[:, None], CYCLIC, True, basis=2 * RANKS[:, None], fixed=-(RANKS**2)),
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_exact_labels_take_any_loss_and_intervals_a_v_shaped_one(estimator, problem):
+    X, lower, upper, weight = _data("exact", True)
+    estimator.set_params(alpha=0.05, tol=1e-6, classes=range(K)).fit(X, lower, sample_weight=weight)
+    best = optimum(problem, X, lower, upper, weight, K, 0.05, "weights")
+    assert estimator.objective_ == pytest.approx(best, rel=1e-5)
+    unlabelled = np.column_stack([lower, lower]).astype(float)
+    unlabelled[0] = np.nan
+    estimator.fit(X, unlabelled)
+    with pytest.raises(ValueError, match=r"needs a V-shaped loss for interval labels: .* loss\[0, 3\] = 1\.0 is below"):
+        estimator.fit(X, np.column_stack([np.maximum(lower - 1, 0), lower]))
+    for wrong, rule in ((CYCLIC - 1, "must be 0 for the right"), (-CYCLIC, "must not be negative")):
+        with pytest.raises(ValueError, match=f"a loss {rule}"):
+            estimator.set_params(loss=wrong).fit(X, lower)
+
+
+@pytest.mark.parametrize(
+    ("beta", "same"),
+    [
+        ("ordinal", MORD()),
+        (CODES, MORD()),
+        ("multiclass", PiecewiseMORD(K)),
+        (beta_matrix([0, 1, 3], K), PiecewiseMORD([0, 1, 3])),
+    ],
+    ids=str,
+)
+def test_the_named_models_are_choices_of_beta(beta, same):
+    X, lower, upper, weight = _data("interval", True)
+    y = np.column_stack([lower, upper])
+    found = UnifiedClassifier(beta, alpha=0.05, classes=range(K)).fit(X, y, sample_weight=weight)
+    same.set_params(alpha=0.05, classes=range(K)).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(found.decision_function(X), same.decision_function(X))
+    assert (found.objective_, found.lower_bound_) == (same.objective_, same.lower_bound_)
+
+
+def test_the_cumulative_beta_scores_as_cusum_rank_does():
+    X, lower, _, _ = _data("exact", False)
+    model = UnifiedClassifier(classes=range(K)).fit(X, lower)
+    answers = X @ model.coef_.T
+    scores = np.column_stack([np.zeros(len(X)), answers.cumsum(axis=1)]) + model.intercepts_
+    np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-12)
+
+
+BAD_BETAS = [[[1.0]], [1.0, 2.0, 3.0], np.zeros((3, 0)), [[1.0], [np.nan], [2.0]], [[1], [2, 3], [4]]]
+
+
+@pytest.mark.parametrize("beta", BAD_BETAS, ids=str)
+def test_a_beta_that_does_not_fit_the_classes_is_refused(beta):
+    with pytest.raises(ValueError, match="beta must be finite numbers with a row for each of the 3 classes"):
+        UnifiedClassifier(beta).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
 
 
 @pytest.mark.parametrize("name", ["SVOR-IMC", "SVOR-EXP", "VILMA-squared", "PW-MORD", "rounded"])

@@ -4,14 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
-from rankwise import bounds
+from rankwise import CuSumRank, ImportanceWeightedPerceptron, StructuredPerceptron, bounds
 from rankwise.labels import encode
 from rankwise.losses import implicit_surrogate
+from rankwise.structured import CumulativeRanks
 from tests.strategies import annotated
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -240,6 +241,89 @@ def test_margins_and_deviation_are_the_plain_loops(rows, seed, norm):
         assert result == pytest.approx(math.sqrt(sum(v * v for v in lacking)), abs=1e-12)
 
 
+def rank_separable(rng, n_classes, n=40):
+    """Rows with a constant attribute, their ranks, and the margin of a reference of norm 1 that answers them all."""
+    X = np.column_stack([rng.standard_normal((n, 3)) * rng.choice([1.0, 8.0]), np.ones(n)])
+    thresholds = np.sort(rng.standard_normal(n_classes - 1))
+    reference = np.column_stack([np.tile(rng.standard_normal(3), (n_classes - 1, 1)), -thresholds])
+    answers = X @ reference.T
+    clear = np.abs(answers).min(axis=1) > 0.05
+    X, answers = X[clear], answers[clear]
+    return X, (answers > 0).sum(axis=1), float(np.abs(answers).min(initial=np.inf) / np.linalg.norm(reference))
+
+
+def passive_aggressive_losses(X, y, n_classes, margin, delta):
+    """|y - yhat| of every round of four passes."""
+    model = CuSumRank(
+        step="pa", margin=margin, delta=delta, fit_intercept=False, average=False, classes=range(n_classes)
+    )
+    return np.concatenate([np.abs(model.progressive_predict(X, y) - y) for _ in range(4)])
+
+
+@given(seed=SEEDS, n_classes=st.integers(2, 6), delta=st.sampled_from([0.1, 1.0, 7.0]))
+def test_corollary_4_on_rank_separable_streams(seed, n_classes, delta):
+    X, y, margin = rank_separable(np.random.default_rng(seed), n_classes)
+    assume(len(X) > 5)
+    bound = bounds.cusum_passive_aggressive_loss(bounds.data_radius(X), margin)
+    assert passive_aggressive_losses(X, y, n_classes, "loss", delta).sum() <= bound
+    assert np.count_nonzero(passive_aggressive_losses(X, y, n_classes, "constant", delta)) <= bound
+
+
+def test_corollary_4_as_printed_is_false():
+    losses = passive_aggressive_losses(np.array([[3.0]]), np.array([1]), 2, "loss", 1.0)
+    assert losses.sum() == 1 <= bounds.cusum_passive_aggressive_loss(radius=3.0, margin=3.0)
+
+
+@given(seed=SEEDS, n_classes=st.integers(2, 5), step=st.sampled_from(["perceptron", "pa"]))
+@settings(max_examples=30)
+def test_theorems_1_and_2_on_separable_streams(seed, n_classes, step):
+    X, y, margin = rank_separable(np.random.default_rng(seed), n_classes, n=20)
+    assume(len(X) > 5)
+    model = CumulativeRanks(list(range(n_classes)), fit_intercept=False)
+    margin_of_steps = "loss" if step == "pa" else "none"
+    learner = StructuredPerceptron(model, step=step, margin=margin_of_steps, average=False)
+    for _ in range(3):
+        learner.partial_fit(X, y.tolist())
+    # A difference of features is x in as many blocks as there are ranks between: squared norm loss |x|^2.
+    assert learner.loss_ <= bounds.structured_loss(bounds.data_radius(X) / margin)
+
+
+def test_theorem_2_bounds_losses_and_not_their_squares():
+    learner = StructuredPerceptron(CumulativeRanks([1, 2, 3], fit_intercept=False), step="pa", average=False)
+    size = math.sqrt(2.0)  # the reference (1, 1) / sqrt(2) answers x = sqrt(2) by 1, the loss of each rank
+    learner.learn_one([size], 3)
+    assert learner.loss_ == 2 <= bounds.structured_loss(size) * (1 + 1e-12)
+    assert learner.loss_**2 > bounds.structured_loss(size)
+
+
+@given(
+    seed=SEEDS, margin=st.floats(0.05, 5.0), largest=st.sampled_from([0.2, 1.0, 30.0]), warm=st.sampled_from([0, 1, 20])
+)
+def test_theorem_4_from_any_start(seed, margin, largest, warm):
+    rng = np.random.default_rng(seed)
+    X, y, weight = rng.standard_normal((60, 3)), rng.integers(0, 3, 60), rng.uniform(0, largest, 60)
+    y = np.where(rng.random(60) < 0.7, (X @ rng.standard_normal((3, 3))).argmax(axis=1), y)
+    options = dict(fit_intercept=False, average=False, classes=[0, 1, 2])
+    model = ImportanceWeightedPerceptron(**options).partial_fit(np.eye(3), [0, 1, 2])  # every class has been met
+    model.partial_fit(X[:warm], y[:warm], sample_weight=weight[:warm]) if warm else None
+    start, before = model.coef_.copy(), model.cost_
+    model.partial_fit(X, y, sample_weight=weight)
+    u = rng.standard_normal((3, 3)) if seed % 2 else start / (np.linalg.norm(start) or 1.0)
+    loss = bounds.importance_weighted_hinge(X, encode(y, [0, 1, 2]), u, weight, margin=margin)
+    bound = bounds.importance_weighted_cost_at_margin(
+        bounds.data_radius(X), float(np.linalg.norm(u)), loss, margin, float(weight.max()),
+        start_norm=float(np.linalg.norm(start)), start_product=float(np.sum(u * start)),
+    )  # fmt: skip
+    assert model.cost_ - before <= bound
+
+
+@given(st.floats(0, 5), st.floats(0, 5), st.floats(0, 50), st.floats(0, 9), st.booleans())
+def test_theorem_4_at_margin_1_from_zero_is_sharper_than_theorem_3(radius, norm, loss, weight, multiclass):
+    theorem_3 = bounds.importance_weighted_cost(radius, norm, loss, weight, multiclass=multiclass)
+    theorem_4 = bounds.importance_weighted_cost_at_margin(radius, norm, loss, max_weight=weight, multiclass=multiclass)
+    assert theorem_4 <= theorem_3 * (1 + 1e-12)
+
+
 def test_radius_and_width_of_data():
     X = np.array([[3.0, -4.0], [0.0, 0.0]])
     assert bounds.data_radius(X) == bounds.data_radius(csr_array(X)) == math.hypot(3, 4)
@@ -271,6 +355,10 @@ def test_radius_and_width_of_data():
         (
             lambda: bounds.importance_weighted_cost(1.0, 1.0, 2.0, -1),
             r"max_weight must be a finite number >= 0\. Got -1",
+        ),
+        (
+            lambda: bounds.importance_weighted_cost_at_margin(1.0, 1.0, 2.0, start_norm=1.0, start_product=3.0),
+            r"start_product must lie within norm \* start_norm = 1 of 0\. Got 3\.0",
         ),
         (
             lambda: bounds.importance_weighted_hinge(np.zeros((2, 3)), encode([1, 2]), np.zeros((3, 2))),

@@ -51,6 +51,7 @@ MODELS = [
     ("MORD", {}),
     ("PiecewiseMORD", {"cuts": 3}),
     ("RoundedRegression", {}),
+    ("UnifiedClassifier", {}),
 ]
 
 
@@ -101,6 +102,8 @@ def test_intervals_weights_and_missing_labels(data):
         da.from_array(X, chunks=(400, 2)), da.from_array(intervals, chunks=(500, 2)), weight
     )
     assert found.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+    huge = rd.SVOR(alpha=0.01).fit(da.from_array(X, chunks=(400, 2)), intervals, weight * 2.0**1022)
+    assert huge.objective_ == pytest.approx(plain.objective_, rel=1e-9)  # whose sum would be infinite
 
 
 def test_rows_as_csr_blocks(data):

@@ -27,6 +27,7 @@ from rankwise import (
     PiecewiseMORD,
     PRank,
     RoundedRegression,
+    UnifiedClassifier,
     WidrowHoff,
 )
 from rankwise.onnx import to_onnx
@@ -54,6 +55,7 @@ ESTIMATORS = [
     MORD(alpha=1e-2),
     PiecewiseMORD(alpha=1e-2),
     PiecewiseMORD(cuts=5, alpha=1e-2),
+    UnifiedClassifier(alpha=1e-2),
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 

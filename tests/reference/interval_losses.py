@@ -8,10 +8,10 @@ def cusum_margin(s, admissible, margin="loss", delta=1.0):
     return max(s[k] + asked[margin][k] for k in range(len(s))) - max(s[k] for k in admissible)
 
 
-def vilma_mae(s, lower, upper):
-    """VILMA's two maxima with the absolute error as target loss."""
-    low = max(lower - k + s[k] - s[lower] for k in range(lower + 1))
-    high = max(k - upper + s[k] - s[upper] for k in range(upper, len(s)))
+def vilma(s, lower, upper, loss):
+    """VILMA's two maxima with ``loss(y, p)`` as target loss."""
+    low = max(loss(lower, k) + s[k] - s[lower] for k in range(lower + 1))
+    high = max(loss(upper, k) + s[k] - s[upper] for k in range(upper, len(s)))
     return low + high
 
 

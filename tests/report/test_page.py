@@ -56,7 +56,7 @@ def fitted(name, X, y):
     [
         "PRank", "PRIL", "MultiplicativePRIL", "KernelPRIL", "CuSumRank", "KernelCuSumRank", "WidrowHoff",
         "ImportanceWeightedPerceptron", "MulticlassPerceptron",
-        "SVOR", "VILMA", "MORD", "PiecewiseMORD", "RoundedRegression",
+        "SVOR", "VILMA", "MORD", "PiecewiseMORD", "RoundedRegression", "UnifiedClassifier",
     ],
 )  # fmt: skip
 def test_every_estimator_has_a_page(data, name):

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rankwise.solvers.bundle import Bundle
-from rankwise.solvers.concave_convex import descend
+from rankwise.solvers.concave_convex import Bundle, descend
 from rankwise.solvers.planes import Planes, simplex_programme
 
 SEEDS = st.integers(0, 10_000)

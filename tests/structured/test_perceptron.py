@@ -68,6 +68,19 @@ def test_prank_and_pril_written_on_the_frame_are_prank_and_pril_round_by_round(a
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)  # c (k x) against (c k) x
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_where_scores_touch_thresholds_are_learnt_as_pril_learns_them(seed):
+    rng = np.random.default_rng(seed)
+    X, ends = rng.integers(-2, 3, (40, 2)).astype(float), np.sort(rng.integers(0, 5, (40, 2)), axis=1)
+    frame = StructuredPerceptron(ProjectedRanks(range(5)), margin="none", average=False)
+    fast = PRIL(classes=range(5), average=False)
+    for x, (low, high) in zip(X, ends.tolist(), strict=True):
+        frame.learn_one(x, (low, high))
+        fast.partial_fit(x[None], [(low, high)])
+        np.testing.assert_array_equal(frame.coef_, np.concatenate([fast.coef_, fast.thresholds_]))
+    assert frame.n_updates_ > 5
+
+
 def test_fit_takes_the_same_random_order_as_the_fast_estimators():
     stream = make_stream(5, n=60)
     frame = StructuredPerceptron(CumulativeRanks(stream.classes), n_epochs=3, random_state=1)

@@ -19,14 +19,16 @@ from rankwise.torch import (
     ExplicitLoss,
     ImplicitLoss,
     IntervalMAELoss,
+    VILMALoss,
     VILMAMAELoss,
     cusum_margin_loss,
     explicit_loss,
     implicit_loss,
     interval_mae_loss,
+    vilma_loss,
     vilma_mae_loss,
 )
-from tests.reference.interval_losses import cusum_margin, interval_mae, vilma_mae
+from tests.reference.interval_losses import cusum_margin, interval_mae, vilma
 
 N_CLASSES = 5
 
@@ -57,6 +59,15 @@ def cusum(margin, delta):
     return Loss(partial(cusum_margin_loss, **options), partial(CuSumMarginLoss, **options), plain, ("n,K",))
 
 
+#: V-shaped, and neither symmetric nor a function of the distance.
+UNEVEN = np.array([[0, 1, 1, 4, 4], [3, 0, 2, 2, 5], [3, 1, 0, 1, 2], [9, 9, 1, 0, 0.5], [4, 3, 2, 2, 0]])
+
+
+def vilma_of(loss, cost):
+    plain = row_by_row(lambda s, low, high: vilma(s, low, high, cost))
+    return Loss(partial(vilma_loss, loss=loss), partial(VILMALoss, loss), plain, ("n,K",))
+
+
 def threshold(function, module, plain, margin, thresholds="K-1"):
     return Loss(
         partial(function, margin=margin),
@@ -70,7 +81,12 @@ LOSSES = {
     "cusum, loss": cusum("loss", 0.75),
     "cusum, constant": cusum("constant", 0.5),
     "cusum, none": cusum("none", 1.0),
-    "vilma": Loss(vilma_mae_loss, VILMAMAELoss, row_by_row(vilma_mae), ("n,K",)),
+    "vilma": Loss(
+        vilma_mae_loss, VILMAMAELoss, row_by_row(lambda s, a, b: vilma(s, a, b, lambda y, p: abs(y - p))), ("n,K",)
+    ),
+    "vilma, zero_one": vilma_of("zero_one", lambda y, p: float(y != p)),
+    "vilma, squared": vilma_of("squared", lambda y, p: (y - p) ** 2),
+    "vilma, matrix": vilma_of(UNEVEN, lambda y, p: UNEVEN[y, p]),
     "implicit": threshold(implicit_loss, ImplicitLoss, implicit_surrogate, 1.0),
     "implicit, margin 0.5": threshold(implicit_loss, ImplicitLoss, implicit_surrogate, 0.5, "n,K-1"),
     "explicit": threshold(explicit_loss, ExplicitLoss, explicit_surrogate, 1.0),
@@ -295,6 +311,8 @@ def test_losses_bound_what_the_predicted_class_costs(seed):
     predicted = away(scores.argmax(dim=1).numpy())
     assert (cusum_margin_loss(scores, *ends, delta=0.5, reduction="none").numpy() >= 0.5 * predicted).all()
     assert (vilma_mae_loss(scores, *ends, reduction="none").numpy() >= predicted).all()
+    cheapest = [UNEVEN[a : b + 1, p].min() for a, b, p in zip(low, high, scores.argmax(dim=1), strict=True)]
+    assert (vilma_loss(scores, *ends, loss=UNEVEN, reduction="none").numpy() >= cheapest).all()
     f, t = torch.tensor(rng.integers(-8, 9, n) / 4), torch.tensor(np.sort(rng.integers(-8, 9, N_CLASSES - 1)) / 4)
     predicted = away((f[:, None] >= t).sum(dim=1).numpy())
     assert (implicit_loss(f, t, *ends, reduction="none").numpy() >= predicted).all()
@@ -315,8 +333,24 @@ def test_vilma_of_a_threshold_model_is_the_implicit_loss(seed):
     assert torch.equal(vilma, implicit_loss(torch.tensor(f), torch.tensor(t), *ends, reduction="none"))
 
 
+def test_a_loss_matrix_moves_with_its_module_and_must_be_v_shaped():
+    module = VILMALoss(UNEVEN).to(torch.float32)
+    assert module.loss.dtype == torch.float32
+    assert torch.equal(module.loss, torch.tensor(UNEVEN, dtype=torch.float32))
+    assert not module.state_dict()  # a parameter of the loss is no state
+    scores, code = torch.zeros(1, 5), torch.tensor([1])
+    for wrong in (UNEVEN[:4, :4], 1.0 - np.eye(5) * 2.0):
+        with pytest.raises(ValueError, match=r"a loss matrix must have|a V-shaped loss must be 0"):
+            vilma_loss(scores, code, code, loss=wrong)
+    with pytest.raises(ValueError, match=r"a loss matrix must have .* shape \(5, 5\)"):
+        vilma_loss(scores, code, code, loss=torch.zeros(4, 4), check=False)
+    with pytest.raises(ValueError, match=r"loss must be one of 'mae', 'zero_one', 'squared'"):
+        VILMALoss("huber")
+
+
 def test_modules_show_their_parameters():
     assert repr(CuSumMarginLoss()) == "CuSumMarginLoss(margin='loss', delta=1.0, reduction='mean')"
     assert repr(ExplicitLoss(0.5, "sum", check=False)) == "ExplicitLoss(margin=0.5, reduction='sum', check=False)"
     assert repr(IntervalMAELoss(3)) == "IntervalMAELoss(n_classes=3, reduction='mean')"
+    assert repr(VILMALoss("squared")) == "VILMALoss(loss='squared', reduction='mean')"
     assert repr(VILMAMAELoss("none")) == "VILMAMAELoss(reduction='none')"

@@ -31,11 +31,12 @@ from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.labels import ClassOrder
+from rankwise.losses import check_v_shaped, loss_matrix
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly
 from rankwise.solvers.risk import HasPieces, Risk
-from rankwise.solvers.row_sums import RowSums
+from rankwise.solvers.row_sums import RowSums, shares
 from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import CertificateError, Solution
 
@@ -60,14 +61,8 @@ class BatchEstimator(OrdinalEstimator):
         self, alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
         max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.alpha = alpha
-        self.regularize = regularize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
-
-    # -- what an estimator supplies --------------------------------------------------------------------------------
+        self.alpha, self.regularize, self.solver = alpha, regularize, solver
+        self.tol, self.max_iter, self.classes = tol, max_iter, classes
 
     @abstractmethod
     def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
@@ -80,8 +75,6 @@ class BatchEstimator(OrdinalEstimator):
     @abstractmethod
     def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
         """Fitted attributes from the parameters; ``classes_`` and ``n_features_in_`` are set already."""
-
-    # -- learning --------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Minimise the objective until its certified relative gap is at most ``tol``.
@@ -141,7 +134,7 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
-        return design, labels.order, CodedRows(weight / weight.sum(), labels.lower, labels.upper)
+        return design, labels.order, CodedRows(shares(weight), labels.lower, labels.upper)
 
     def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
         n_weights, n_offsets = self._n_parameters(design.n_features, len(order))
@@ -155,10 +148,8 @@ class BatchEstimator(OrdinalEstimator):
     def _accept(self, solution: Solution, n_weights: int) -> None:
         self._parameters = solution.theta[:n_weights], solution.theta[n_weights:]
         self._set_parameters(*self._parameters)
-        self.objective_ = solution.objective
-        self.lower_bound_ = solution.lower_bound
-        self.gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
+        self.objective_, self.lower_bound_ = solution.objective, solution.lower_bound
+        self.gap_, self.n_iter_ = solution.gap, solution.n_iter
 
     def _solve(self, design: Design, risk: Risk, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
@@ -185,12 +176,8 @@ class BatchEstimator(OrdinalEstimator):
             )
         return solution
 
-    # -- using ------------------------------------------------------------------------------------------------------
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_parameters" in self.__dict__
-
-    # -- saving -----------------------------------------------------------------------------------------------------
 
     @reader
     def to_plain(self) -> dict[str, Any]:
@@ -222,8 +209,6 @@ class BatchEstimator(OrdinalEstimator):
             ) from None
         self._accept(solution, shapes[0])
 
-    # -- inputs -----------------------------------------------------------------------------------------------------
-
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         return self._finite(super()._rows(X, reset=reset))
 
@@ -245,6 +230,20 @@ class LossEstimator(BatchEstimator):
     ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.loss = loss
+
+    def _margin_loss(self, n_classes: int, rows: RowSums) -> Floats:
+        """Target loss of margin rescaling: any for exact labels; the two maxima of intervals need a V-shaped one."""
+        matrix = loss_matrix(self.loss, n_classes, v_shaped=False)
+        if not isinstance(self.loss, str) and rows.count(_n_intervals)[0]:
+            try:
+                check_v_shaped(matrix)
+            except ValueError as error:
+                raise ValueError(f"{type(self).__name__} needs a V-shaped loss for interval labels: {error}") from None
+        return matrix
+
+
+def _n_intervals(rows: CodedRows) -> tuple[int]:
+    return (int(np.count_nonzero((rows.lower < rows.upper) & (rows.weight > 0.0))),)
 
 
 class ThresholdBatchEstimator(ThresholdModel, BatchEstimator):

@@ -36,11 +36,15 @@ Floats = NDArray[np.float64]
 
 
 @register_jitable
-def part_of(side, lo, hi, n_classes, joint):
-    """Class that a maximum is taken against, and the range of classes it is taken over."""
+def candidates(side, lo, hi, loss, joint, F, v):
+    """Fill in what a maximum is taken of; return the class it is taken against, and the range of classes."""
     if joint and lo == hi:
-        return (lo, 0, n_classes) if side == 0 else (lo, lo, lo + 1)
-    return (lo, 0, lo + 1) if side == 0 else (hi, hi, n_classes)
+        own, start, stop = (lo, 0, F.size) if side == 0 else (lo, lo, lo + 1)
+    else:
+        own, start, stop = (lo, 0, lo + 1) if side == 0 else (hi, hi, F.size)
+    for y in range(start, stop):
+        v[y] = loss[own, y] + F[y] - F[own]
+    return own, start, stop
 
 
 @register_jitable
@@ -105,11 +109,9 @@ def _losses(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
             continue
         class_scores(s, i, beta, b, F)
         for side in range(2):
-            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            own, start, stop = candidates(side, lo[i], hi[i], loss, joint, F, v)
             if stop - start < 2:
                 continue
-            for y in range(start, stop):
-                v[y] = loss[own, y] + F[y] - F[own]
             psi = 0.25 * mu
             for y in kept[: project(v, start, stop, mu, p, kept)]:
                 psi += p[y] * (v[y] - 0.25 * mu * p[y])
@@ -140,11 +142,9 @@ def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
         class_scores(s, i, beta, b, F)
         touched = False
         for side in range(2):
-            own, start, stop = part_of(side, lo[i], hi[i], K, joint)
+            own, start, stop = candidates(side, lo[i], hi[i], loss, joint, F, v)
             if stop - start < 2:
                 continue
-            for y in range(start, stop):
-                v[y] = loss[own, y] + F[y] - F[own]
             # Few classes share the maximum, and few offsets belong to them: all else stays zero.
             count = project(v, start, stop, mu, p, kept)
             if count < 2:
@@ -242,30 +242,14 @@ def _n_pieces(rows: CodedRows, n_classes: int) -> tuple[int]:
 class MaximaRisk(KinkedRowRisk):
     """Weighted mean of the losses of a unified model; see the module's docstring.
 
-    Parameters
-    ----------
-    rows : CodedRows, or sums over such rows elsewhere
-        The rows.
-    beta : array of shape (K, Z)
-        The model.
-    loss : array of shape (K, K)
-        Target loss, rows the true class.
-    joint : bool
-        Whether a row with an exact label has one maximum over all classes instead of two.
-    basis, fixed : arrays of shape (K, M) and (K,), optional
-        Intercepts ``b = basis c + fixed`` of the offsets c; the intercepts themselves without them.
+    ``rows`` are CodedRows, or sums over such rows elsewhere. ``joint``: whether a row with an exact label has one
+    maximum over all classes instead of two. Without ``basis`` (K, M) and ``fixed`` (K,) the offsets are the intercepts.
     """
 
     def __init__(
-        self,
-        rows: RowSums,
-        beta: Floats,
-        loss: Floats,
-        *,
-        joint: bool,
-        basis: Floats | None = None,
-        fixed: Floats | None = None,
-    ) -> None:
+        self, rows: RowSums, beta: Floats, loss: Floats, *,
+        joint: bool, basis: Floats | None = None, fixed: Floats | None = None,
+    ) -> None:  # fmt: skip
         n_classes = len(beta)
         self.rows = rows
         self.model = _Model(np.ascontiguousarray(beta), loss, joint)
@@ -324,26 +308,17 @@ class MaximaRisk(KinkedRowRisk):
     def pieces(self) -> Pieces:
         """All linear pieces; those of one maximum share a slack."""
         beta, loss, joint = self.model
-        row, slack, own, other = [], [], [], []
-        codes = np.arange(len(beta))
-        n = 0
-        for i, (lo, hi) in enumerate(zip(self.rows.lower.tolist(), self.rows.upper.tolist(), strict=True)):
-            if joint and lo == hi:
-                parts = [(lo, codes[codes != lo])]
-            else:
-                parts = [(lo, codes[:lo]), (hi, codes[hi + 1 :])]
-            for label, others in parts:
-                row += [i] * others.size
-                slack += [n] * others.size
-                own += [label] * others.size
-                other += others.tolist()
-                n += 1
-        weight = np.zeros(n)
-        weight[slack] = self.rows.weight[row]
+        lo, hi, codes = self.rows.lower[:, None], self.rows.upper[:, None], np.arange(len(beta))
+        row, other = np.nonzero((codes < lo) | (codes > hi))
+        above = other > self.rows.upper[row]
+        own = np.where(above, self.rows.upper[row], self.rows.lower[row])
+        one = joint & (lo == hi)[row, 0]  # one maximum for all classes
+        numbers, slack = np.unique(2 * row + (above & ~one), return_inverse=True)
+        weight = self.rows.weight[numbers // 2]
         constant = loss[own, other] + self.fixed[other] - self.fixed[own]
         by_offset = sparse.csr_array(self.basis[other] - self.basis[own])
         by_score = beta[other] - beta[own]
-        return Pieces(np.array(row), np.array(slack), constant, by_score, by_offset, weight, ordered=False)
+        return Pieces(row, slack, constant, by_score, by_offset, weight, ordered=False)
 
     def _intercepts(self, c: Floats) -> Floats:
         return np.asarray(self.basis @ c + self.fixed)

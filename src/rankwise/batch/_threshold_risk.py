@@ -50,14 +50,8 @@ _ORDER_PRICE = 2.5
 class ThresholdRisk(KinkedRowRisk):
     """Weighted mean of SVOR's losses; see the module's docstring.
 
-    Parameters
-    ----------
-    rows : CodedRows, or sums over such rows elsewhere
-        The rows.
-    n_classes : int
-        K, at least 2.
-    explicit : bool
-        Whether only the thresholds next to the label count, and order is a constraint.
+    ``rows`` are CodedRows, or sums over such rows elsewhere. ``explicit``: whether only the thresholds next to the
+    label count, and order is a constraint.
     """
 
     n_scores = 1
@@ -177,9 +171,6 @@ class ThresholdRisk(KinkedRowRisk):
         return risk, gain, r, dt
 
 
-# -- sums over rows ----------------------------------------------------------------------------------------------------
-
-
 def _evaluate(
     rows: CodedRows, scores: Floats, t: Floats, mu: float, scale_low: Floats, scale_high: Floats, reach: int
 ) -> tuple[Floats, float, float, Floats]:
@@ -233,9 +224,6 @@ def _ranges(rows: CodedRows, n_offsets: int, reach: int) -> tuple[NDArray[np.int
 def _n_pieces(rows: CodedRows, n_offsets: int, reach: int) -> tuple[int]:
     low, high = _ranges(rows, n_offsets, reach)
     return (int(low.sum() + high.sum()),)
-
-
-# -- thresholds in order -----------------------------------------------------------------------------------------------
 
 
 def _multipliers(t: Floats, mu: float) -> Floats:

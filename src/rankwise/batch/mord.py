@@ -6,9 +6,10 @@ several.
 - **MORD**: one vector, ``beta[y] = y``; it predicts as a threshold model does.
 - **PW-MORD**: one vector for each cut label; classes between two cuts mix theirs. Two cuts make MORD's model, a cut
   at every class a multi-class classifier.
+- **Any beta** (eq. 3.12; eq. 4 of the CuSum paper), such as CuSum Rank's ``beta[y, z] = [z < y]``.
 
-An exact label loses by margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray factor);
-an interval by VILMA's two maxima with this score (ours),
+An exact label loses by margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray factor),
+with any loss l >= 0; an interval by VILMA's two maxima with this score (ours) and a V-shaped loss,
 
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
 
@@ -27,14 +28,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._sklearn import Interval
+from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import LossEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder
-from rankwise.losses import loss_matrix
 from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class _UnifiedEstimator(LossEstimator):
         """Model matrix (K, Z)."""
 
     def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
-        return MaximaRisk(rows, self._beta(order), loss_matrix(self.loss, len(order)), joint=True)
+        return MaximaRisk(rows, self._beta(order), self._margin_loss(len(order), rows), joint=True)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return self._beta(ClassOrder(self.classes_)).shape[1] * n_features, n_classes
@@ -78,7 +78,10 @@ class MORD(_UnifiedEstimator):
 
     Parameters
     ----------
-    loss, alpha, regularize, solver, tol, max_iter, classes
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default "mae"
+        Target loss; see :func:`rankwise.losses.loss_matrix`. Exact labels take any matrix of costs >= 0 that are 0 for
+        the right answer, intervals a V-shaped one.
+    alpha, regularize, solver, tol, max_iter, classes
         As in :class:`rankwise.VILMA`.
 
     Attributes
@@ -112,7 +115,7 @@ class PiecewiseMORD(_UnifiedEstimator):
         The cut labels, first and last class included, ascending; or their number, placed evenly. 2 is MORD's model,
         all classes a multi-class classifier. A number above that of the classes is taken as all of them.
     loss, alpha, regularize, solver, tol, max_iter, classes
-        As in :class:`rankwise.VILMA`.
+        As in :class:`rankwise.MORD`.
 
     Attributes
     ----------
@@ -159,3 +162,73 @@ class PiecewiseMORD(_UnifiedEstimator):
             wrong = labels.tolist()[int(np.argmax(codes < 0))]
             raise ValueError(f"cuts must be classes. Got {wrong!r}, which is none of {order.values.tolist()}.")
         return beta_matrix(codes, len(order))
+
+
+class UnifiedClassifier(_UnifiedEstimator):
+    """Classifier with a score for every class from any fixed mixture of weight vectors.
+
+    Class y scores ``sum_z beta[y, z] <w_z, x> + b_y``. :class:`rankwise.MORD`, :class:`rankwise.PiecewiseMORD` and
+    multi-class classifiers are choices of beta.
+
+    Parameters
+    ----------
+    beta : {"cumulative", "multiclass", "ordinal"} or array-like of shape (K, Z), default "cumulative"
+        How the classes mix the Z vectors. "cumulative" is CuSum Rank's model, a vector for every class but the first
+        that adds to the scores of this class and all above; "multiclass" a vector for every class; "ordinal" MORD's
+        model.
+    loss, alpha, regularize, solver, tol, max_iter, classes
+        As in :class:`rankwise.MORD`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (Z, d)
+        The weight vectors.
+    intercepts_ : ndarray of shape (K,)
+        Intercept of every class.
+    objective_, lower_bound_, gap_, n_iter_, classes_
+        As in :class:`rankwise.SVOR`.
+
+    Examples
+    --------
+    Ratings from 1 to 5 with one direction for bad ones and one for good ones; the neutral 3 has no direction:
+
+    >>> import numpy as np
+    >>> from rankwise import UnifiedClassifier
+    >>> angle = np.linspace(0, 4, 100)
+    >>> X, y = np.column_stack([np.cos(angle), np.sin(angle)]), np.repeat([1, 2, 3, 4, 5], 20)
+    >>> beta = [[2, 0], [1, 0], [0, 0], [0, 1], [0, 2]]
+    >>> UnifiedClassifier(beta, alpha=1e-4).fit(X, y).score(X, y)
+    -0.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_UnifiedEstimator._parameter_constraints,
+        "beta": [StrOptions({"cumulative", "multiclass", "ordinal"}), "array-like"],
+    }
+
+    def __init__(
+        self, beta: Any = "cumulative", loss: Any = "mae", alpha: float = 1e-3, regularize: str = "weights",
+        solver: str = "auto", tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(loss, alpha, regularize, solver, tol, max_iter, classes)
+        self.beta = beta
+
+    def _beta(self, order: ClassOrder) -> Floats:
+        codes = np.arange(len(order), dtype=np.float64)[:, None]
+        if isinstance(self.beta, str):
+            return {"ordinal": codes, "multiclass": np.eye(codes.size), "cumulative": _cumulative(codes)}[self.beta]
+        try:
+            beta = np.array(self.beta, dtype=np.float64)
+        except (TypeError, ValueError):
+            beta = np.empty(0)
+        if beta.ndim != 2 or len(beta) != codes.size or beta.shape[1] == 0 or not np.isfinite(beta).all():
+            raise ValueError(
+                f"beta must be finite numbers with a row for each of the {codes.size} classes and a column for each "
+                f"vector. Got {self.beta!r}."
+            )
+        return beta
+
+
+def _cumulative(codes: Floats) -> Floats:
+    """Row y has ones in its first y columns; one column at least, for a single class."""
+    return (np.arange(max(codes.size - 1, 1)) < codes).astype(np.float64)

@@ -19,7 +19,6 @@ from rankwise.base.row_data import Rows
 from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.labels import ClassOrder
-from rankwise.losses import loss_matrix
 from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
@@ -31,7 +30,7 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     Parameters
     ----------
     loss, alpha, regularize, solver, tol, max_iter, classes
-        As in :class:`rankwise.VILMA`.
+        As in :class:`rankwise.MORD`.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
         rank = np.arange(1.0, len(order) + 1.0)
         slope = 2.0 * rank[:, None]
-        loss = loss_matrix(self.loss, len(order))
+        loss = self._margin_loss(len(order), rows)
         return MaximaRisk(rows, slope, loss, joint=True, basis=slope, fixed=-rank * rank)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:

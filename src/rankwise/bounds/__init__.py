@@ -1,13 +1,16 @@
 """Guarantees of the papers as functions: mistakes and regret of online learners, risk behind partial labels."""
 
+from rankwise.bounds._importance import (
+    importance_weighted_cost,
+    importance_weighted_cost_at_margin,
+    importance_weighted_hinge,
+)
 from rankwise.bounds._label_ranking import label_ranking_curvature, label_ranking_mistakes, label_ranking_objective
 from rankwise.bounds._mistakes import (
     cusum_loss,
     cusum_passive_aggressive_loss,
     data_radius,
     deviation,
-    importance_weighted_cost,
-    importance_weighted_hinge,
     margins,
     multiplicative_pril_mistakes,
     multiplicative_pril_rate,
@@ -26,6 +29,7 @@ __all__ = [
     "data_radius",
     "deviation",
     "importance_weighted_cost",
+    "importance_weighted_cost_at_margin",
     "importance_weighted_hinge",
     "interval_mae_risk",
     "interval_zero_one_risk",

@@ -5,11 +5,10 @@ which is at least the interval-insensitive MAE of the predictions. Notation: K c
 the label's interval, -1 for those above, undefined inside; ``min_width`` the smallest ``upper - lower`` of all labels,
 so that a round violates at most ``K - min_width - 1`` constraints; a reference model (w, t) that one compares with.
 
-The ``cusum`` and ``structured`` functions bound the sum over rounds of the loss of the predictions, the
-``importance_weighted`` one the sum of the weights of the rounds with a mistake.
+The ``cusum`` and ``structured`` functions bound the sum over rounds of the loss of the predictions.
 
-The theorems hold for plain passes: perceptron steps from zero, or multiplicative steps from uniform; all but the
-importance-weighted one for unit weights.
+The theorems hold for plain passes with unit weights: perceptron or passive-aggressive steps from zero, or
+multiplicative steps from uniform.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import norm as sparse_norm
 
 from rankwise.bounds._checks import integer, non_negative, positive
-from rankwise.labels import Labels, check_weights
+from rankwise.labels import Labels
 
 Floats = NDArray[np.float64]
 
@@ -163,8 +162,10 @@ def multiplicative_pril_rate(margin: float, n_classes: int, min_width: int = 0) 
 def structured_loss(size: float) -> float:
     """Theorems 1 and 2 of the CuSum paper: loss of a structured perceptron on loss-augmented separable data, ``R^2``.
 
-    The sum over rounds of the loss is at most that for perceptron steps (Theorem 1), and of the squared loss for
-    loss-sensitive passive-aggressive steps (Theorem 2).
+    The sum over rounds of the loss is at most that, for perceptron steps without a margin (Theorem 1) and for
+    passive-aggressive steps "pa" with ``margin="loss"`` and any ``delta`` (Theorem 2). As printed, Theorem 2 bounds the
+    sum of the squared losses, which is false (three ranks, x = sqrt(2), y = 3, no intercept: R^2 = 2, squared loss 4):
+    a step brings w nearer to the reference by ``loss^2 / |difference|^2 >= loss / R^2``.
 
     Parameters
     ----------
@@ -202,7 +203,11 @@ def cusum_loss(radius: float, margin: float) -> float:
 
 
 def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
-    """Corollary 4 of the CuSum paper: the same for passive-aggressive steps with a known margin, ``R^2 / delta^4``.
+    """Corollary 4 of the CuSum paper, corrected: passive-aggressive steps have the bound of the perceptron's.
+
+    It holds for the steps "pa". With ``margin="loss"`` the sum of |y - yhat| is at most ``R^2 / delta^2``, with
+    ``margin="constant"`` the number of mistakes; the learner's own ``delta`` may be any. As printed, ``R^2 / delta^4``
+    for the sum of squares, the corollary is false: one row x = 3 has R = delta = 3 and one mistake, not 1/9.
 
     Parameters
     ----------
@@ -212,81 +217,9 @@ def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
     Examples
     --------
     >>> cusum_passive_aggressive_loss(radius=2.0, margin=0.5)
-    64.0
+    16.0
     """
-    return cusum_loss(radius, margin) / margin / margin
-
-
-def importance_weighted_cost(
-    radius: float, norm: float, loss: float, max_weight: float = 1.0, *, multiclass: bool = True
-) -> float:
-    """Theorem 3 of the importance-weighted paper: cost of the mistakes on any data, ``L + c C + sqrt(c L C)``.
-
-    The cost is the sum of the weights of the rounds with a mistake, ``cost_`` of
-    :class:`rankwise.ImportanceWeightedPerceptron` after one unshuffled pass from zero, without intercepts.
-
-    Parameters
-    ----------
-    radius : float
-        R, the largest Euclidean norm of a row, see :func:`data_radius`.
-    norm : float
-        |u|, the Euclidean norm of any reference: of the vectors of all classes together.
-    loss : float
-        L, the weighted hinge loss of that reference, see :func:`importance_weighted_hinge`.
-    max_weight : float, default=1.0
-        c, the largest weight of a row.
-    multiclass : bool, default=True
-        The reference has a vector for every class. An update then moves two vectors by ``c x``, so that
-        ``C = 2 R^2 |u|^2``, which the paper leaves to the reader. False: two classes and one vector,
-        ``C = R^2 |u|^2``, as the theorem is printed.
-
-    Examples
-    --------
-    >>> importance_weighted_cost(radius=1.0, norm=2.0, loss=8.0)
-    24.0
-    """
-    non_negative(radius=radius, norm=norm, loss=loss, max_weight=max_weight)
-    reach = max_weight * (radius * norm) ** 2 * (2 if multiclass else 1)
-    return loss + reach + math.sqrt(loss * reach)
-
-
-def importance_weighted_hinge(X: Any, labels: Labels, coef: ArrayLike, sample_weight: Any = None) -> float:
-    """L of :func:`importance_weighted_cost`: ``sum c max(0, 1 - <u_y, x> + max_{r != y} <u_r, x>)``.
-
-    Where a label admits several classes, each of them must win against each of the others by 1: y is the worst-scored
-    one that it admits. A label that admits every class asks for nothing.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-        Rows.
-    labels : Labels
-        Encoded labels.
-    coef : array-like of shape (K, d)
-        u of the reference: a vector for every class.
-    sample_weight : array-like of shape (n,), optional
-        c of every row.
-
-    Examples
-    --------
-    >>> from rankwise.labels import encode
-    >>> importance_weighted_hinge(np.array([[1.0], [-1.0]]), encode(["a", "a"], ["a", "b"]), [[2.0], [0.0]], [1.0, 5.0])
-    15.0
-    """
-    u = np.asarray(coef, dtype=np.float64)
-    X = X if issparse(X) else np.asarray(X)
-    wanted = (len(labels.order), *X.shape[1:])
-    if X.ndim != 2 or u.shape != wanted or X.shape[0] != len(labels):
-        raise ValueError(
-            f"X must have shape (n, d), labels n rows and coef shape (K, d), K = {len(labels.order)}. "
-            f"Got X of shape {X.shape}, {len(labels)} labels and coef of shape {u.shape}."
-        )
-    weight = check_weights(sample_weight, len(labels))
-    scores, admissible = np.asarray(X @ u.T), labels.admissible()
-    worst = np.where(admissible, scores, np.inf).min(axis=1)
-    best_rival = np.where(admissible, -np.inf, scores).max(axis=1)
-    lacking = np.maximum(0.0, 1.0 - worst + best_rival)
-    return float(lacking @ weight if weight.size else lacking.sum())
+    return cusum_loss(radius, margin)
 
 
 def margins(

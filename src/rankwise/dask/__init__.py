@@ -5,7 +5,7 @@ them are lazy Dask arrays. Dask schedules, moves and recovers; tasks here are pu
 changes nothing but the time.
 
 =======================================================  ===========================================================
-SVOR, VILMA, MORD, PiecewiseMORD,                        rows stay on the workers; a step of the solver is a sum over
+SVOR, VILMA, MORD, PiecewiseMORD, UnifiedClassifier,     rows stay on the workers; a step of the solver is a sum over
 RoundedRegression, MissingLabelClassifier                blocks; objective and certificate of one machine
 PRank, PRIL, MultiplicativePRIL, CuSumRank,              partitions in turn (``mode="sequential"``), or side by side
 ImportanceWeightedPerceptron, LabelRanker                from a shared model (``mode="mixing"``)
@@ -34,6 +34,7 @@ from rankwise.dask.estimators import (
     PiecewiseMORD,
     PRank,
     RoundedRegression,
+    UnifiedClassifier,
 )
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "PRank",
     "PiecewiseMORD",
     "RoundedRegression",
+    "UnifiedClassifier",
 ]

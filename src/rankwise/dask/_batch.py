@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
-from rankwise.dask._loading import Loaded, Partitions
+from rankwise.dask._loading import Found, Loaded, Partitions, found_in, merged_order
 from rankwise.dask._parts import is_partitioned
 from rankwise.dask._remote import RemoteDesign, RemoteRows
 from rankwise.labels import ClassOrder, declared_order, encode, require_support
@@ -33,9 +32,9 @@ from rankwise.solvers.solution import Solution
 Floats = NDArray[np.float64]
 
 
-def _describe(loaded: Loaded, declared: bool) -> tuple[Found | None, bool]:
-    """Classes, if they were not declared; and whether any row has a weight."""
-    return None if declared else found_in(loaded.y), bool(loaded.weight.any())
+def _describe(loaded: Loaded, declared: bool) -> Found | None:
+    """Classes, if they were not declared."""
+    return None if declared else found_in(loaded.y)
 
 
 def _encode(loaded: Loaded, model: BatchEstimator, order: ClassOrder) -> CodedRows:
@@ -54,10 +53,11 @@ class BatchOnDask(OnDask, BatchEstimator):
         declared = model.classes is not None
         partitions = Partitions(model, X, y, sample_weight, _describe, declared)
         self._set_features(partitions.features)
-        found, has_weight = zip(*partitions.described.values(), strict=True)
-        if not any(has_weight):
+        if not partitions.largest_weight:
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-        order = declared_order(model.classes) if declared else merged_order(list(found), warn=True)
+        order = (
+            declared_order(model.classes) if declared else merged_order(list(partitions.described.values()), warn=True)
+        )
         blocks = partitions.encoded(_encode, model, order)
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")

@@ -73,23 +73,12 @@ def tree_sum(tasks: list[Delayed], together: Callable[..., Any] = added) -> Dela
     return tasks[0]
 
 
-def _sum_over_portions(block: RowBlock, arguments: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
-    function, rest = arguments
-    return added(*(function(portion, *rest) for portion in block.portions()))
+def _sum_over_portions(block: RowBlock, call: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+    return added(*(call[0](portion, *call[1]) for portion in block.portions()))
 
 
 class Blocks:
-    """All rows, block by block.
-
-    Parameters
-    ----------
-    tasks : list of Delayed
-        Blocks, kept by the workers.
-    n_features : int
-        Columns of every block.
-    engine : Engine
-        Where the blocks are.
-    """
+    """All rows, in blocks that the workers of an engine keep."""
 
     def __init__(self, tasks: list[Delayed], n_features: int, engine: Engine) -> None:
         self.engine = engine

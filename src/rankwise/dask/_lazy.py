@@ -96,12 +96,11 @@ def lazily(plain: type[Any], name: str) -> Callable[..., Any]:
         model = self.to_local()
         example = np.asarray(getattr(model, name)(_one_row(model), *arguments, **options))
         shape, like = example.shape[1:], example[:0]
-        call = delayed(_predict, pure=True)
-        lengths = X.chunks[0] if isinstance(X, dask.array.Array) else None
-        shared = delayed(model, traverse=False)
+        call, shared = delayed(_predict, pure=True), delayed(model, traverse=False)
+        parts = in_parts(X)
+        lengths = X.chunks[0] if isinstance(X, dask.array.Array) else [np.nan] * len(parts)
         blocks = []
-        for p, (block,) in enumerate(in_parts(X)):
-            n = np.nan if lengths is None else lengths[p]
+        for p, ((block,), n) in enumerate(zip(parts, lengths, strict=True)):
             task = call(shared, name, p, block, shape, like.dtype, arguments, options)
             blocks.append(dask.array.from_delayed(task, (n, *shape), meta=like))
         return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
@@ -112,12 +111,11 @@ def lazily(plain: type[Any], name: str) -> Callable[..., Any]:
 def _one_row(model: Any) -> Any:
     """A row of zeros, with names if the model knows any."""
     zeros = np.zeros((1, model.n_features_in_))
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
+    if not hasattr(model, "feature_names_in_"):
         return zeros
     import pandas
 
-    return pandas.DataFrame(zeros, columns=names)
+    return pandas.DataFrame(zeros, columns=model.feature_names_in_)
 
 
 def _predict(

@@ -1,9 +1,12 @@
-"""From partitions to blocks of encoded rows: checked where they are, described to the client, encoded, kept."""
+"""From partitions to blocks of encoded rows: checked where they are, described to the client, encoded, kept.
+
+No one sees all labels: each partition says which classes it holds, and that is put together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +17,11 @@ from sklearn.base import clone
 
 from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask._parts import Engine, in_parts, naming_partition
-from rankwise.labels import check_weights
+from rankwise.labels import ClassOrder, check_weights, infer_order
+from rankwise.labels._order import as_object_array, refuse_continuous, show, tidy
+from rankwise.labels._read import read
 from rankwise.solvers.design import Design
-from rankwise.solvers.row_sums import RowsHere
+from rankwise.solvers.row_sums import RowsHere, exponent_of
 
 Floats = NDArray[np.float64]
 
@@ -37,21 +42,9 @@ class Loaded:
 class Partitions:
     """The partitions with rows, kept by the workers; some may be empty, as filters leave them.
 
-    Parameters
-    ----------
-    model : estimator
-        Plain estimator that checks the features.
-    X, y, sample_weight : partitioned data
-        As in ``fit``.
-    describe : callable
-        ``describe(loaded, *arguments)`` is what the client must know of a partition.
-
-    Attributes
-    ----------
-    features : dict
-        Number of features and their names, by the number of the partition.
-    described : dict
-        What ``describe`` returned.
+    The plain ``model`` checks the features; ``describe(loaded, *arguments)`` is what the client must know of a
+    partition. By its number, ``features`` has the number of features and their names, ``described`` the description.
+    Blocks count weights in the power of two of ``largest_weight``, so that their sum cannot overflow.
     """
 
     def __init__(
@@ -67,11 +60,12 @@ class Partitions:
         self._loaded = {p: loaded[p] for p in full}
         self.features = {p: told[p][0] for p in full}
         self.described = {p: told[p][1] for p in full}
+        self.largest_weight = max(told[p][2] for p in full)
 
     def encoded(self, encode: Callable[..., RowsHere], *arguments: Any) -> Blocks:
         """Blocks with the rows that ``encode(loaded, *arguments)`` makes of labels and weights."""
-        task = delayed(_encode, pure=False)
-        blocks = self.engine.kept([task(p, part, encode, arguments) for p, part in self._loaded.items()])
+        task, exponent = delayed(_encode, pure=False), exponent_of([self.largest_weight])
+        blocks = self.engine.kept([task(p, part, exponent, encode, arguments) for p, part in self._loaded.items()])
         return Blocks(blocks, next(iter(self.features.values()))[0], self.engine)
 
 
@@ -89,13 +83,68 @@ def _load(model: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Loaded
 
 def _describe(
     number: int, loaded: Loaded | None, describe: Callable[..., Any], arguments: tuple[Any, ...]
-) -> tuple[Any, Any] | None:
+) -> tuple[Any, Any, float] | None:
     if loaded is None:
         return None
     with naming_partition(number):
-        return (loaded.design.n_features, loaded.names), describe(loaded, *arguments)
+        features = loaded.design.n_features, loaded.names
+        return features, describe(loaded, *arguments), float(loaded.weight.max())
 
 
-def _encode(number: int, loaded: Loaded, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]) -> RowBlock:
+def _encode(
+    number: int, loaded: Loaded, exponent: int, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]
+) -> RowBlock:
     with naming_partition(number):
+        loaded = replace(loaded, weight=np.ldexp(loaded.weight, -exponent))
         return RowBlock(loaded.design, encode(loaded, *arguments))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Labels of one partition: the order that its container declares, or the values that occur; and how many rows."""
+
+    declared: NDArray[Any] | None
+    present: NDArray[Any]
+    n_rows: int
+
+
+def found_in(y: Any) -> Found:
+    """Classes of one partition."""
+    raw = read(y)
+    if raw.order is not None:
+        return Found(ClassOrder(raw.order).values, np.empty(0), len(raw))
+    values = raw.values_present()
+    if values.dtype.kind == "f":
+        values = values[np.isfinite(values)]
+    return Found(None, np.unique(values) if values.dtype.kind in "iufb" else _distinct(values), len(raw))
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return as_object_array(dict.fromkeys(values.tolist()))
+    except TypeError:  # something unhashable: who puts the order together says so
+        return values
+
+
+def merged_order(found: list[Found], *, warn: bool) -> ClassOrder:
+    """The order of all classes, as :func:`rankwise.labels.encode` would find it if it saw the rows of all partitions.
+
+    ``warn``: whether classes without an order, such as strings, sort with a warning.
+    """
+    declared = [part.declared for part in found if part.declared is not None]
+    if declared:
+        for number, part in enumerate(found):
+            if part.declared is None or part.declared.tolist() != declared[0].tolist():
+                other = "no order" if part.declared is None else show(part.declared)
+                raise ValueError(
+                    f"partition {number}: all partitions must have classes in the same order, {show(declared[0])}. "
+                    f"Got {other} instead."
+                )
+        return ClassOrder(declared[0])
+    arrays = [part.present for part in found if part.present.size] or [np.empty(0)]
+    in_numbers = all(array.dtype.kind in "iufb" for array in arrays)
+    values = np.unique(np.concatenate(arrays)) if in_numbers else tidy(as_object_array(np.concatenate(arrays).tolist()))
+    if values.dtype.kind == "f":
+        refuse_continuous(values, sum(part.n_rows for part in found))
+        values = np.repeat(values, 2)  # that was said about all rows; for the values alone it would be wrong
+    return infer_order(values, warn=warn)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
 from threading import Condition
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,6 @@ from rankwise.solvers.row_sums import RowRisk, RowsHere, RowSums, Sums
 Floats = NDArray[np.float64]
 
 _BOTH = np.ones(2)
-
-
-# -- the risk of one label ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -157,9 +154,6 @@ class HingeRisk(MarginRisk):
         return other
 
 
-# -- rows that labels share --------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class LabelRows(RowsHere):
     """Rows with the codes of all labels (n, L), -1 for none."""
@@ -179,15 +173,7 @@ def _all_requests(block: RowBlock, requests: tuple[tuple[int, Callable[..., Sums
 
 
 class SharedRounds:
-    """Sums for several solvers that run in threads, one round of tasks for all that wait for one.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The rows.
-    labels : iterable of int
-        Who takes part, until it leaves.
-    """
+    """Sums for several solvers that run in threads, one for each label: a round of tasks for all that wait for one."""
 
     def __init__(self, blocks: Blocks, labels: Iterable[int]) -> None:
         self.blocks = blocks
@@ -228,7 +214,7 @@ class SharedRounds:
 
 @dataclass(frozen=True)
 class OneLabel:
-    """Sums over the rows of one label, as :class:`rankwise.dask._remote.RemoteRows` wants them."""
+    """Sums over the annotated rows of one label; there is no ``part`` of them, see :class:`LabelDesign`."""
 
     rounds: SharedRounds
     label: int
@@ -237,10 +223,6 @@ class OneLabel:
     def sum(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Sum over the annotated rows."""
         return self.rounds.sum(self.label, function, *arguments)
-
-    def part(self, step: int) -> NoReturn:
-        """There are no parts; see :class:`LabelDesign`."""
-        raise NotImplementedError  # no solver asks for a part where the design has none
 
 
 class LabelDesign(RemoteDesign):

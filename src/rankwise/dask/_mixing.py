@@ -16,6 +16,7 @@ How each array mixes is declared by the model (:class:`rankwise.base.state.State
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,8 @@ def together(*contributions: Contribution | None) -> Contribution | None:
         return None
     combined: Contribution = {}
     for kind, arrays in some[0].items():
-        combine: Any = np.maximum.reduce if kind == "largest" else _added
-        combined[kind] = {name: combine([one[kind][name] for one in some]) for name in arrays}
+        combine = np.maximum if kind == "largest" else np.add
+        combined[kind] = {name: reduce(combine, [one[kind][name] for one in some]) for name in arrays}
     return combined
 
 
@@ -95,10 +96,3 @@ def _put(model: Any, state: State, name: str, kind: str, values: NDArray[Any]) -
 def _sum_over_rounds(state: State, name: str, lag: str) -> Any:
     """Sum of an array over the rounds: its lag tells how much later than at the first round it changed."""
     return state["counts"][ROUNDS] * state[name] - state[lag]
-
-
-def _added(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    total = arrays[0]
-    for array in arrays[1:]:
-        total = total + array
-    return total

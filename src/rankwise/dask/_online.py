@@ -13,7 +13,7 @@ partition after another on each worker, not on one of them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, ClassVar, Self
 
@@ -24,8 +24,8 @@ from sklearn.utils import check_random_state
 from rankwise._sklearn import StrOptions
 from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
 from rankwise.dask._blocks import tree_sum
-from rankwise.dask._labels import Found, found_in, merged_order
 from rankwise.dask._lazy import OnDask
+from rankwise.dask._loading import Found, found_in, merged_order
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
 from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
@@ -144,9 +144,6 @@ def _initialiser(plain: type[Any]) -> Any:
     return initialise
 
 
-# -- the order of the classes ------------------------------------------------------------------------------------------
-
-
 def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found | list[Any] | None, bool]:
     """Classes that occur in a partition, if they are asked for, and whether it has a weight above zero."""
     n = y.shape[0] if hasattr(y, "shape") else len(y)
@@ -159,13 +156,8 @@ def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found
             return None, has_weight
         if kind == "grades":
             return found_in(y), has_weight
-        return _ranking_labels(y), has_weight
-
-
-def _ranking_labels(y: Any) -> list[Any]:
-    """Labels of a partition in their order, none if no row names one."""
-    rows = read_rankings(y)
-    return rows.labels_order().values.tolist() if rows.labels_present() else []
+        rows = read_rankings(y)
+        return rows.labels_order().values.tolist() if rows.labels_present() else [], has_weight
 
 
 def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
@@ -174,9 +166,6 @@ def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
     if found and all(labels == found[0] for labels in found):
         return ClassOrder(found[0])
     return encode_rankings([[label] for labels in found for label in labels]).order
-
-
-# -- passes ------------------------------------------------------------------------------------------------------------
 
 
 def _begun(engine: Engine, model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
@@ -217,9 +206,9 @@ def _learn(model: Any, number: int, X: Any, y: Any, sample_weight: Any, seed: in
 def _in_turn(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
     """Let the model learn from one partition after the other."""
     learn = delayed(_learn, pure=False)
-    for some in _batches(passes, engine.n_threads):
+    for first in range(0, len(passes), n := engine.n_threads):
         task = delayed(model, traverse=False)
-        for one in some:
+        for one in passes[first : first + n]:
             task = learn(task, *one)
         model = engine.computed([task])[0]
     return model
@@ -238,8 +227,3 @@ def _side_by_side(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> 
 def _contribute(model: Any, number: int, *rest: Any) -> Contribution | None:
     after = _learn(model, number, *rest)
     return contribution(model, model._state, after._state) if after is not model else None
-
-
-def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
-    for first in range(0, len(items), size):
-        yield items[first : first + size]

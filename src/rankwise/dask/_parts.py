@@ -37,15 +37,7 @@ def _is_list_of_delayed(data: Any) -> bool:
 
 
 def in_parts(X: Any, *others: Any) -> list[tuple[Any, ...]]:
-    """Blocks of X and of the others (labels, weights, or None) that belong together, partition by partition.
-
-    Parameters
-    ----------
-    X : Dask array, Dask dataframe or list of delayed blocks
-        Features.
-    *others : Dask collection, list of delayed blocks, array-like or None
-        What has an entry for every row of X.
-    """
+    """Blocks of X and of the others (labels, weights, or None) that belong together, partition by partition."""
     if isinstance(X, dask.array.Array) and X.ndim != 2:
         raise ValueError(f"X must be a Dask array of two dimensions. Got shape {X.shape} instead.")
     columns = [_blocks(X)]
@@ -145,12 +137,12 @@ class Engine:
         """Results of delayed tasks."""
         with self._clear_errors():
             if self.client is None:
-                results = list(dask.compute(*tasks, optimize_graph=False))
+                results = dask.compute(*tasks, optimize_graph=False)
             else:
-                results = list(self.client.gather(self.client.compute(list(tasks), optimize_graph=False)))
+                results = self.client.gather(self.client.compute(list(tasks), optimize_graph=False))
         for watcher in _watchers:
             watcher()
-        return results
+        return list(results)
 
     def kept(self, tasks: Sequence[Any]) -> list[Any]:
         """Delayed tasks whose results stay where they are computed, in the memory of the workers."""
@@ -166,9 +158,8 @@ class Engine:
                 raise ConnectionError(f"the client is {self.client.status}")
             yield
         except BaseException as error:
-            if self.client is None or (self.client.status == "running" and not isinstance(error, _LOST)):
-                raise
-            if isinstance(error, KeyboardInterrupt):
+            alive = self.client is None or (self.client.status == "running" and not isinstance(error, _LOST))
+            if alive or isinstance(error, KeyboardInterrupt):
                 raise
             why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise ConnectionError(

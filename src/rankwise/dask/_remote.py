@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,24 +79,13 @@ class RemoteDesign:
         return RemoteDesign(self.blocks, n_features=0)
 
 
-class Summed(Protocol):
-    """Where sums over blocks come from, such as :class:`rankwise.dask._blocks.Blocks`."""
-
-    @property
-    def weight(self) -> float:
-        """Sum of the rows' weights."""
-
-    def sum(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """Sum over all rows of ``function(block, *arguments)``."""
-
-    def part(self, step: int) -> Any:
-        """A random part of the rows."""
-
-
 class RemoteRows:
-    """The :class:`rankwise.solvers.row_sums.RowSums` of rows in blocks: one round of tasks for every sum."""
+    """The :class:`rankwise.solvers.row_sums.RowSums` of rows in blocks: one round of tasks for every sum.
 
-    def __init__(self, blocks: Summed) -> None:
+    The blocks have ``weight``, ``sum`` and ``part`` as :class:`rankwise.dask._blocks.Blocks` has.
+    """
+
+    def __init__(self, blocks: Any) -> None:
         self.blocks = blocks
 
     def take(self, step: int) -> RemoteRows:
@@ -105,7 +94,8 @@ class RemoteRows:
 
     def count(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Sums that do not depend on weights."""
-        return self.blocks.sum(_summed, function, _sent(arguments))
+        sums: Sums = self.blocks.sum(_summed, function, _sent(arguments))
+        return sums
 
     def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Sums that are proportional to the weights, divided by those of all rows, where they have any."""
@@ -118,9 +108,6 @@ class RemoteRows:
 
     def _divided(self, sums: Sums) -> Sums:
         return tuple(value / (self.blocks.weight or 1.0) for value in sums)
-
-
-# -- tasks -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,11 @@ class PiecewiseMORD(BatchOnDask, batch.PiecewiseMORD):
 
 
 @_batch("alpha=1e-4")
+class UnifiedClassifier(BatchOnDask, batch.UnifiedClassifier):
+    """Classifier with a score for every class from any mixture of vectors, of rows that stay on the workers."""
+
+
+@_batch("alpha=1e-4")
 class RoundedRegression(BatchOnDask, batch.RoundedRegression):
     """Linear regression on the rank, rounded, with a large-margin loss, of rows that stay on the workers."""
 

@@ -1,8 +1,13 @@
 """What a wrong answer costs: target losses, their interval-insensitive forms, and convex surrogates of them."""
 
-from rankwise.losses._interval import interval_insensitive, interval_pessimistic
 from rankwise.losses._surrogates import explicit_surrogate, implicit_surrogate
-from rankwise.losses._v_shaped import Loss, check_v_shaped, loss_matrix
+from rankwise.losses._target import (
+    Loss,
+    check_v_shaped,
+    interval_insensitive,
+    interval_pessimistic,
+    loss_matrix,
+)
 
 __all__ = [
     "Loss",

@@ -76,7 +76,7 @@ def linear(graph: Graph, rows: str, model: Any) -> Outputs:
 
 
 def mixed(graph: Graph, rows: str, model: Any) -> Outputs:
-    """MORD and PW-MORD: the classes between two cut labels mix their vectors."""
+    """MORD, PW-MORD and the like: the classes mix a few vectors."""
     beta = model._beta(ClassOrder(model.classes_))
     at_cuts = _answers(graph, rows, model.coef_, None)
     scores = _answers(graph, at_cuts, beta, model.intercepts_)
@@ -119,4 +119,5 @@ RULES: dict[type[Any], Callable[[Graph, str, Any], Outputs]] = {
     label_ranking.LabelRanker: linear,
     batch.MORD: mixed,
     batch.PiecewiseMORD: mixed,
+    batch.UnifiedClassifier: mixed,
 }

@@ -1,47 +1,84 @@
-"""Differences of convex functions by the concave-convex procedure, each step a regularised convex risk.
+"""Regularised convex risks by a bundle of cutting planes, and differences of convex functions by such problems.
 
-    minimise  F(w) = alpha/2 |w|^2 + R(w) - Q(w),      R and Q convex, each given by an oracle: value and a subgradient
+    minimise  F(w) = alpha/2 |w|^2 + R(w) - <g, w>,      R convex, given by an oracle: value and a subgradient
 
-At the point w_k the concave part -Q is replaced by the plane above it, -Q(w_k) - <Q'(w_k), w - w_k>. The problem is
-then convex, and its minimum is the next point (Yuille and Rangarajan, "The concave-convex procedure", 2003). F never
-rises. A fixed point is a local minimum or a saddle point, seldom the global minimum: the start matters. The lower
-bound is that of the last convex problem, not of F.
+**Bundle.** Every call of the oracle at a point u gives a plane below R, ``R(u) + <R'(u), w - u>``. The largest of these
+planes in place of R makes the master problem, whose value is a lower bound on F (:mod:`rankwise.solvers.planes`). The
+next plane is not taken at the master's solution, which jumps about, but a fifth of the way from the best point to it
+(the line search of Franc and Sonnenburg, "Optimized cutting plane algorithm", 2009, with a fixed step): measured on
+chains, this halves the number of calls. R stays the same when g changes, so planes serve the next g too.
+
+    minimise  F(w) = alpha/2 |w|^2 + R(w) - Q(w),      R and Q convex, each given by an oracle
+
+**Concave-convex procedure.** At the point w_k the concave part -Q is replaced by the plane above it,
+-Q(w_k) - <Q'(w_k), w - w_k>. The problem is then convex, and its minimum is the next point (Yuille and Rangarajan, "The
+concave-convex procedure", 2003). F never rises. A fixed point is a local minimum or a saddle point, seldom the global
+minimum: the start matters. The lower bound is that of the last convex problem, not of F.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from rankwise.solvers.bundle import Bundle, Floats, Oracle
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.solvers.planes import Planes
 from rankwise.solvers.solution import Solution
 from rankwise.solvers.threads import in_one_thread
 
+Floats = NDArray[np.float64]
 
-class Descent(NamedTuple):
-    """Where the procedure ended.
+#: Point -> value and a subgradient of a convex function.
+Oracle = Callable[[Floats], tuple[float, Floats]]
 
-    Attributes
-    ----------
-    theta : ndarray
-        The parameters.
-    objective : float
-        F there.
-    last : Solution
-        Solution of the last convex problem, with its objective and lower bound.
-    history : list of float
-        F at the start and after every convex problem.
-    n_iter : int
-        Calls of R's oracle by the solver of the convex problems.
-    converged : bool
-        Whether F has stopped falling and the last convex problem has reached its gap.
+_STEP = 0.2  # from the best point so far to the master's solution
+_PATIENCE = 20  # a plane without weight is dropped after more rounds than these
+
+
+class Bundle:
+    """Cutting planes of one convex function, for problems that differ in their linear term.
+
+    The minimum of |w - 2| + w^2 / 2 is at 1:
+
+    >>> bundle = Bundle(lambda w: (abs(w[0] - 2.0), np.sign(w - 2.0)), alpha=1.0)
+    >>> bundle.minimise(np.zeros(1), start=np.zeros(1), tol=1e-6, max_iter=100).theta.round(2)
+    array([1.])
     """
 
+    def __init__(self, oracle: Oracle, alpha: float) -> None:
+        self.oracle, self.alpha = oracle, alpha
+        self.planes = Planes(alpha, patience=_PATIENCE)
+
+    def minimise(self, linear: Floats, start: Floats, *, tol: float, max_iter: int) -> Solution:
+        """Minimise with ``linear`` as g, until the relative gap is ``tol`` or for ``max_iter`` calls of the oracle."""
+        best, objective, lower_bound, n_iter = start, np.inf, -np.inf, 0
+        point = start
+        while True:
+            value, slope = self.oracle(point)
+            self.planes.add(value - float(slope @ point), slope)
+            value += 0.5 * self.alpha * float(point @ point) - float(linear @ point)
+            n_iter += 1
+            if value < objective:
+                best, objective = point, value
+            solution, bound = self.planes.solve(linear)
+            lower_bound = max(lower_bound, bound)
+            converged = objective - lower_bound <= tol * abs(objective)
+            if converged or n_iter >= max_iter:
+                return Solution(best, objective, lower_bound, n_iter, converged)
+            point = best + _STEP * (solution - best)
+
+
+class Descent(NamedTuple):
+    """Where the procedure ended."""
+
     theta: Floats
-    objective: float
-    last: Solution
-    history: list[float]
-    n_iter: int
-    converged: bool
+    objective: float  # F there
+    last: Solution  # of the last convex problem, with its objective and lower bound
+    history: list[float]  # F at the start and after every convex problem
+    n_iter: int  # calls of R's oracle by the solver of the convex problems
+    converged: bool  # whether F has stopped falling and the last convex problem has reached its gap
 
 
 @in_one_thread
@@ -50,20 +87,8 @@ def descend(
 ) -> Descent:
     """Minimise ``alpha/2 |w|^2 + convex - reward`` from ``start``.
 
-    Parameters
-    ----------
-    convex, reward : callable
-        Oracles of R and Q.
-    alpha : float
-        Strength of the regulariser, > 0.
-    start : ndarray
-        Where to begin.
-    tol : float
-        Relative gap of every convex problem; and the procedure ends when a step lowers F by less than this part of it.
-    max_iter : int
-        Most calls of R's oracle, over all convex problems.
-    max_steps : int
-        Most convex problems.
+    ``tol`` is the relative gap of every convex problem, and the procedure ends when a step lowers F by less than this
+    part of it; ``max_iter`` bounds the calls of the oracle ``convex`` over all problems, ``max_steps`` the problems.
 
     Examples
     --------

@@ -46,20 +46,10 @@ def affordable(risk: Any, design: LinearMap) -> bool:
 
 
 def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, start: Floats | None = None) -> Solution:
-    """Minimise the risk without a regulariser, to a certified relative gap of ``tol``; mostly the optimum is exact.
+    """Minimise a risk of rows in memory without a regulariser, to a certified relative gap of ``tol``; mostly exactly.
 
-    Parameters
-    ----------
-    design : Design
-        The rows.
-    risk : Risk, HasKinks and HasPieces
-        The risk, of rows in memory.
-    tol : float
-        Relative gap at which to stop.
-    max_iter : int
-        Most iterations of the smoothing that comes first.
-    start : array, optional
-        Parameters (w, b) to start from.
+    The risk must be ``HasKinks`` and ``HasPieces``. ``max_iter`` bounds the smoothing that comes first, ``start`` are
+    parameters (w, b) to start from.
     """
     require_capabilities(risk, "minimise_exactly", Risk, HasKinks, HasPieces)
     n_weights = risk.n_scores * design.n_features

@@ -25,29 +25,16 @@ Floats = NDArray[np.float64]
 
 
 class Planes:
-    """The planes found so far.
+    """The planes found so far, ``gains`` (n,) and ``normals`` (n, d).
 
-    Parameters
-    ----------
-    alpha : float
-        Strength of the regulariser, > 0.
-    patience : int
-        Rounds without weight after which a plane is dropped.
-
-    Attributes
-    ----------
-    normals, gains : arrays of shape (n, d) and (n,)
-        The planes.
-    number, idle : integer arrays of shape (n,)
-        How many planes were added before each, and for how many rounds it had no weight.
+    ``number`` says how many planes were added before each, ``idle`` for how many rounds it had no weight; after more
+    than ``patience`` of them it is dropped.
     """
 
     def __init__(self, alpha: float, *, patience: int) -> None:
         self.alpha, self.patience = alpha, patience
-        self.normals = np.empty((0, 0))
-        self.gains = np.empty(0)
+        self.normals, self.gains, self._gram = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
         self.number, self.idle = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        self._gram = np.empty((0, 0))
         self._added = 0
 
     def add(self, gain: float, normal: Floats) -> None:
@@ -63,8 +50,7 @@ class Planes:
 
     def solve(self, linear: Floats | None = None) -> tuple[Floats, float]:
         """Minimiser of the master problem with ``linear`` as g, and its value, a lower bound."""
-        pull = np.zeros(self.normals.shape[1]) if linear is None else linear
-        return self._solve(self.alpha, pull)
+        return self._solve(self.alpha, np.zeros(self.normals.shape[1]) if linear is None else linear)
 
     def solve_near(self, centre: Floats, strength: Floats | float) -> tuple[Floats, float]:
         """Minimiser and value of the master problem without g, with ``sum_j strength_j (w_j - centre_j)^2 / 2`` added.
@@ -78,26 +64,23 @@ class Planes:
         """Minimiser and minimum of ``sum_j strength_j w_j^2 / 2 - <pull, w> +`` the largest plane."""
         n, d = self.normals.shape
         # Weights add up to 1, so that the pull can be taken off every plane.
-        if d < n:
-            beta = simplex_programme(self.gains, factor=((self.normals - pull) / np.sqrt(strength)).T)
-        elif np.ndim(strength) == 0:
+        if n <= d and np.ndim(strength) == 0:
             products = self.normals @ pull
             gram = self._gram - products[:, None] - products + float(pull @ pull)
             beta = simplex_programme(self.gains, gram / strength)
         else:
             scaled = (self.normals - pull) / np.sqrt(strength)
-            beta = simplex_programme(self.gains, scaled @ scaled.T)
+            how: dict[str, Any] = {"factor": scaled.T} if d < n else {"H": scaled @ scaled.T}
+            beta = simplex_programme(self.gains, **how)
         solution = (pull - beta @ self.normals) / strength
         value = float(beta @ self.gains) - 0.5 * float(np.sum(strength * solution**2))
         self.idle = np.where(beta > 1e-6, 0, self.idle + 1)
-        self._keep(self.idle <= self.patience)
-        return solution, value
-
-    def _keep(self, keep: NDArray[np.bool_]) -> None:
+        keep = self.idle <= self.patience
         if not keep.all():
             self.normals, self.gains = self.normals[keep], self.gains[keep]
             self.number, self.idle = self.number[keep], self.idle[keep]
             self._gram = self._gram[np.ix_(keep, keep)]
+        return solution, value
 
 
 def simplex_programme(gain: Floats, H: Floats | None = None, *, factor: Floats | None = None) -> Floats:

@@ -99,31 +99,15 @@ class HasBestOffsets(Protocol):
 
 @dataclass(frozen=True)
 class Pieces:
-    """Linear pieces of a risk: ``xi[slack_p] >= constant_p + <by_score_p, scores of row_p> + <by_offset_p, b>``.
+    """Linear pieces of a risk: ``xi[slack_p] >= constant_p + <by_score_p, scores of row_p> + <by_offset_p, b>``."""
 
-    Attributes
-    ----------
-    row, slack : int arrays of shape (P,)
-        Row of the data, and slack variable, of each piece.
-    constant : array of shape (P,)
-        Constant terms.
-    by_score : array of shape (P, n_scores)
-        Coefficients of the row's scores.
-    by_offset : sparse matrix of shape (P, n_offsets)
-        Coefficients of the offsets.
-    weight : array of shape (number of slacks,)
-        Price of every slack: the weight of its row.
-    ordered : bool
-        Whether the offsets must not descend.
-    """
-
-    row: NDArray[np.intp]
-    slack: NDArray[np.intp]
+    row: NDArray[np.intp]  # row of the data of each piece
+    slack: NDArray[np.intp]  # its slack variable
     constant: Floats
-    by_score: Floats
-    by_offset: Any
-    weight: Floats
-    ordered: bool
+    by_score: Floats  # (P, n_scores)
+    by_offset: Any  # sparse, (P, n_offsets)
+    weight: Floats  # price of every slack: the weight of its row
+    ordered: bool  # whether the offsets must not descend
 
 
 @runtime_checkable

@@ -19,12 +19,13 @@ solution is so near that of all rows that few iterations remain.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankwise.solvers.design import LinearMap
 from rankwise.solvers.risk import HasKinks, Risk, require_capabilities
@@ -64,8 +65,7 @@ class _Smoothed:
         return self.design.times(theta[: self.n_weights].reshape(self.risk.n_scores, -1))
 
     def at(self, theta: Floats, scores: Floats) -> _Point:
-        value, r, db = self._value(theta, scores)
-        return self._point(theta, scores, value, r, db)
+        return self._point(theta, scores, *self._value(theta, scores))
 
     def _value(self, theta: Floats, scores: Floats) -> tuple[float, Floats, Floats]:
         risk, r, db = self.risk.derivatives(scores, theta[self.n_weights :])
@@ -118,22 +118,9 @@ def minimise_by_smoothing(
 ) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
-    Parameters
-    ----------
-    design : Design
-        The rows.
-    risk : Risk
-        The risk; one that is ``HasKinks`` is smoothed.
-    alpha : float
-        Strength of the regulariser; 0 gives no bound.
-    penalty : array of zeros and ones
-        Which of the parameters (w, b) are regularised: all w, and all b or none.
-    tol : float
-        Relative gap, ``(objective - lower bound) / objective``, at which to stop.
-    max_iter : int
-        Most iterations over all rows.
-    start : array, optional
-        Parameters (w, b) to start from.
+    A risk that is ``HasKinks`` is smoothed. ``alpha=0`` gives no bound. ``penalty`` are zeros and ones: which of the
+    parameters (w, b) are regularised, all w, and all b or none. ``max_iter`` bounds the iterations over all rows, and
+    ``start`` are parameters to start from.
     """
     require_capabilities(risk, "minimise_by_smoothing", Risk)
     return _continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
@@ -178,10 +165,8 @@ def at_smoothing(risk: Any, mu: float | None) -> Any:
 def first_part(design: LinearMap, risk: Any, n_parameters: int) -> tuple[LinearMap, Any] | None:
     """Rows and risk of a random part that is worth solving first; None if there is none."""
     step = step_of_part(design.n_rows, n_parameters)
-    if step is None:
-        return None
-    index = design.part(step)
-    return design.take(index), risk.take(index)
+    index = None if step is None else design.part(step)
+    return None if index is None else (design.take(index), risk.take(index))
 
 
 def step_of_part(n_rows: int, n_parameters: int) -> int | None:
@@ -200,6 +185,7 @@ class _Continuation:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.newton = penalty.size <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
+        self.least_penalty = float(penalty[penalty > 0].min(initial=np.inf))
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
         self.n_iter = 0
@@ -254,7 +240,10 @@ class _Continuation:
         # An offset on no parabola has no curvature: it moves by about the size of a loss.
         flat = diagonal[self.n_weights :]
         flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) / self.risk.unit - flat)
-        diagonal += 1e-10 * diagonal.max() + 1e-300
+        ridge = 1e-10 * diagonal.max() + 1e-300
+        if ridge > 0.01 * self.least_penalty:
+            return _scaled_step(hessian, point.gradient)
+        diagonal += ridge
         return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
 
     def _certify(self, smoothed: _Smoothed, point: _Point) -> None:
@@ -278,6 +267,22 @@ class _Continuation:
     def solution(self) -> Solution:
         converged = relative_gap(self.objective, self.lower_bound) <= self.tol
         return Solution(self.best, float(self.objective), float(self.lower_bound), self.n_iter, converged)
+
+
+def _scaled_step(hessian: Floats, gradient: Floats) -> Floats:
+    """Newton's step with every parameter in a unit of its own, and no more of a ridge than Cholesky needs.
+
+    For large features, in which one ridge for all would outweigh the regulariser and stop short of the minimum.
+    """
+    diagonal = np.diagonal(hessian)
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = hessian * unit * unit[:, None]
+    for ridge in (1e-15, 1e-13, 1e-11, 1e-9, 1.0):
+        np.fill_diagonal(scaled, 1.0 + ridge)
+        with suppress(LinAlgError):
+            factor = cho_factor(scaled, check_finite=False)
+            return -np.asarray(unit * cho_solve(factor, unit * gradient, check_finite=False))
+    raise LinAlgError("the second derivatives of the risk are not positive")
 
 
 class _Shifted:

@@ -40,27 +40,13 @@ def relative_gap(objective: float, lower_bound: float) -> float:
 
 @dataclass(frozen=True)
 class Solution:
-    """Parameters with the objective there and a proven lower bound on it.
-
-    Attributes
-    ----------
-    theta : array
-        The parameters.
-    objective : float
-        Value of the objective at ``theta``.
-    lower_bound : float
-        No parameters have a lower objective; -inf where no bound was found.
-    n_iter : int
-        Iterations over all rows.
-    converged : bool
-        Whether the relative gap reached the tolerance.
-    """
+    """Parameters with the objective there and a proven lower bound on it."""
 
     theta: NDArray[np.float64]
     objective: float
-    lower_bound: float
-    n_iter: int
-    converged: bool
+    lower_bound: float  # no parameters have a lower objective; -inf where no bound was found
+    n_iter: int  # iterations over all rows
+    converged: bool  # whether the relative gap reached the tolerance
 
     def __post_init__(self) -> None:
         relative_gap(self.objective, self.lower_bound)  # refuses a bound that cannot be one

@@ -126,6 +126,12 @@ class StructuredModel(ABC):
         """Outputs that a round moves away from where they are wrong: the prediction, unless overridden."""
         return (self.argmax(x, score, bonus=bonus),)
 
+    def pairs(self, x: Any, score: Score, annotation: Any, rivals: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
+        """Target and rival of each move of a round: the best-scored admissible output, and every wrong rival."""
+        wrong = [y for y in rivals if not self.admits(annotation, y)]
+        target = self.argmax(x, score, among=annotation) if wrong else None
+        return [(target, rival) for rival in wrong]
+
     # -- what the annotator said -----------------------------------------------------------------------------------
 
     def loss(self, annotation: Any, y: Any) -> float:

@@ -190,13 +190,12 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         if not rivals or not all(y is not None and np.isfinite(score(y)) for y in rivals):
             other = f"{type(model).__name__} has no feasible output for it"
             raise RowError(f"no output has a finite score: the input or its features are not finite, or {other}.", i)
-        wrong = [y for y in rivals if not model.admits(annotation, y)]
-        if wrong:
-            target = model.argmax(x, score, among=annotation)
-            if target is None or not model.admits(annotation, target):
-                raise RowError(f"{annotation!r} admits no output of {type(model).__name__}.", i)
+        pairs = list(model.pairs(x, score, annotation, rivals))
+        if pairs:
             moves = []
-            for rival in wrong:
+            for target, rival in pairs:
+                if target is None or not model.admits(annotation, target):
+                    raise RowError(f"{annotation!r} admits no output of {type(model).__name__}.", i)
                 difference = self._parameters.difference(model, x, target, rival)
                 a = c
                 if passive:
@@ -318,7 +317,10 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         return check_weights(sample_weight, n)
 
 
-_HOT_SPOTS = ("parameters", "outputs", "features", "argmax", "rivals", "loss", "admits", "is_missing", "project")
+_HOT_SPOTS = (
+    *("parameters", "outputs", "features", "argmax", "rivals", "pairs"),
+    *("loss", "admits", "is_missing", "project"),
+)
 
 
 def _length(X: Any) -> int:

@@ -7,7 +7,7 @@ They are short on purpose: copy one to write your own model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,20 @@ class ProjectedRanks(_Ranks):
         values = {y: score(y) + (bonus(y) if bonus else 0.0) for y in self.classes}
         best = [y for y in self.classes if values[y] == max(values.values())]
         return {best[0], best[-1]} if best else set()
+
+    def pairs(self, x: Any, score: Score, annotation: Any, rivals: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
+        """The farthest wrong rival on each side, and of the best-scored admissible ranks the nearest to it.
+
+        So every violated threshold moves once, and those inside an interval never move.
+        """
+        admitted = sorted(self._admitted(annotation))
+        wrong = sorted({self._rank[y] for y in rivals}.difference(admitted))
+        below, above = ([k for k in wrong if k < admitted[0]], [k for k in wrong if k > admitted[-1]])
+        values = {k: score(self.classes[k]) for k in admitted}
+        best = [k for k in admitted if values[k] == max(values.values())] or admitted
+        for rival in [*below[:1], *(k for k in wrong if k not in below + above), *above[-1:]]:
+            nearest = best[int(np.argmin(np.abs(np.subtract(best, rival))))]
+            yield self.classes[nearest], self.classes[rival]
 
     def project(self, weights: Floats) -> Floats:
         """Sort the thresholds."""

@@ -9,6 +9,7 @@ head                losses                           which bound, for the predic
 ==================  ===============================  ==========================================================
 CuSumHead           CuSumMarginLoss, VILMAMAELoss    the distance to the nearest admissible class
 any K scores        the same                         the same
+any K scores        VILMALoss                        any V-shaped loss, the cheapest admissible class true
 ThresholdHead       ImplicitLoss                     the distance to the interval
 ThresholdHead       ExplicitLoss                     whether the interval is missed
 one output          IntervalMAELoss                  half the distance of the rounded output to the interval
@@ -22,8 +23,15 @@ from rankwise._extras import require
 require("torch", "rankwise.torch needs PyTorch: pip install 'rankwise[torch]'")
 
 from rankwise.torch._cusum import CuSumHead, CuSumMarginLoss, cusum_margin_loss
+from rankwise.torch._interval_losses import (
+    IntervalMAELoss,
+    VILMALoss,
+    VILMAMAELoss,
+    interval_mae_loss,
+    vilma_loss,
+    vilma_mae_loss,
+)
 from rankwise.torch._label_tensors import LabelTensors, labels_to_tensors
-from rankwise.torch._mae import IntervalMAELoss, VILMAMAELoss, interval_mae_loss, vilma_mae_loss
 from rankwise.torch._threshold_head import (
     ExplicitLoss,
     ImplicitLoss,
@@ -42,11 +50,13 @@ __all__ = [
     "LabelTensors",
     "OrderedThresholds",
     "ThresholdHead",
+    "VILMALoss",
     "VILMAMAELoss",
     "cusum_margin_loss",
     "explicit_loss",
     "implicit_loss",
     "interval_mae_loss",
     "labels_to_tensors",
+    "vilma_loss",
     "vilma_mae_loss",
 ]

@@ -80,8 +80,7 @@ class CuSumHead(nn.Module):
         super().__init__()
         check_count("in_features", in_features, 1)
         check_count("n_classes", n_classes, 2)
-        self.in_features = in_features
-        self.n_classes = n_classes
+        self.in_features, self.n_classes = in_features, n_classes
         where = {"device": device, "dtype": dtype}
         self.weight = nn.Parameter(torch.empty(n_classes - 1, in_features, **where))
         self.register_parameter("bias", nn.Parameter(torch.empty(n_classes - 1, **where)) if bias else None)
@@ -143,18 +142,9 @@ def cusum_margin_loss(
     scores: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None = None, weight: Tensor | None = None, *,
     margin: str = "loss", delta: float = 1.0, reduction: str = "mean", check: bool = True,
 ) -> Tensor:  # fmt: skip
-    """What the best admissible rank lacks to win by the margin: see :class:`CuSumMarginLoss`.
+    """What the best admissible rank lacks to win by the margin.
 
-    The arguments are those of :meth:`CuSumMarginLoss.forward`, then its parameters by name.
-
-    Examples
-    --------
-    The second row admits the ranks 1 and 2; rank 2 leads, but not by 1 against rank 3.
-
-    >>> import torch
-    >>> scores = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 3.0, 2.5]])
-    >>> cusum_margin_loss(scores, torch.tensor([0, 1]), torch.tensor([0, 2]), reduction="none")
-    tensor([1.0000, 0.5000])
+    Arguments are those of :meth:`CuSumMarginLoss.forward`, then the parameters of :class:`CuSumMarginLoss` by name.
     """
     check_choice("margin", margin, MARGINS)
     check_margin("delta", delta, zero=False)
@@ -199,8 +189,7 @@ class CuSumMarginLoss(RowLoss):
         super().__init__(reduction, check)
         check_choice("margin", margin, MARGINS)
         check_margin("delta", delta, zero=False)
-        self.margin = margin
-        self.delta = delta
+        self.margin, self.delta = margin, delta
 
     def forward(
         self, scores: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None = None, weight: Tensor | None = None

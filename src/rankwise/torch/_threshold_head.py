@@ -13,7 +13,8 @@ gradients. The predicted code is the number of thresholds at or below the score.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -127,17 +128,9 @@ def implicit_loss(
     scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *,
     margin: float = 1.0, reduction: str = "mean", check: bool = True,
 ) -> Tensor:  # fmt: skip
-    """What the score lacks to the margin, summed over all thresholds outside the interval: see :class:`ImplicitLoss`.
+    """What the score lacks to the margin, summed over all thresholds outside the interval.
 
-    The arguments are those of :meth:`ImplicitLoss.forward`, then its parameters by name.
-
-    Examples
-    --------
-    >>> import torch
-    >>> thresholds = torch.tensor([0.0, 1.0, 2.0])
-    >>> lower, upper = torch.tensor([1, 3]), torch.tensor([2, 3])
-    >>> implicit_loss(torch.tensor([0.5, 0.5]), thresholds, lower, upper, reduction="none")
-    tensor([0.5000, 4.5000])
+    Arguments are those of :meth:`ImplicitLoss.forward`, then the parameters of :class:`ImplicitLoss` by name.
     """
     thresholds, lower, upper = _check(scores, thresholds, lower, upper, margin, check)
     place = torch.arange(thresholds.shape[-1], device=scores.device)
@@ -151,21 +144,12 @@ def explicit_loss(
     scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None, *,
     margin: float = 1.0, reduction: str = "mean", check: bool = True,
 ) -> Tensor:  # fmt: skip
-    """What the score lacks to the margin at the two ends of the interval: see :class:`ExplicitLoss`.
-
-    The arguments are those of :meth:`ExplicitLoss.forward`, then its parameters by name.
-
-    Examples
-    --------
-    >>> import torch
-    >>> thresholds = torch.tensor([0.0, 1.0, 2.0])
-    >>> lower, upper = torch.tensor([1, 3]), torch.tensor([2, 3])
-    >>> explicit_loss(torch.tensor([0.5, 0.5]), thresholds, lower, upper, reduction="none")
-    tensor([0.5000, 2.5000])
-    """
+    """What the score lacks to the margin at the two ends of the interval; arguments as in :func:`implicit_loss`."""
     thresholds, lower, upper = _check(scores, thresholds, lower, upper, margin, check)
-    if check:
-        _refuse_descent(thresholds)
+    if check and bool((falls := thresholds[:, 1:] < thresholds[:, :-1]).any()):
+        row, place = falls.nonzero()[0].tolist()
+        before, after = thresholds[row, place : place + 2].tolist()
+        raise ValueError(f"thresholds must not descend. Got {after} after {before} at place {place + 1}.")
     n_thresholds = thresholds.shape[-1]
     # An interval that reaches an end of the scale has no threshold there: an infinite one stands in for it.
     padded = functional.pad(thresholds, (1, 0), value=-torch.inf)
@@ -180,11 +164,30 @@ class _ThresholdLoss(RowLoss):
     """What the two losses of threshold models share: their arguments."""
 
     _own = ("margin",)
+    _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
         check_margin("margin", margin, zero=True)
         self.margin = margin
+
+    def forward(
+        self, scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
+        """Loss of scores and thresholds.
+
+        Parameters
+        ----------
+        scores : tensor of shape (n,)
+            One score a row.
+        thresholds : tensor of shape (K-1,) or (n, K-1)
+            The thresholds, or each row's own.
+        lower, upper : integer tensor of shape (n,)
+            Lowest and highest admissible code.
+        weight : tensor of shape (n,), optional
+            Importance of every row, at least 0.
+        """
+        return type(self)._function(scores, thresholds, lower, upper, weight, **self._options)
 
 
 class ImplicitLoss(_ThresholdLoss):
@@ -208,23 +211,7 @@ class ImplicitLoss(_ThresholdLoss):
     tensor(2.)
     """
 
-    def forward(
-        self, scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None
-    ) -> Tensor:
-        """Loss of scores and thresholds.
-
-        Parameters
-        ----------
-        scores : tensor of shape (n,)
-            One score a row.
-        thresholds : tensor of shape (K-1,) or (n, K-1)
-            The thresholds, or each row's own.
-        lower, upper : integer tensor of shape (n,)
-            Lowest and highest admissible code.
-        weight : tensor of shape (n,), optional
-            Importance of every row, at least 0.
-        """
-        return implicit_loss(scores, thresholds, lower, upper, weight, **self._options)
+    _function = implicit_loss
 
 
 class ExplicitLoss(_ThresholdLoss):
@@ -245,11 +232,7 @@ class ExplicitLoss(_ThresholdLoss):
     tensor(1.5000)
     """
 
-    def forward(
-        self, scores: Tensor, thresholds: Tensor, lower: Tensor, upper: Tensor, weight: Tensor | None = None
-    ) -> Tensor:
-        """Loss of scores and thresholds; the arguments are those of :meth:`ImplicitLoss.forward`."""
-        return explicit_loss(scores, thresholds, lower, upper, weight, **self._options)
+    _function = explicit_loss
 
 
 def _check(
@@ -265,11 +248,3 @@ def _check(
             f"Got {describe(thresholds)}."
         )
     return torch.atleast_2d(thresholds), *check_codes(lower, upper, scores, thresholds.shape[-1], check)
-
-
-def _refuse_descent(thresholds: Tensor) -> None:
-    falls = thresholds[:, 1:] < thresholds[:, :-1]
-    if bool(falls.any()):
-        row, place = falls.nonzero()[0].tolist()
-        before, after = thresholds[row, place : place + 2].tolist()
-        raise ValueError(f"thresholds must not descend. Got {after} after {before} at place {place + 1}.")

@@ -1,0 +1,200 @@
+"""Target losses ``loss[y, p]`` of true and predicted codes, and their extremes where a label admits several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankwise._errors import RowError
+from rankwise.labels import Labels
+
+Floats = NDArray[np.float64]
+
+#: A target loss: "mae", "zero_one", "squared", or a K x K matrix.
+Loss = str | ArrayLike
+
+#: Cost of a mistake as a function of its distance in ranks.
+BY_DISTANCE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "mae": np.abs,
+    "zero_one": lambda distance: distance != 0,
+    "squared": np.square,
+}
+
+
+_CHOICES = ", ".join(repr(name) for name in BY_DISTANCE) + " or a K x K matrix"
+
+
+def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
+    """Matrix of a target loss: row = true class, column = predicted class, both as codes 0..K-1.
+
+    Parameters
+    ----------
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K)
+        Distance in ranks, whether it is wrong, squared distance, or a matrix of one's own.
+    n_classes : int
+        K.
+    v_shaped : bool, default True
+        Refuse a matrix that is not V-shaped (see :func:`check_v_shaped`). False takes any costs >= 0 that are 0 for the
+        right answer.
+
+    Examples
+    --------
+    >>> loss_matrix("mae", 3)
+    array([[0., 1., 2.],
+           [1., 0., 1.],
+           [2., 1., 0.]])
+    """
+    if n_classes < 1:
+        raise ValueError(f"n_classes must be at least 1. Got {n_classes!r} instead.")
+    if isinstance(loss, str):
+        codes = np.arange(n_classes)
+        return by_distance(loss)(codes[:, None] - codes).astype(np.float64)
+    try:
+        matrix = np.array(loss, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"loss must be {_CHOICES}. Got {loss!r} instead.") from None
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "
+            f"Got shape {matrix.shape} instead."
+        )
+    if v_shaped:
+        check_v_shaped(matrix)
+    else:
+        _check_costs(matrix, "a loss")
+        _refuse("a loss must not be negative", matrix, matrix < 0)
+    return matrix
+
+
+def by_distance(name: str) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Cost as a function of the distance in ranks, for a loss that has a name."""
+    if name not in BY_DISTANCE:
+        raise ValueError(f"loss must be {_CHOICES}. Got {name!r} instead.")
+    return BY_DISTANCE[name]
+
+
+def check_v_shaped(matrix: Floats) -> None:
+    """Raise unless a square matrix ``loss[y, p]`` is a V-shaped loss; the message names the entry.
+
+    V-shaped: a right answer costs nothing, ``loss[y, y] = 0``, and on either side of y the cost never falls as p moves
+    away from it. (Definition 3 of the thesis misprints the distance as ``|p' - p|``. Its literal reading also makes
+    the two sides equal, which nothing here needs: an answer that is too low may cost more than one too high.)
+
+    Examples
+    --------
+    >>> check_v_shaped(np.array([[0.0, 1.0], [5.0, 0.0]]))
+    >>> check_v_shaped(np.array([[0.0, 2.0, 1.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]))
+    Traceback (most recent call last):
+    ValueError: a V-shaped loss must not fall as the prediction moves away from the truth: loss[0, 2] = 1.0 is below \
+loss[0, 1] = 2.0.
+    """
+    _check_costs(matrix, "a V-shaped loss")
+    codes = np.arange(matrix.shape[0])
+    right_of_truth = codes[:-1] >= codes[:, None]
+    steps = np.diff(matrix, axis=1)
+    falls = np.where(right_of_truth, steps < 0, steps > 0)
+    if falls.any():
+        y, left = np.argwhere(falls)[0].tolist()
+        near, far = (left, left + 1) if left >= y else (left + 1, left)
+        raise ValueError(
+            f"a V-shaped loss must not fall as the prediction moves away from the truth: "
+            f"loss[{y}, {far}] = {matrix[y, far]} is below loss[{y}, {near}] = {matrix[y, near]}."
+        )
+
+
+def _check_costs(matrix: Floats, what: str) -> None:
+    _refuse("a loss must be finite", matrix, ~np.isfinite(matrix))
+    _refuse(f"{what} must be 0 for the right answer", matrix, np.diag(np.diagonal(matrix) != 0))
+
+
+def _refuse(rule: str, matrix: Floats, wrong: NDArray[np.bool_]) -> None:
+    if wrong.any():
+        y, p = np.argwhere(wrong)[0].tolist()
+        raise ValueError(f"{rule}. Got loss[{y}, {p}] = {matrix[y, p]}.")
+
+
+_Distance = Callable[[Labels, NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
+
+
+def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
+    """Loss of each row's prediction against the admissible class that it fits best.
+
+    ``l_I = min{ l(y, p) : y admissible }``, over the interval or over the candidate set. Exact labels give the plain
+    loss and missing ones 0. The thesis's closed form, the loss against the nearer end of the interval (eq. 3.30),
+    equals it for the named losses; a matrix may make another admissible class cheaper, so there the minimum is taken.
+
+    Parameters
+    ----------
+    labels : Labels
+        Encoded labels.
+    codes : int array of shape (n,)
+        Predicted codes 0..K-1.
+    loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K), default="mae"
+        Target loss, see :func:`rankwise.losses.loss_matrix`.
+
+    Examples
+    --------
+    >>> from rankwise.labels import encode
+    >>> labels = encode([(1, 2), {1, 4}, 3, None], classes=[1, 2, 3, 4])
+    >>> interval_insensitive(labels, np.array([3, 2, 0, 0]))
+    array([2., 1., 2., 0.])
+    """
+    return _extreme(labels, codes, loss, Labels.distance, np.minimum, np.inf)
+
+
+def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
+    """Loss of each row's prediction against the admissible class that it fits worst: ``max{ l(y, p) : y admissible }``.
+
+    The loss against the true class, whichever of the admissible ones it is, lies between
+    :func:`interval_insensitive` and this. Exact labels give the plain loss in both.
+
+    Parameters
+    ----------
+    labels, codes, loss
+        As in :func:`interval_insensitive`.
+
+    Examples
+    --------
+    >>> from rankwise.labels import encode
+    >>> labels = encode([(1, 2), {1, 4}, 3, None], classes=[1, 2, 3, 4])
+    >>> interval_pessimistic(labels, np.array([3, 2, 0, 0]))
+    array([3., 2., 2., 3.])
+    """
+    return _extreme(labels, codes, loss, _reach, np.maximum, 0.0)
+
+
+def _extreme(
+    labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss, distance: _Distance, better: np.ufunc, worst: float
+) -> NDArray[np.float64]:
+    """Loss against the admissible class of the least or largest loss; ``distance`` is that of this class in ranks."""
+    n_classes = len(labels.order)
+    codes = _check_codes(codes, len(labels), n_classes)
+    if isinstance(loss, str):  # the named losses grow with the distance
+        return by_distance(loss)(distance(labels, codes)).astype(np.float64)
+    matrix = loss_matrix(loss, n_classes)
+    found = np.full(codes.size, worst)
+    for y in range(n_classes):  # by class: memory stays at O(n)
+        admits = (labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y]
+        better(found, matrix[y, codes], out=found, where=admits)
+    return found
+
+
+def _reach(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """Ranks between each predicted code and the farthest admissible one, which is one of the ends."""
+    return np.asarray(np.maximum(codes - labels.lower, labels.upper - codes))
+
+
+def _check_codes(codes: NDArray[np.integer[Any]], n: int, n_classes: int) -> NDArray[np.integer[Any]]:
+    codes = np.asarray(codes)
+    if codes.dtype.kind not in "iu" or codes.shape != (n,):
+        raise ValueError(
+            f"codes must be integers of shape {(n,)}, one a label. Got {codes.dtype} of shape {codes.shape}."
+        )
+    outside = (codes < 0) | (codes >= n_classes)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise RowError(f"a predicted code must lie in 0..{n_classes - 1}. Got {codes[row]} instead.", row)
+    return codes
