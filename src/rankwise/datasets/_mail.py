@@ -59,10 +59,7 @@ class MailFolders:
 
 
 def load_enron_folders(
-    user: str,
-    *,
-    fields: Sequence[str] = ("subject", "text"),
-    data_dir: str | os.PathLike[str] | None = None,
+    user: str, *, fields: Sequence[str] = ("subject", "text"), data_dir: str | os.PathLike[str] | None = None
 ) -> MailFolders:
     """Load the mail of an Enron employee, the folder of every message, and which words it has.
 

@@ -9,17 +9,7 @@ from numpy.typing import NDArray
 from rankwise.datasets._check import one_of
 from rankwise.datasets._find import DatasetDamagedError, read_offline
 
-CHU_NAMES = (
-    "diabetes",
-    "pyrimidines",
-    "triazines",
-    "wisconsin",
-    "machine",
-    "autompg",
-    "boston",
-    "stocks",
-    "abalone",
-)
+CHU_NAMES = ("diabetes", "pyrimidines", "triazines", "wisconsin", "machine", "autompg", "boston", "stocks", "abalone")
 """The sets of :func:`load_chu_partitions`, from the smallest to the largest."""
 
 N_PARTITIONS = 20

@@ -45,8 +45,7 @@ class RunOptions:
         ),
     ] = None
     set_: Annotated[
-        list[str] | None,
-        _learning("A parameter of the estimator; may be repeated.", "--set", metavar="PARAM=VALUE"),
+        list[str] | None, _learning("A parameter of the estimator; may be repeated.", "--set", metavar="PARAM=VALUE")
     ] = None
     epochs: Annotated[
         int | None,
