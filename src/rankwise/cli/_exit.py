@@ -61,9 +61,7 @@ def plain_warnings() -> Iterator[None]:
 def suggestion(name: str, known: Iterable[str], most: int = 20) -> str:
     """The name that was probably meant, or the names there are."""
     known = list(known)
-    close = get_close_matches(name, known, n=1)
-    if not close:  # the case is not what matters
-        close = [k for k in known if k.lower() == name.lower()]
+    close = get_close_matches(name, known, n=1) or [k for k in known if k.lower() == name.lower()]
     if close:
         return f"Did you mean {close[0]!r}?"
     more = ", ..." if len(known) > most else "."

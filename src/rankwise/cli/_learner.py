@@ -39,21 +39,11 @@ class Stopped(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where to put a model that is not finished, and how often.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    every : int
-        Rows between two savings.
-    run : dict
-        All that the result depends on: a checkpoint of another run is refused.
-    """
+    """Where to put a model that is not finished, and how often."""
 
     path: Path
-    every: int
-    run: Mapping[str, Any]
+    every: int  # rows between two savings
+    run: Mapping[str, Any]  # all that the result depends on: a checkpoint of another run is refused
 
     def save(self, model: TableModel, state: Mapping[str, Any]) -> None:
         """Put the model away."""
@@ -64,7 +54,8 @@ class Checkpoint:
         if not self.path.exists():
             return None
         notes = read_notes(self.path)
-        if "state" not in notes:
+        model = load(self.path) if "state" in notes else None
+        if not isinstance(model, TableModel):
             raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
         for what, value in self.run.items():
             if notes["run"].get(what) != value:
@@ -72,9 +63,6 @@ class Checkpoint:
                     f"--checkpoint {self.path} belongs to another run: {what} was {notes['run'].get(what)!r} there and "
                     f"is {value!r} here. Give the same options, or remove it."
                 )
-        model = load(self.path)
-        if not isinstance(model, TableModel):
-            raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
         return model, notes["state"]
 
 
@@ -106,44 +94,22 @@ def begin(
     return model, (source.good_rows(each, order, quarantine) for each in chain(first, labels))
 
 
+@dataclass
 class Learner:
-    """A model that learns from files, row by row.
+    """A model that learns from files, row by row."""
 
-    Parameters
-    ----------
-    model : TableModel
-        What learns; its encoder is fitted.
-    source : LabelledFiles
-        Rows and labels.
-    order : ClassOrder
-        The classes.
-    epochs : int
-        Passes over the files.
-    checkpoint : Checkpoint or None
-        Where to put what has been learnt.
-    first : iterator of (Batch, Rows), optional
-        The first pass, if it has begun.
-    """
+    model: TableModel  # its encoder is fitted
+    source: LabelledFiles
+    order: ClassOrder
+    epochs: int
+    checkpoint: Checkpoint | None
+    first: FirstPass | None = None  # the first pass, if it has begun
 
-    def __init__(
-        self,
-        model: TableModel,
-        source: LabelledFiles,
-        order: ClassOrder,
-        epochs: int,
-        checkpoint: Checkpoint | None,
-        first: FirstPass | None = None,
-    ) -> None:
-        self.model = model
-        self.source = source
-        self.order = order
-        self.epochs = epochs
-        self.checkpoint = checkpoint
+    def __post_init__(self) -> None:
         self.epoch = 0
         self.row = 0  # rows of the files behind us in this epoch
         self.n_learnt = 0  # good rows, over all epochs
-        self.loss = RunningLoss(order)  # of the predictions made before learning
-        self._first = first
+        self.loss = RunningLoss(self.order)  # of the predictions made before learning
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where a checkpoint was made."""
@@ -156,7 +122,7 @@ class Learner:
         saved, n_bytes = self.n_learnt, self.source.n_bytes
         with stream_bar("learning", n_bytes * self.epochs) as show, _interrupts() as interrupted:
             while self.epoch < self.epochs:
-                batches, self._first = self._first, None
+                batches, self.first = self.first, None
                 if batches is None:  # bad rows are counted once
                     batches = self.source.batches(self.order, self.row, counts=self.epoch == 0)
                 for batch, rows in batches:
@@ -196,14 +162,8 @@ class Learner:
         self.n_learnt += len(rows)
 
     def _save(self, checkpoint: Checkpoint) -> None:
-        state = {
-            "epoch": self.epoch,
-            "row": self.row,
-            "learnt": self.n_learnt,
-            "skipped": self.source.quarantine.state(),
-            "loss": self.loss.state(),
-        }
-        checkpoint.save(self.model, state)
+        sums = {"skipped": self.source.quarantine.state(), "loss": self.loss.state()}
+        checkpoint.save(self.model, {"epoch": self.epoch, "row": self.row, "learnt": self.n_learnt, **sums})
 
     def _stop(self) -> None:
         if self.checkpoint is not None:

@@ -18,45 +18,36 @@ from rankwise.cli._exit import require_writable, suggestion
 if TYPE_CHECKING:
     from rankwise.io import LabelColumns, Table
 
-_LABELS = "Labels"
-_ROWS = "Rows"
-
+_LABELS, _ROWS = "Labels", "Rows"
+_CLASSES = "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them."
+_QUARANTINE = "With --on-error skip: JSON lines with file, row, reason and text of each skipped row."
 
 OnError = StrEnum("OnError", ["stop", "skip"])
 Method = StrEnum("Method", ["holdout", "progressive", "cv"])
 Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
 
 
-Model = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.", show_default=False),
-]
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        help="Files or directories: CSV, TSV, Parquet, Arrow, JSON lines or svmlight, plain or .gz or .zst.",
-        show_default=False,
-    ),
-]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.")]
+_FORMATS = "Files or directories: CSV, TSV, Parquet, Arrow, JSON lines or svmlight, plain or .gz or .zst."
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help=_FORMATS)]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 
-def column_option(help: str, panel: str, metavar: str = "COL") -> Any:
-    """Option that names a column."""
-    return typer.Option(metavar=metavar, help=help, show_default=False, rich_help_panel=panel)
+def option(help: str, panel: str, metavar: str | None = "COL", *names: str, **settings: Any) -> Any:
+    """Option in a panel of the help; most of them name a column."""
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
     """Where the labels are."""
 
-    label: Annotated[str | None, column_option("Column of labels: 3, 3-5, >=4, <=2, 2|3|7 or ?.", _LABELS)] = None
-    lower: Annotated[str | None, column_option("Column of lowest admissible classes.", _LABELS)] = None
-    upper: Annotated[str | None, column_option("Column of highest admissible classes.", _LABELS)] = None
-    weight: Annotated[str | None, column_option("Column of weights, >= 0.", _LABELS)] = None
+    label: Annotated[str | None, option("Column of labels: 3, 3-5, >=4, <=2, 2|3|7 or ?.", _LABELS)] = None
+    lower: Annotated[str | None, option("Column of lowest admissible classes.", _LABELS)] = None
+    upper: Annotated[str | None, option("Column of highest admissible classes.", _LABELS)] = None
+    weight: Annotated[str | None, option("Column of weights, >= 0.", _LABELS)] = None
 
     @property
     def are_given(self) -> bool:
@@ -91,14 +82,7 @@ class LabelOptions:
 class ClassOptions(LabelOptions):
     """Where the labels are, and the order of the classes."""
 
-    classes: Annotated[
-        str | None,
-        column_option(
-            "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them.",
-            _LABELS,
-            "A,B,...",
-        ),
-    ] = None
+    classes: Annotated[str | None, option(_CLASSES, _LABELS, "A,B,...")] = None
 
     @property
     def declared(self) -> list[Any] | None:
@@ -110,7 +94,7 @@ class ClassOptions(LabelOptions):
 class LearningOptions(ClassOptions):
     """Where the labels are, the order of the classes, and what is no feature."""
 
-    ignore: Annotated[list[str] | None, column_option("Columns that are no features.", _ROWS, metavar="COL,COL")] = None
+    ignore: Annotated[list[str] | None, option("Columns that are no features.", _ROWS, "COL,COL")] = None
 
     def ignored_of(self, table: Table) -> list[str]:
         """Columns that are no features, which the files must have."""
@@ -123,24 +107,11 @@ class LearningOptions(ClassOptions):
 class RowOptions:
     """How rows are read, and what a bad one does."""
 
-    format: Annotated[
-        Format | None,
-        typer.Option("--format", help="Format of the files; by default their names say it.", rich_help_panel=_ROWS),
-    ] = None
-    on_error: Annotated[
-        OnError,
-        typer.Option("--on-error", help="A bad row stops the run, or is skipped and counted.", rich_help_panel=_ROWS),
-    ] = OnError.stop
-    quarantine: Annotated[
-        Path | None,
-        typer.Option(
-            "--quarantine",
-            metavar="FILE",
-            help="With --on-error skip: JSON lines with file, row, reason and text of each skipped row.",
-            show_default=False,
-            rich_help_panel=_ROWS,
-        ),
-    ] = None
+    format: Annotated[Format | None, option("Format of the files; by default their names say it.", _ROWS, None)] = None
+    on_error: Annotated[OnError, option("A bad row stops the run, or is skipped and counted.", _ROWS, None)] = (
+        OnError.stop
+    )
+    quarantine: Annotated[Path | None, option(_QUARANTINE, _ROWS, "FILE")] = None
 
     @property
     def skips(self) -> bool:

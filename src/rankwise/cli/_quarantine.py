@@ -13,11 +13,6 @@ class Quarantine:
 
     A reader may find bad rows ahead of the batch that it hands out. A run that goes on from a checkpoint finds them
     again: it knows which, and takes no row twice.
-
-    Parameters
-    ----------
-    path : Path or None
-        The file.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -112,14 +112,8 @@ def load_enron_folders(
     vectorizer = CountVectorizer(binary=True, dtype=np.float64)
     X = vectorizer.fit_transform(texts)
     X.sort_indices()  # once, not in every pass over the rows
-    return MailFolders(
-        name=user,
-        X=X,
-        y=folders[order].astype(np.str_),
-        feature_names=tuple(vectorizer.get_feature_names_out().tolist()),
-        texts=texts,
-        dates=dates[order],
-    )
+    words = tuple(vectorizer.get_feature_names_out().tolist())
+    return MailFolders(user, X, folders[order].astype(np.str_), words, texts, dates[order])
 
 
 def _moments(file: str, cells: NDArray[Any]) -> NDArray[np.datetime64]:

@@ -151,11 +151,8 @@ class ConfusionDisplay:
             red, green, blue, _ = self.image_.cmap(self.image_.norm(shares[row, column]))
             dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
             text = f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
-            self.texts_.append(
-                self.ax_.text(
-                    column, row, text, ha="center", va="center", fontsize=SMALL, color="white" if dark else INK
-                )
-            )
+            style = {"ha": "center", "va": "center", "fontsize": SMALL, "color": "white" if dark else INK}
+            self.texts_.append(self.ax_.text(column, row, text, **style))
 
     def _name_axes(self, k: int) -> None:
         names = [plain(c) for c in self.classes.tolist()]
@@ -163,8 +160,9 @@ class ConfusionDisplay:
         shown = range(0, k, step)
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.set_ticks(list(shown), [names[i] for i in shown])
-        if max(map(len, names)) * k > 60:
-            self.ax_.tick_params(axis="x", rotation=90 if max(map(len, names)) * k > 160 else 45)
+        length = max(map(len, names)) * k
+        if length > 60:
+            self.ax_.tick_params(axis="x", rotation=90 if length > 160 else 45)
         how = f"label, {_COUNTED[self.counting]}" if self.counting else "label"
         quiet_frame(self.ax_, x="prediction", y=how)
         self.ax_.tick_params(length=0)

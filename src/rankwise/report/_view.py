@@ -16,30 +16,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A fitted classifier, wherever it stands: alone, behind an encoder or a pipeline, or as the best of a search.
+    """A fitted classifier, wherever it stands: alone, behind an encoder or a pipeline, or as the best of a search."""
 
-    Attributes
-    ----------
-    model : estimator
-        What was handed in.
-    final : estimator
-        The classifier inside.
-    before : transformer or None
-        From rows of the model to rows of the classifier; None: they are the same.
-    classes : ndarray of shape (K,)
-        The classes, lowest first if they have an order.
-    ordered : bool
-        Whether the order of the classes means something.
-    names : list of str
-        The classifier's features; empty if it does not say how many it has.
-    """
-
-    model: Any
-    final: Any
-    before: Any
-    classes: NDArray[Any]
-    ordered: bool
-    names: list[str]
+    model: Any  # what was handed in
+    final: Any  # the classifier inside
+    before: Any  # transformer from rows of the model to rows of the classifier; None: they are the same
+    classes: NDArray[Any]  # lowest first if they have an order
+    ordered: bool  # whether the order of the classes means something
+    names: list[str]  # the classifier's features; empty if it does not say how many it has
 
     @property
     def thresholds(self) -> Floats | None:

@@ -16,28 +16,22 @@ if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
 
+_WHICH = "An estimator, with parameters if it is not to have the usual ones; repeat it for each."
+_METHOD = (
+    "cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by online "
+    "estimators only, in constant memory."
+)
+
 
 @grouped
 def compare(
     files: Files,
     estimator: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
-            help="An estimator, with parameters if it is not to have the usual ones; repeat it for each.",
-            autocompletion=_estimators.complete,
-            show_default=False,
-        ),
+        list[str], typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete)
     ],
     *,
     labels: LearningOptions,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by "
-            "online estimators only, in constant memory."
-        ),
-    ] = Method.cv,
+    method: Annotated[Method, typer.Option(help=_METHOD)] = Method.cv,
     folds: Folds = 5,
     seed: Seed = 0,
     encoding: EncodingOptions,
@@ -97,14 +91,9 @@ def _judged_progressively(
 
 
 def _judged_in_folds(
-    templates: dict[str, Any],
-    source: LabelledFiles,
-    encoder: TableEncoder | str,
-    declared: list[Any] | None,
-    folds: int,
-    seed: int,
-    only_first: bool,
-) -> list[dict[str, Any]]:
+    templates: dict[str, Any], source: LabelledFiles, encoder: TableEncoder | str, declared: list[Any] | None,
+    folds: int, seed: int, only_first: bool,
+) -> list[dict[str, Any]]:  # fmt: skip
     from rankwise.cli._judge import judge_in_folds
     from rankwise.table_model import TableModel
 

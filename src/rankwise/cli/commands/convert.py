@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli._exit import plain_errors, require_writable
-from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, column_option, grouped
+from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, grouped, option
 from rankwise.cli._print import print_written
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ _TO = "Labels of the new file"
 class TargetOptions:
     """Where labels go, and how they are written."""
 
-    to_label: Annotated[str | None, column_option("One column with texts such as 3-5.", _TO)] = None
-    to_lower: Annotated[str | None, column_option("Column of lower ends.", _TO)] = None
-    to_upper: Annotated[str | None, column_option("Column of upper ends.", _TO)] = None
-    style: Annotated[Style, typer.Option(help="Texts as 3-5, or as 3|4|5.", rich_help_panel=_TO)] = Style.shortest
+    to_label: Annotated[str | None, option("One column with texts such as 3-5.", _TO)] = None
+    to_lower: Annotated[str | None, option("Column of lower ends.", _TO)] = None
+    to_upper: Annotated[str | None, option("Column of upper ends.", _TO)] = None
+    style: Annotated[Style, option("Texts as 3-5, or as 3|4|5.", _TO, None)] = Style.shortest
 
     def columns(self) -> LabelColumns | None:
         """The columns, if any was named."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COLUMN = "prediction"
+_OUTPUT = "File to write; its name says the format. By default CSV on the standard output."
 
 
 @grouped
@@ -23,16 +24,7 @@ def predict(
     model: Model,
     files: Files,
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write; its name says the format. By default CSV on the standard output.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT)] = None,
     only: Annotated[bool, typer.Option("--only", help=f"Write the column {COLUMN!r} alone.")] = False,
     rows: RowOptions,
     json: AsJSON = False,
@@ -112,9 +104,7 @@ def _to_file(prediction: _Prediction, output: Path) -> int:
 def _to_stdout(prediction: _Prediction, as_json: bool) -> int:
     import pyarrow.csv as arrow_csv
 
-    stream = sys.stdout.buffer
-    n = 0
-    header = not as_json
+    stream, n, header = sys.stdout.buffer, 0, not as_json
     for batch in prediction.batches():
         n += batch.num_rows
         if as_json:

@@ -27,7 +27,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PAGE.html", help="The page to write.")],
     *,
     labels: LabelOptions,
-    title: Annotated[str | None, typer.Option(help="By default the estimator's name.", show_default=False)] = None,
+    title: Annotated[str | None, typer.Option(help="By default the estimator's name.")] = None,
     confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Of all limits.")] = 0.95,
     seed: Seed = 0,
     rows: RowOptions,
