@@ -34,7 +34,7 @@ class EncodingOptions:
 
     kind: Annotated[
         list[str] | None,
-        _choice(f"Read a column as {', '.join(_KINDS)}, whatever it looks like; may be repeated.", "COL=KIND"),
+        _choice("Read a column as number, category, boolean or text; may be repeated.", "COL=KIND"),
     ] = None
     scaling: Annotated[Scaling | None, _choice("How numbers are scaled. By default standard.")] = None
     missing: Annotated[

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
 
 import typer
 
@@ -66,18 +63,3 @@ def suggestion(name: str, known: Iterable[str], most: int = 20) -> str:
         return f"Did you mean {close[0]!r}?"
     more = ", ..." if len(known) > most else "."
     return f"Known: {', '.join(known[:most])}{more}"
-
-
-def require_writable(path: Path, option: str) -> None:
-    """Refuse a place that a file cannot be written to, before the work and not after it."""
-    if path.is_dir():
-        raise typer.BadParameter(f"{option} {path} is a directory. A file is needed.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{option} {path}: there is no directory {folder}.")
-    try:
-        descriptor, probe = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:100]}.", suffix=".tmp")
-        os.close(descriptor)
-        Path(probe).unlink()
-    except OSError as error:
-        raise typer.BadParameter(f"{option} {path} cannot be written: {error.strerror}.") from None

@@ -8,12 +8,13 @@ from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from rankwise._files import FORMATS
-from rankwise.cli._exit import require_writable, suggestion
+from rankwise.cli._exit import suggestion
+from rankwise.cli._outputs import INPUTS, MODEL, NEW_QUARANTINE, Reads, Writes, check_files
 
 if TYPE_CHECKING:
     from rankwise.io import LabelColumns, Table
@@ -27,11 +28,13 @@ Method = StrEnum("Method", ["holdout", "progressive", "cv"])
 Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
 
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.")]
+_MODEL = "A model file, from 'rankwise fit' or rankwise.save."
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=_MODEL), MODEL]
 _FORMATS = "Files or directories: CSV, TSV, Parquet, Arrow, JSON lines or svmlight, plain or .gz or .zst."
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help=_FORMATS)]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help=_FORMATS), INPUTS]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there and is something else.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 
@@ -111,7 +114,8 @@ class RowOptions:
     on_error: Annotated[OnError, option("A bad row stops the run, or is skipped and counted.", _ROWS, None)] = (
         OnError.stop
     )
-    quarantine: Annotated[Path | None, option(_QUARANTINE, _ROWS, "FILE")] = None
+    quarantine: Annotated[Path | None, option(_QUARANTINE, _ROWS, "FILE"), NEW_QUARANTINE] = None
+    overwrite: Overwrite = False
 
     @property
     def skips(self) -> bool:
@@ -119,11 +123,9 @@ class RowOptions:
         return self.on_error is OnError.skip
 
     def check(self) -> None:
-        """Refuse a quarantine that cannot be written, or that nothing would go to."""
-        if self.quarantine is not None:
-            require_writable(self.quarantine, "--quarantine")
-            if not self.skips:
-                raise typer.BadParameter("--quarantine needs --on-error skip.")
+        """Refuse a quarantine that nothing would go to."""
+        if self.quarantine is not None and not self.skips:
+            raise typer.BadParameter("--quarantine needs --on-error skip.")
 
     def look_at(self, files: Sequence[Path]) -> Table:
         """The files as a table, opened to see what is in them."""
@@ -134,7 +136,10 @@ class RowOptions:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Command whose parameters that are dataclasses are replaced by an option for each of their fields."""
+    """Command whose parameters that are dataclasses are replaced by an option for each of their fields.
+
+    Before it runs, the files that it reads and writes are checked.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters: list[Parameter] = []
@@ -148,12 +153,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             for field in fields(groups[name])
         ]
     flat = Signature(parameters)
+    roles = {
+        parameter.name: role
+        for parameter in parameters
+        for role in get_args(parameter.annotation)[1:]
+        if isinstance(role, (Reads, Writes))
+    }
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         given = flat.bind(*args, **kwargs)
         given.apply_defaults()
         values = given.arguments
+        check_files(roles, values)
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         command(**values)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli._exit import plain_errors, require_writable
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, grouped, option
+from rankwise.cli._outputs import NEW_TABLE
 from rankwise.cli._print import print_written
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TargetOptions:
 def convert(
     files: Files,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; its name says the format.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; its name says the format."), NEW_TABLE
     ],
     *,
     labels: ClassOptions,
@@ -61,7 +62,6 @@ def convert(
 
     rankwise convert ends.csv --lower from --upper to --to-label grade --output texts.parquet
     """
-    require_writable(output, "--output")
     rows.check()
     declared = labels.declared
     with plain_errors():

@@ -10,8 +10,9 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._encoding import EncodingOptions
-from rankwise.cli._exit import STOPPED, complain, plain_errors, require_writable
+from rankwise.cli._exit import STOPPED, complain, plain_errors
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped, option
+from rankwise.cli._outputs import NEW_CHECKPOINT, NEW_MODEL
 from rankwise.cli._print import certificate, print_facts, print_json, some, with_skipped
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RunOptions:
     checkpoint: Annotated[
         Path | None,
         _learning("Put an online model away now and then; the same command goes on from there, after a crash too.",
-                  "FILE"),
+                  "FILE"), NEW_CHECKPOINT,
     ] = None  # fmt: skip
     checkpoint_rows: Annotated[int, _learning("Rows between two savings of the checkpoint.", min=1)] = 5_000_000
     dask: Annotated[
@@ -99,7 +100,9 @@ class RunOptions:
 @grouped
 def fit(
     files: Files,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write."), NEW_MODEL
+    ],
     *,
     labels: LearningOptions,
     run: RunOptions,
@@ -117,9 +120,6 @@ def fit(
 
     It is learnt from all rows by batch estimators, from the first 50,000 by online ones and on a cluster.
     """
-    require_writable(output, "--output")
-    if run.checkpoint is not None:
-        require_writable(run.checkpoint, "--checkpoint")
     rows.check()
     declared = labels.declared
     run.check(skips=rows.skips)

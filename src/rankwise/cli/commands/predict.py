@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli._exit import plain_errors, require_writable
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
+from rankwise.cli._outputs import NEW_TABLE
 from rankwise.cli._print import print_json, print_written, stream_bar
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def predict(
     model: Model,
     files: Files,
     *,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT)] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE] = None,
     only: Annotated[bool, typer.Option("--only", help=f"Write the column {COLUMN!r} alone.")] = False,
     rows: RowOptions,
     json: AsJSON = False,
@@ -35,8 +36,6 @@ def predict(
 
     Labels need not be there. With --json and no --output, rows are printed as JSON lines.
     """
-    if output is not None:
-        require_writable(output, "--output")
     rows.check()
     with plain_errors():
         prediction = _Prediction(model, files, rows, only)
