@@ -40,25 +40,31 @@ def write_whole(path: Path, content: bytes) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Temporary file that takes the place of ``path`` if all goes well, and goes away otherwise."""
-    temporary = None
-    try:
+    with naming(path):
         final = destination(path)
         # In the same directory: renaming is then one step for the file system.
         descriptor, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name[:50]}.", suffix=".tmp")
         temporary = Path(name)
-        os.close(descriptor)
-        yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner may read
-        os.replace(temporary, final)
+        try:
+            os.close(descriptor)
+            yield temporary
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner may read
+            os.replace(temporary, final)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path | str) -> Iterator[None]:
+    """Errors of the system inside name this file: that of a full disk names none."""
+    try:
+        yield
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from None  # a full disk does not say which file it was
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def destination(path: Path) -> Path:

@@ -162,13 +162,14 @@ class TestSignals:
         succeed(*plain, "--output", tmp_path / "straight")
         assert (tmp_path / "killed").read_bytes() == (tmp_path / "straight").read_bytes()
 
-    def test_control_c_saves_and_says_how_to_go_on(self, long_run, tmp_path):
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_control_c_saves_and_says_how_to_go_on(self, long_run, tmp_path, number):
         checked, plain = long_run
         process = start(*checked, "--output", tmp_path / "stopped")
         wait_for(tmp_path / "c", process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-        assert process.returncode == 130
+        assert process.returncode == 128 + number
         assert out == ""
         assert err.count("\n") == 1
         assert f"rows; the same command goes on from {tmp_path / 'c'}." in err

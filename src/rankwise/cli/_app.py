@@ -5,8 +5,11 @@ What a command needs is imported when it runs, so that ``--help``, ``--version``
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -14,7 +17,7 @@ from typer.core import TyperGroup
 
 from rankwise._version import __version__
 from rankwise.cli._demo import demo
-from rankwise.cli._exit import STOPPED, WRONG_USAGE, complain
+from rankwise.cli._exit import BAD_DATA, STOPPED, WRONG_USAGE, complain, in_words
 from rankwise.cli._reproduce import reproduce
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert
@@ -40,8 +43,16 @@ class _OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> NoReturn:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
+        except OSError as error:  # what happened to files has been told: this is the standard output
+            complain(in_words(error) if error.filename else f"the standard output: {error.strerror}.")
+            with suppress(OSError):  # what is left of it would fail again when Python ends
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(BAD_DATA)
         except _UsageError as error:
             complain(error.format_message())
             sys.exit(WRONG_USAGE)

@@ -1,20 +1,37 @@
-"""How a command ends: exit codes 0 good, 1 bad data or model, 2 wrong usage, 130 stopped; an error is one line."""
+"""How a command ends: exit codes 0 good, 1 bad data or model, 2 wrong usage, 128 + n signal n; an error is one line."""
 
 from __future__ import annotations
 
+import os
+import signal
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from types import FrameType
+from typing import NoReturn
 
 import typer
 
 BAD_DATA, WRONG_USAGE, STOPPED = 1, 2, 130
+TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # not on Windows
 
 
 def complain(message: str, kind: str = "error") -> None:
     """One line on stderr."""
-    typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
+    with suppress(OSError):  # where nobody can be told, the exit code still says it
+        typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end the command as an error would, so that it removes what it has half written."""
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    for number in TERMINATING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup has its reasons
+            signal.signal(number, end)
 
 
 @contextmanager
@@ -28,7 +45,7 @@ def plain_errors() -> Iterator[None]:
     except BrokenPipeError:  # whoever reads our output has seen enough; typer ends quietly
         raise
     except (OSError, DatasetDamagedError, ValueError, TypeError) as error:
-        complain(str(error) or type(error).__name__)
+        complain(in_words(error))
         raise typer.Exit(BAD_DATA) from None
     except MemoryError:
         complain("there is not enough memory. An online estimator (PRIL, say) reads files of any size.")
@@ -36,6 +53,13 @@ def plain_errors() -> Iterator[None]:
     except ImportError as error:  # an extra that is not installed; our own messages name it
         complain('reading files needs pyarrow: pip install "rankwise[io]"' if error.name == "pyarrow" else str(error))
         raise typer.Exit(WRONG_USAGE) from None
+
+
+def in_words(error: Exception) -> str:
+    """Message of an error; those of the system as the file and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    return str(error) or type(error).__name__
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from rankwise.cli._exit import TERMINATING
 from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._print import stream_bar
 from rankwise.cli._running_loss import RunningLoss
@@ -34,7 +35,7 @@ HEAD_ROWS = 50_000  # rows from which scales and categories are learnt
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
-    """Somebody pressed Ctrl-C, and all that was learnt has been put away."""
+    """A signal came, Ctrl-C say, whose number this holds, and all that was learnt has been put away."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,9 @@ class Learner:
                     self._learn(batch, rows)
                     show(self.epoch * n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)
                     if interrupted:
-                        self._stop()
+                        if self.checkpoint is not None:
+                            self._save(self.checkpoint)
+                        raise Stopped(interrupted[0])
                     if self.checkpoint is not None and self.n_learnt - saved >= self.checkpoint.every:
                         self._save(self.checkpoint)
                         saved = self.n_learnt
@@ -165,15 +168,10 @@ class Learner:
         sums = {"skipped": self.source.quarantine.state(), "loss": self.loss.state()}
         checkpoint.save(self.model, {"epoch": self.epoch, "row": self.row, "learnt": self.n_learnt, **sums})
 
-    def _stop(self) -> None:
-        if self.checkpoint is not None:
-            self._save(self.checkpoint)
-        raise Stopped
-
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """List that gets an entry with the first Ctrl-C; the second one interrupts as usual.
+    """List that gets the number of the first Ctrl-C or SIGTERM; the second one interrupts as usual.
 
     An interrupt in the middle of a batch would leave the model and its place in the files apart.
     """
@@ -184,12 +182,15 @@ def _interrupts() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         seen.append(number)
 
+    before: dict[int, Any] = {}
     try:
-        before = signal.signal(signal.SIGINT, note)
+        for number in (signal.SIGINT, *TERMINATING):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, note)
     except ValueError:  # not the main thread, which alone gets signals
-        yield seen
-        return
+        pass
     try:
         yield seen
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rankwise._files import naming
+
 
 class Quarantine:
     """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
@@ -34,7 +36,9 @@ class Quarantine:
         self.count += 1
         if self._file is not None:
             entry = {"file": file, "row": row, "reason": reason, "text": text}
-            self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
+            line = json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="backslashreplace")
+            with naming(self._file.name):
+                self._file.write(line + b"\n")
 
     def open(self, state: Mapping[str, Any] | None = None) -> None:
         """Begin, or go on from what :meth:`state` said; what was written behind that is dropped."""
@@ -56,7 +60,8 @@ class Quarantine:
         """All that is needed to go on, as plain values."""
         size = 0
         if self._file is not None:
-            self._file.flush()
+            with naming(self._file.name):
+                self._file.flush()
             size = self._file.tell()
         return {"count": self.count, "size": size, "ahead": sorted(self._ahead)}
 
@@ -73,6 +78,7 @@ class Quarantine:
 
     def close(self) -> None:
         """Finish the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            with naming(file.name):
+                file.close()

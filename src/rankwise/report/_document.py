@@ -48,7 +48,7 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is replaced only when the new one is complete."""
-        write_whole(Path(path), self.page.encode())
+        write_whole(Path(path), self.page.encode("utf-8", "backslashreplace"))  # names of files need not be UTF-8
 
     def __repr__(self) -> str:
         first = self.facts["quality"][0]

@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._encoding import EncodingOptions
-from rankwise.cli._exit import STOPPED, complain, plain_errors
+from rankwise.cli._exit import complain, plain_errors
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped, option
 from rankwise.cli._outputs import NEW_CHECKPOINT, NEW_MODEL
 from rankwise.cli._print import certificate, print_facts, print_json, some, with_skipped
@@ -190,12 +190,12 @@ class _Job:
                 learner.restore(state)
                 complain(f"going on at {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
             learner.run()
-        except Stopped:
+        except Stopped as stopped:
             how = "nothing was kept; --checkpoint FILE makes a run that can go on."
             if checkpoint is not None:
                 how = f"the same command goes on from {run.checkpoint}."
             complain(f"stopped after {learner.n_learnt:,} rows; {how}", "note")
-            raise typer.Exit(STOPPED) from None
+            raise typer.Exit(128 + stopped.args[0]) from None
         finally:
             source.quarantine.close()
         saved = self._saved(model, learner.n_learnt, epochs)

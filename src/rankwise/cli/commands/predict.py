@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise._files import naming
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
 from rankwise.cli._outputs import NEW_TABLE
@@ -106,13 +107,15 @@ def _to_stdout(prediction: _Prediction, as_json: bool) -> int:
     stream, n, header = sys.stdout.buffer, 0, not as_json
     for batch in prediction.batches():
         n += batch.num_rows
-        if as_json:
-            for row in batch.to_pylist():
-                print_json(row)
-        else:
-            arrow_csv.write_csv(batch, stream, arrow_csv.WriteOptions(include_header=header))
-            header = False
-    if header and prediction.schema is not None:
-        arrow_csv.write_csv(prediction.schema.empty_table(), stream)
-    stream.flush()
+        with naming("the standard output"):
+            if as_json:
+                for row in batch.to_pylist():
+                    print_json(row)
+            else:
+                arrow_csv.write_csv(batch, stream, arrow_csv.WriteOptions(include_header=header))
+                header = False
+    with naming("the standard output"):
+        if header and prediction.schema is not None:
+            arrow_csv.write_csv(prediction.schema.empty_table(), stream)
+        stream.flush()
     return n
