@@ -92,6 +92,10 @@ class TestCheckpoints:
         data.write_text(data.read_text() + "1,1,1,red,true,1,2\n")
         said = fail(2, "fit", data, *LABELS, *checkpoint, "--output", tmp_path / "m")
         assert "belongs to another run: files was" in said
+        rows = data.read_text().removesuffix("1,1,1,red,true,1,2\n").splitlines(keepends=True)
+        data.write_text("".join([rows[0], *(f"{row[:-4]}2,2\n" for row in rows[1:])]))  # other labels, the same size
+        said = fail(2, "fit", data, *LABELS, *checkpoint, "--output", tmp_path / "m")
+        assert f"belongs to another run: files was '{data} with sha256 " in said
         assert facts("info", tmp_path / "c")["notes"]["state"]["learnt"] == 300
         assert "has learnt 300 rows" in succeed("info", tmp_path / "c")
 

@@ -7,6 +7,7 @@ started again ends in the same model, to the bit.
 
 from __future__ import annotations
 
+import hashlib
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -58,13 +59,23 @@ class Checkpoint:
         model = load(self.path) if "state" in notes else None
         if not isinstance(model, TableModel):
             raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
-        for what, value in self.run.items():
-            if notes["run"].get(what) != value:
-                raise typer.BadParameter(
-                    f"--checkpoint {self.path} belongs to another run: {what} was {notes['run'].get(what)!r} there and "
-                    f"is {value!r} here. Give the same options, or remove it."
-                )
+        for what, here in self.run.items():
+            there = notes["run"].get(what)
+            if there == here:
+                continue
+            if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):  # of many files, one
+                there, here = next((a, b) for a, b in zip(there, here, strict=True) if a != b)
+            raise typer.BadParameter(
+                f"--checkpoint {self.path} belongs to another run: {what} was {there!r} there and is {here!r} here. "
+                f"Give the same data and options, or remove it."
+            )
         return model, notes["state"]
+
+
+def digest_of(path: Path) -> str:
+    """Digest of a file: by name and size alone, data that were corrected since would pass for the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 FirstPass = Iterator[tuple[Batch, Rows]]

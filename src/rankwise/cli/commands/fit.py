@@ -205,9 +205,11 @@ class _Job:
 
     def _described(self, template: Any, encoding: EncodingOptions) -> dict[str, Any]:
         """All that the result of a run depends on: its checkpoint serves no other."""
+        from rankwise.cli._learner import digest_of
+
         source = self.source
         return {
-            "files": [f"{path} of {Path(path).stat().st_size} bytes" for path in source.paths],
+            "files": [f"{path} with sha256 {digest_of(Path(path))}" for path in source.paths],
             "labels": source.labels.names,
             "features": source.features,
             "classes": self.declared,
