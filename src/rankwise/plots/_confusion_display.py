@@ -12,7 +12,8 @@ from rankwise.evaluation import interval_confusion
 from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
-from rankwise.plots._style import FAINT, INK, SMALL, axes, fitted, plain, quiet_frame
+from rankwise.plots._inner import fitted
+from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ class ConfusionDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, pipeline or TableModel
             With ``predict`` and ``classes_``.
         X, y : array-like
             Rows and their labels, of any form.
@@ -93,9 +94,9 @@ class ConfusionDisplay:
         >>> int(display.table.sum())
         500
         """
-        model = fitted(cls, estimator, "classifier", "predict", "classes_")
+        classes = fitted(cls, estimator, "classifier", "predict", "classes_").final.classes_
         return cls.from_predictions(
-            y, model.predict(X), counting=counting, classes=model.classes_, sample_weight=sample_weight, **options
+            y, estimator.predict(X), counting=counting, classes=classes, sample_weight=sample_weight, **options
         )
 
     @classmethod

@@ -128,7 +128,10 @@ def write(
     integer(0, random_state=random_state)
     load_jinja()
     if path is not None:
-        require_writable(Path(path))
+        try:
+            require_writable(Path(path))
+        except OSError as error:
+            raise type(error)(f"cannot write {path}: {error.strerror}.") from None
     view = look_at(model)
     counts = RowCounts(len(view.classes), sample_size, random_state)
     for batch in _batches(view, X, y, sample_weight):
