@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from rankwise._version import __version__
 from rankwise.cli._demo import demo
@@ -31,8 +31,26 @@ from rankwise.cli.commands.report import report
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """In the help, options that take no value say no type of one, and arguments have their names alone."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+        elif parameter.param_type_name == "argument":
+            parameter.display_type = lambda ctx: None
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
 class _OneLineErrors(TyperGroup):
     """Group of commands that reports wrong usage in one line instead of a paragraph."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
 
     def main(  # the signature is typer's
         self,
@@ -65,7 +83,7 @@ app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
 for command in (fit, predict, evaluate, compare, report, convert, info, reproduce, demo):
-    app.command()(command)
+    app.command(cls=_Command)(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -18,7 +18,9 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @grouped
 def demo(
-    output: Annotated[Path, typer.Option(help="The picture to write."), NEW_PICTURE] = Path("results/demo.png"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The picture to write."), NEW_PICTURE] = Path(
+        "results/demo.png"
+    ),
     overwrite: Overwrite = False,
     json: AsJSON = False,
 ) -> None:

@@ -16,9 +16,21 @@ import typer
 BAD_DATA, WRONG_USAGE, STOPPED = 1, 2, 130
 TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # not on Windows
 
+#: What messages of the library call things that have an option here.
+_OUR_WORDS = {
+    "or give format=": "or give --format",
+    "declare it: classes=[lowest, ..., highest], or make y an ordered Categorical": "give --classes LOWEST,...,HIGHEST",
+    "y holds": "the column holds",
+    " (for example with numpy.digitize)": "",
+    "classes=[...]": "--classes A,B,C",
+    "Correct it, or declare the classes.": "Correct it, or give --classes A,B,C.",
+}
+
 
 def complain(message: str, kind: str = "error") -> None:
     """One line on stderr."""
+    for python, word in _OUR_WORDS.items():
+        message = message.replace(python, word)
     with suppress(OSError):  # where nobody can be told, the exit code still says it
         typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
 
-_WHICH = "An estimator, with parameters if it is not to have the usual ones; repeat it for each."
+_WHICH = "An estimator, with parameters if it is not to have the usual ones; repeat it for each. " + _estimators.LISTED
 _METHOD = (
     "cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by online "
     "estimators only, in constant memory."

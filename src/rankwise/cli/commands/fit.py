@@ -35,9 +35,9 @@ class RunOptions:
     estimator: Annotated[
         str | None,
         _learning(
-            f"What learns. Online estimators read files of any size; batch estimators hold all rows in memory. By "
-            f"default {IN_MEMORY} for files up to {LARGEST_IN_MEMORY // 10**6} MB, and {STREAM} for larger ones, with "
-            f"--epochs, and with --checkpoint.", "NAME", autocompletion=_estimators.complete,
+            f"What learns. By default {IN_MEMORY} for files up to {LARGEST_IN_MEMORY // 10**6} MB, and {STREAM} for "
+            f"larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
+            autocompletion=_estimators.complete,
         ),
     ] = None  # fmt: skip
     set_: Annotated[
