@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
-from rankwise import datasets, metrics
+from rankwise import datasets
 from rankwise._files import replacing
 from rankwise.annotation import partial_labels
 from rankwise.evaluation import format_table, progressive
@@ -25,9 +25,6 @@ from rankwise.features import polynomial_features
 from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay
 from rankwise.plots._style import load_matplotlib
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 CLASSES = np.arange(1, 6)
 SHARE = 0.75  # of the labels are intervals: the paper's section 5.1
@@ -47,7 +44,7 @@ class Contestant(NamedTuple):
         rest = f", {1 - self.share:.0%} exact" if self.share < 1 else ""
         return f"{self.share:.0%} type {self.kind}{rest}" if self.share else "exact"
 
-    def shown(self, y: Codes, seed: int) -> NDArray[Any]:
+    def shown(self, y: NDArray[Any], seed: int) -> NDArray[Any]:
         """Labels it is shown where the exact ones are ``y``."""
         return partial_labels(y, self.share, self.kind, CLASSES, seed) if self.share else y
 
@@ -95,7 +92,7 @@ def run(output: Path) -> Demo:
     return Demo(tables, output)
 
 
-def _compare(X: Floats, y: Codes, splits: ShuffleSplit, *, scale: bool) -> list[dict[str, Any]]:
+def _compare(X: NDArray[Any], y: NDArray[Any], splits: ShuffleSplit, *, scale: bool) -> list[dict[str, Any]]:
     """Test each contestant; one row of the table for each."""
     scores = np.zeros((len(CONTESTANTS), 3))
     for number, (train, test) in enumerate(splits.split(X)):
@@ -105,25 +102,16 @@ def _compare(X: Floats, y: Codes, splits: ShuffleSplit, *, scale: bool) -> list[
             seen, unseen = scaler.transform(seen), scaler.transform(unseen)
         for place, contestant in enumerate(CONTESTANTS):
             model = contestant.model().fit(seen, contestant.shown(y[train], seed=number))
-            predicted = model.predict(unseen)
-            scores[place] += (
-                metrics.mean_absolute_error(y[test], predicted, classes=CLASSES),
-                metrics.accuracy_within(y[test], predicted, tolerance=0, classes=CLASSES),
-                metrics.accuracy_within(y[test], predicted, tolerance=1, classes=CLASSES),
-            )
-    return [
-        {
-            "model": contestant.name,
-            "labels it saw": contestant.labels,
-            "MAE": f"{mae:.3f}",
-            "exactly right": f"{hits:.1%}",
-            "within one rank": f"{near:.1%}",
-        }
-        for contestant, (mae, hits, near) in zip(CONTESTANTS, scores / splits.get_n_splits(), strict=True)
-    ]
+            distance = np.abs(model.predict(unseen) - y[test])
+            scores[place] += distance.mean(), np.mean(distance == 0), np.mean(distance <= 1)
+    rows = []
+    for contestant, (mae, hits, near) in zip(CONTESTANTS, scores / splits.get_n_splits(), strict=True):
+        found = {"MAE": f"{mae:.3f}", "exactly right": f"{hits:.1%}", "within one rank": f"{near:.1%}"}
+        rows.append({"model": contestant.name, "labels it saw": contestant.labels, **found})
+    return rows
 
 
-def _picture(X: Floats, y: Codes) -> Any:
+def _picture(X: NDArray[Any], y: NDArray[Any]) -> Any:
     """Left: thresholds of a PRIL model on the score axis. Right: average error of the models while they learn."""
     from matplotlib.figure import Figure
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,37 +46,30 @@ def check_files(roles: Mapping[str, Reads | Writes], values: Mapping[str, Any]) 
     taken: dict[Any, str] = {}
     for name, role in roles.items():
         if isinstance(role, Reads):
-            every = values.get("format") is not None
-            taken |= {_identity(path): role.what for given in _listed(values[name]) for path in _files(given, every)}
+            given = values[name] if isinstance(values[name], list) else [values[name]]
+            taken |= {_identity(file): role.what for path in given for file in _files(path, values.get("format"))}
     for name, role in roles.items():
-        path = values[name]
+        path, option = values[name], f"--{name.replace('_', '-')}"
         if isinstance(role, Reads) or path is None:
             continue
-        option = f"--{name.replace('_', '-')}"
         try:
             if not role.makes_directory or path.parent.is_dir():
                 require_writable(path)
+            owner = taken.setdefault(_identity(path), option)
+            if owner != option:
+                raise typer.BadParameter(f"{option} {path} is also {owner}, and would overwrite it. Give another file.")
+            if not values["overwrite"] and path.exists() and path.stat().st_size and not role.is_one(path):
+                raise typer.BadParameter(f"{option} {path} is there and is not {role.what}: --overwrite replaces it.")
         except OSError as error:
             raise typer.BadParameter(f"{option} {path}: {error.strerror}.") from None
-        owner = taken.setdefault(_identity(path), option)
-        if owner != option:
-            raise typer.BadParameter(f"{option} {path} is also {owner}, and would overwrite it. Give another file.")
-        if not values["overwrite"] and path.exists() and path.stat().st_size and not role.is_one(path):
-            raise typer.BadParameter(f"{option} {path} is there and is not {role.what}: --overwrite replaces it.")
 
 
-def _listed(value: Any) -> list[Path]:
-    return value if isinstance(value, list) else [value]
-
-
-def _files(path: Path, every: bool) -> Iterator[Path]:
+def _files(path: Path, format: Any) -> list[Path]:
     """The file, or those of a directory that are read: all of them if a format was given, else by their suffixes."""
     if not path.is_dir():
-        yield path
-        return
-    for inside in path.rglob("*"):
-        if every or any(suffix.lower() in SUFFIXES for suffix in inside.suffixes[-2:]):
-            yield inside
+        return [path]
+    inside = path.rglob("*")
+    return [file for file in inside if format or any(suffix.lower() in SUFFIXES for suffix in file.suffixes[-2:])]
 
 
 def _identity(path: Path) -> Any:
@@ -106,20 +99,16 @@ def _is_quarantine(path: Path) -> bool:
 
 
 def _is_page(path: Path) -> bool:
-    return _head(path).lstrip().lower().startswith(b"<!doctype html")
+    with path.open("rb") as file:
+        return file.read(_HEAD).lstrip().lower().startswith(b"<!doctype html")
 
 
 def _is_as_named(path: Path) -> bool:
     """Whether a table or a picture begins as its suffix says; texts have no zero bytes, and are no pages."""
-    head, suffix = _head(path), path.suffix.lower()
-    if suffix in _MAGIC:
-        return head.startswith(_MAGIC[suffix])
-    return b"\0" not in head and not _is_page(path)
-
-
-def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(_HEAD)
+        head = file.read(_HEAD)
+    begins = _MAGIC.get(path.suffix.lower())
+    return head.startswith(begins) if begins else b"\0" not in head and not _is_page(path)
 
 
 INPUTS, MODEL = Reads("an input"), Reads("the model")
