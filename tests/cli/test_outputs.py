@@ -119,6 +119,11 @@ class TestAnotherKind:
         for _ in range(2):
             succeed(*command, tmp_path / "again.csv")
 
+    @pytest.mark.parametrize("format", ["csv", "parquet", "arrow", "jsonl"])
+    def test_a_format_that_the_name_does_not_say(self, data, tmp_path, format):
+        for _ in range(2):
+            succeed("convert", data, "--output", tmp_path / "again", "--output-format", format)
+
     def test_an_empty_file_holds_nothing(self, data, tmp_path):
         (tmp_path / "model").touch()
         succeed("fit", data, *LABEL, "--output", tmp_path / "model")

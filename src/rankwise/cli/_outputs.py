@@ -23,6 +23,7 @@ _MAGIC = {
     ".feather": b"ARROW1", ".ipc": b"ARROW1", ".arrows": b"\xff\xff\xff\xff", ".png": b"\x89PNG", ".pdf": b"%PDF",
     ".jsonl": b"{", ".ndjson": b"{",
 }  # fmt: skip
+_BINARY_TABLES = tuple(_MAGIC[suffix] for suffix in (".gz", ".zst", ".parquet", ".arrow", ".arrows"))
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,12 @@ def _is_as_named(path: Path) -> bool:
     """Whether a table or a picture begins as its suffix says; texts have no zero bytes, and are no pages."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    begins = _MAGIC.get(path.suffix.lower())
-    return head.startswith(begins) if begins else b"\0" not in head and not _is_page(path)
+    suffix = path.suffix.lower()
+    if suffix in _MAGIC:
+        return head.startswith(_MAGIC[suffix])
+    if suffix not in SUFFIXES and head.startswith(_BINARY_TABLES):  # --output-format says what the name does not
+        return True
+    return b"\0" not in head and not _is_page(path)
 
 
 INPUTS, MODEL = Reads("an input"), Reads("the model")
