@@ -67,7 +67,8 @@ class _OneLineErrors(TyperGroup):
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except OSError as error:  # what happened to files has been told: this is the standard output
-            complain(in_words(error) if error.filename else f"the standard output: {error.strerror}.")
+            if not isinstance(error, BrokenPipeError):  # whoever reads it has seen enough
+                complain(in_words(error) if error.filename else f"the standard output: {error.strerror}.")
             with suppress(OSError):  # what is left of it would fail again when Python ends
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(BAD_DATA)

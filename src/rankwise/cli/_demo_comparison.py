@@ -40,7 +40,6 @@ class Contestant(NamedTuple):
 
     @property
     def labels(self) -> str:
-        """What it saw, in words."""
         rest = f", {1 - self.share:.0%} exact" if self.share < 1 else ""
         return f"{self.share:.0%} type {self.kind}{rest}" if self.share else "exact"
 
@@ -49,7 +48,6 @@ class Contestant(NamedTuple):
         return partial_labels(y, self.share, self.kind, CLASSES, seed) if self.share else y
 
     def model(self) -> Any:
-        """Return a fresh model with default parameters."""
         return self.estimator(classes=CLASSES, random_state=0)
 
 

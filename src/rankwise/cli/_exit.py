@@ -20,7 +20,7 @@ TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 _OUR_WORDS = {
     "or give format=": "or give --format",
     "declare it: classes=[lowest, ..., highest], or make y an ordered Categorical": "give --classes LOWEST,...,HIGHEST",
-    "y holds": "the column holds",
+    "continuous. y holds": "continuous. The column holds",
     " (for example with numpy.digitize)": "",
     "classes=[...]": "--classes A,B,C",
     "Correct it, or declare the classes.": "Correct it, or give --classes A,B,C.",
@@ -28,7 +28,6 @@ _OUR_WORDS = {
 
 
 def complain(message: str, kind: str = "error") -> None:
-    """One line on stderr."""
     for python, word in _OUR_WORDS.items():
         message = message.replace(python, word)
     with suppress(OSError):  # where nobody can be told, the exit code still says it

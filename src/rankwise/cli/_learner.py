@@ -48,7 +48,6 @@ class Checkpoint:
     run: Mapping[str, Any]  # all that the result depends on: a checkpoint of another run is refused
 
     def save(self, model: TableModel, state: Mapping[str, Any]) -> None:
-        """Put the model away."""
         save(model, self.path, notes={"run": dict(self.run), "state": dict(state)})
 
     def restore(self) -> tuple[TableModel, dict[str, Any]] | None:
@@ -124,7 +123,6 @@ class Learner:
         self.loss = RunningLoss(self.order)  # of the predictions made before learning
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where a checkpoint was made."""
         self.epoch, self.row, self.n_learnt = state["epoch"], state["row"], state["learnt"]
         self.loss.restore(state["loss"])
         self.source.quarantine.open(state["skipped"])

@@ -54,7 +54,6 @@ class LabelOptions:
 
     @property
     def are_given(self) -> bool:
-        """Whether any of the label columns was named."""
         return any(name is not None for name in (self.label, self.lower, self.upper))
 
     def columns_of(self, table: Table) -> LabelColumns:
@@ -89,7 +88,6 @@ class ClassOptions(LabelOptions):
 
     @property
     def declared(self) -> list[Any] | None:
-        """The classes that were given."""
         return parse_classes(self.classes)
 
 
@@ -119,7 +117,6 @@ class RowOptions:
 
     @property
     def skips(self) -> bool:
-        """Whether bad rows are skipped."""
         return self.on_error is OnError.skip
 
     def check(self) -> None:

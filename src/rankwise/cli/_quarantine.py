@@ -77,7 +77,6 @@ class Quarantine:
         self.close()
 
     def close(self) -> None:
-        """Finish the file."""
         file, self._file = self._file, None
         if file is not None:
             with naming(file.name):

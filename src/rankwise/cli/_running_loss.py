@@ -29,7 +29,6 @@ class RunningLoss:
         self._variances = np.zeros((2, len(self.LOSSES)))  # sums of w^2 loss and of w^2 loss^2
 
     def add(self, labels: Labels, predictions: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
-        """Take the predictions of some rows."""
         codes = self.order.codes(np.asarray(predictions)).astype(np.int64)
         missing = labels.is_missing
         w = np.ones(len(labels)) if weight is None else weight
@@ -57,7 +56,6 @@ class RunningLoss:
         return {name: value for name, value in vars(self).items() if name != "order"}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
         vars(self).update(state)
 
     def results(self) -> dict[str, Any]:

@@ -62,7 +62,6 @@ def facts_of(
 
 
 def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
-    """The page."""
     names = [line["class"] for line in facts["classes"]]
     script, style = _asset("page.js"), _asset("page.css")
     scores = None
@@ -109,7 +108,6 @@ def exact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share for reading."""
     return "–" if value is None else f"{value:.1%}"
 
 

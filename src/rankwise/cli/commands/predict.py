@@ -104,7 +104,6 @@ class _Prediction:
         return pa.RecordBatch.from_arrays([*rows.columns, *columns], names=[*rows.schema.names, *self.scores])
 
     def batches(self) -> Iterator[Any]:
-        """Rows with their predictions, as record batches."""
         import pyarrow as pa
 
         from rankwise.cli._judge import predict_batch
