@@ -1,10 +1,11 @@
 """Formats that tables are read from and written in, and files that appear whole or not at all.
 
-These are written beside their place, flushed to the disk, then renamed.
+These are written beside their place, flushed to the disk, then renamed. A link is written through.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -32,8 +33,6 @@ FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file; what was there is replaced only when the new one is complete."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}.")
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -41,27 +40,54 @@ def write_whole(path: Path, content: bytes) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Temporary file that takes the place of ``path`` if all goes well, and goes away otherwise."""
-    temporary = temporary_beside(path)
+    with naming(path):
+        final = destination(path)
+        # In the same directory: renaming is then one step for the file system.
+        descriptor, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name[:50]}.", suffix=".tmp")
+        temporary = Path(name)
+        try:
+            os.close(descriptor)
+            yield temporary
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner may read
+            os.replace(temporary, final)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path | str) -> Iterator[None]:
+    """Errors of the system inside name this file: that of a full disk names none."""
     try:
-        yield temporary
-        put_in_place(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def temporary_beside(path: Path) -> Path:
-    """An empty file in the same directory: renaming it is one step for the file system."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(descriptor)
-    return Path(name)
+def destination(path: Path) -> Path:
+    """The file that a name stands for, behind all links; an error if no file can be put there."""
+    final = Path(os.path.realpath(path))
+    reason = None
+    if final.is_dir():
+        reason = errno.EISDIR, "it is a directory"
+    elif final.is_symlink():
+        reason = errno.ELOOP, "it is a link to itself"
+    elif final.exists() and not final.is_file():
+        reason = errno.EINVAL, "it is no regular file"
+    elif not final.parent.is_dir():
+        reason = errno.ENOENT, f"there is no directory {final.parent}"
+    if reason is not None:
+        raise OSError(*reason, str(path))
+    return final
 
 
-def put_in_place(temporary: Path, path: Path) -> None:
-    """Flush a file to the disk, with the mode of any new file, and give it its name."""
-    with open(temporary, "rb+") as file:
-        os.fsync(file.fileno())
-    temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner may read
-    os.replace(temporary, path)
+def require_writable(path: Path) -> None:
+    """Say before the work what could not be written after it."""
+    with tempfile.TemporaryFile(dir=destination(path).parent):
+        pass
 
 
 def _umask() -> int:

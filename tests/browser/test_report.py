@@ -76,8 +76,8 @@ def test_tables_hold_the_numbers_of_the_report(visit, made):
     assert [float(text) for text in shown] == pytest.approx(
         [first[end]["value"] for end in ("best", "worst")], rel=5e-3
     )
-    for row, name in enumerate(NAMES):
-        line = page.locator(".matrix:not([hidden]) tbody tr").nth(row)
+    for row, name in enumerate(NAMES):  # the lowest class is at the bottom, as in ConfusionDisplay
+        line = page.locator(".matrix:not([hidden]) tbody tr").nth(-1 - row)
         assert line.locator("th").inner_text() == name
         cells = [float(cell.get_attribute("data-value")) for cell in line.locator("td").all()]
         assert cells == facts["confusion"]["nearest"][row]
@@ -156,7 +156,9 @@ class TestKeyboard:
         for counting in ("shared", "farthest"):
             page.keyboard.press("ArrowRight")
             cells = page.locator(".matrix:not([hidden]) td").all()
-            assert [float(cell.get_attribute("data-value")) for cell in cells] == list(chain(*confusion[counting]))
+            assert [float(cell.get_attribute("data-value")) for cell in cells] == list(
+                chain(*confusion[counting][::-1])
+            )
 
     @pytest.mark.parametrize("chart", ["score-chart", "loss-chart"])
     def test_keys_and_buttons_zoom(self, visit, chart):

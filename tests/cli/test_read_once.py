@@ -1,5 +1,7 @@
 """Files are opened once a pass, and labels are read and encoded once a pass."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -32,7 +34,7 @@ def counts(monkeypatch):
     open_file, values, read = pa.OSFile, LabelColumns._values, _encode.read
 
     def counted_open(path, mode="r", **options):
-        counts.opened += mode == "r" and path.rpartition("/")[2].startswith("rows.")
+        counts.opened += mode == "r" and os.path.basename(os.fsdecode(path)).startswith("rows.")
         return open_file(path, mode, **options)
 
     def counted_values(self, batch):

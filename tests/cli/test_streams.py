@@ -92,6 +92,10 @@ class TestCheckpoints:
         data.write_text(data.read_text() + "1,1,1,red,true,1,2\n")
         said = fail(2, "fit", data, *LABELS, *checkpoint, "--output", tmp_path / "m")
         assert "belongs to another run: files was" in said
+        rows = data.read_text().removesuffix("1,1,1,red,true,1,2\n").splitlines(keepends=True)
+        data.write_text("".join([rows[0], *(f"{row[:-4]}2,2\n" for row in rows[1:])]))  # other labels, the same size
+        said = fail(2, "fit", data, *LABELS, *checkpoint, "--output", tmp_path / "m")
+        assert f"belongs to another run: files was '{data} with sha256 " in said
         assert facts("info", tmp_path / "c")["notes"]["state"]["learnt"] == 300
         assert "has learnt 300 rows" in succeed("info", tmp_path / "c")
 
@@ -162,13 +166,14 @@ class TestSignals:
         succeed(*plain, "--output", tmp_path / "straight")
         assert (tmp_path / "killed").read_bytes() == (tmp_path / "straight").read_bytes()
 
-    def test_control_c_saves_and_says_how_to_go_on(self, long_run, tmp_path):
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_control_c_saves_and_says_how_to_go_on(self, long_run, tmp_path, number):
         checked, plain = long_run
         process = start(*checked, "--output", tmp_path / "stopped")
         wait_for(tmp_path / "c", process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-        assert process.returncode == 130
+        assert process.returncode == 128 + number
         assert out == ""
         assert err.count("\n") == 1
         assert f"rows; the same command goes on from {tmp_path / 'c'}." in err

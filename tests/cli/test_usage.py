@@ -333,3 +333,78 @@ class TestWhatIsTypersOwn:
         assert found == [("x", Size(2, 3), True), ("y", Size(5, None), False)]
         help_text = CliRunner().invoke(app, ["--help"]).output
         assert help_text.index("--wide") < help_text.index("--deep") < help_text.index("--json")
+
+
+class TestWords:
+    """Help and messages in the words of the command, not in those of Python."""
+
+    @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "convert", "info", "demo"])
+    def test_flags_and_arguments_show_no_type(self, command, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "200")
+        shown = succeed(command, "--help")
+        assert "--json" in shown
+        assert "bool" not in shown.lower().replace("boolean", "")
+        assert "list[" not in shown
+        assert "<path>" not in shown
+
+    @pytest.mark.parametrize("command", ["fit", "compare"])
+    def test_the_help_lists_the_estimators(self, command, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "2000")
+        shown = succeed(command, "--help")
+        for name in _estimators.names():
+            assert name in shown
+
+    @pytest.mark.parametrize(
+        ("rows", "said"),
+        [
+            ("a,grade\n1,good\n2,bad\n3,fine\n", "If that is not their order, give --classes LOWEST,...,HIGHEST."),
+            ("a,grade\n1,1.5\n2,2.7\n3,3.1\n", "or declare them with --classes A,B,C."),
+            ("a,grade\n1,?\n2,?\n", "declare them with --classes A,B,C."),
+        ],
+    )
+    def test_messages_name_options(self, tmp_path, rows, said):
+        (tmp_path / "t.csv").write_text(rows)
+        result = run("fit", tmp_path / "t.csv", "--label", "grade", "--output", tmp_path / "m")
+        assert said in result.stderr
+        assert "classes=" not in result.stderr
+        assert "numpy" not in result.stderr
+
+    def test_a_name_without_a_format(self, data, tmp_path):
+        data.rename(tmp_path / "rows.txt")
+        said = fail(1, "fit", tmp_path / "rows.txt", "--label", "grade", "--output", tmp_path / "m")
+        assert said.endswith("each alone or with .gz or .zst; or give --format.")
+
+
+class TestScores:
+    @pytest.mark.parametrize("estimator", ["PRIL", "SVOR", "CuSumRank"])
+    @pytest.mark.parametrize("only", [[], ["--only"]])
+    def test_stand_beside_predictions(self, data, tmp_path, estimator, only):
+        succeed("fit", data, "--label", "grade", "--estimator", estimator, "--output", tmp_path / "m")
+        succeed("predict", tmp_path / "m", data, "--scores", *only, "--output", tmp_path / "p.csv")
+        frame, predicted = pd.read_csv(data), pd.read_csv(tmp_path / "p.csv")
+        model = rw.load(tmp_path / "m")
+        if estimator == "CuSumRank":
+            names, expected = [f"score {c}" for c in (1, 2, 3, 4)], model.decision_function(frame[["a", "c"]])
+        else:
+            names, expected = ["score"], model.project(frame[["a", "c"]])[:, None]
+        assert predicted.columns.tolist() == [*([] if only else NUMBERS), "prediction", *names]
+        np.testing.assert_allclose(predicted[names], expected)
+        np.testing.assert_array_equal(predicted["prediction"], model.predict(frame[["a", "c"]]))
+
+    def test_of_rows_that_were_skipped_are_left_out(self, tmp_path):
+        data = write(make_frame(60)[["a", "colour", "grade"]], tmp_path / "t.csv")
+        succeed("fit", data, "--label", "grade", "--unknown", "refuse", "--output", tmp_path / "m")
+        data.write_text(data.read_text().replace("red", "pink", 3))
+        skip = ["--on-error", "skip", "--scores"]
+        succeed("predict", tmp_path / "m", data, *skip, "--output", tmp_path / "p.csv")
+        predicted = pd.read_csv(tmp_path / "p.csv")
+        assert len(predicted) == 57
+        expected = rw.load(tmp_path / "m").project(predicted[["a", "colour"]])
+        np.testing.assert_allclose(predicted["score"], expected)
+
+    def test_a_column_of_that_name(self, tmp_path):
+        frame = make_frame(60)[NUMBERS].rename(columns={"c": "score"})
+        data = write(frame, tmp_path / "t.csv")
+        succeed("fit", data, "--label", "grade", "--output", tmp_path / "m")
+        said = fail(1, "predict", tmp_path / "m", data, "--scores")
+        assert "there is a column 'score' already; --only leaves it out" in said

@@ -26,7 +26,7 @@ def test_real_sets(name, positives):
 def elsewhere(tmp_path, monkeypatch):
     """A data directory of our own; a good file has the shape that is asked for."""
     monkeypatch.setenv("RANKWISE_DATA", str(tmp_path))
-    monkeypatch.setitem(datasets._mulan._SHAPES, "emotions", (2, 2, 1))
+    monkeypatch.setitem(datasets._offline._SHAPES, "emotions", (2, 2, 1))
     (tmp_path / "multilabel").mkdir()
     return tmp_path / "multilabel" / "emotions.csv"
 

@@ -2,15 +2,19 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from rankwise import PRIL, CuSumRank, KernelPRIL, LabelRanker
+from rankwise import PRIL, CuSumRank, KernelPRIL, LabelRanker, TableModel
 from rankwise.annotation import type2_intervals
 from rankwise.evaluation import Annotated, interval_confusion
-from rankwise.plots import AnnotationDisplay, ConfusionDisplay, RankingDisplay, WeightsDisplay
+from rankwise.plots import AnnotationDisplay, ConfusionDisplay, RankingDisplay, ThresholdDisplay, WeightsDisplay
 
 
 @pytest.fixture(scope="module")
@@ -205,3 +209,49 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, model, d
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'^pictures need matplotlib: pip install "rankwise\[plot\]"$'):
         draw_all(model, *data, None)
+
+
+class TestModelsAroundAnEstimator:
+    """Displays draw what is inside a pipeline, a table model and a search."""
+
+    @pytest.fixture(params=["pipeline", "table model", "search"])
+    def around(self, request, data):
+        X, y = data
+        frame = pd.DataFrame(X, columns=[f"size {j}" for j in range(X.shape[1])])
+        scaled = make_pipeline(StandardScaler(), PRIL(random_state=0))
+        models = {
+            "pipeline": scaled,
+            "table model": TableModel(PRIL(random_state=0)),
+            "search": GridSearchCV(scaled, {"pril__step": ["perceptron"]}, cv=2),
+        }
+        model = models[request.param].fit(frame, y)
+        best = getattr(model, "best_estimator_", model)
+        return model, best.estimator_ if request.param == "table model" else best[-1], frame
+
+    def test_thresholds_and_scores(self, around, data):
+        model, inside, frame = around
+        display = ThresholdDisplay.from_estimator(model, frame, data[1])
+        np.testing.assert_array_equal(display.thresholds, inside.thresholds_)
+        scaled = StandardScaler().fit_transform(frame)
+        np.testing.assert_allclose(display.scores, inside.project(scaled))
+
+    def test_weights_with_names(self, around):
+        model, inside, frame = around
+        display = WeightsDisplay.from_estimator(model)
+        np.testing.assert_array_equal(display.weights, inside.coef_)
+        assert display.names == frame.columns.tolist()
+
+    def test_confusion(self, around, data):
+        model, _, frame = around
+        display = ConfusionDisplay.from_estimator(model, frame, data[1])
+        np.testing.assert_array_equal(display.table, interval_confusion(data[1], model.predict(frame)))
+
+    def test_rankings(self):
+        X, y = np.eye(3), [["sport"], ["politics", "economy"], ["economy"]]
+        ranker = make_pipeline(StandardScaler(), LabelRanker(random_state=0)).fit(X, y)
+        assert RankingDisplay.from_estimator(ranker, X, y).texts_[0][0].get_text() == "sport"
+
+    def test_what_they_lack_is_what_the_estimator_lacks(self, data):
+        model = make_pipeline(StandardScaler(), KernelPRIL(random_state=0)).fit(data[0][:50], data[1][:50])
+        with pytest.raises(TypeError, match=r"WeightsDisplay needs a fitted linear estimator. KernelPRIL has no coef_"):
+            WeightsDisplay.from_estimator(model)

@@ -173,12 +173,26 @@ class TestFiles:
         assert frame.count("<") == 2
 
 
+def test_the_lowest_class_is_at_the_bottom_as_in_plots(data, model):
+    X, y, _ = data
+    made = rw.report.write(model, X, y)
+    table = re.search(r'<table class="confusion">.*?</table>', made.page, re.DOTALL).group()
+    assert re.findall(r'<th scope="row">(\w+)', table) == NAMES[::-1].tolist()
+    assert re.findall(r'<th scope="col" class="num">(\w+)', table) == NAMES.tolist()
+    cells = [float(value) for value in re.findall(r'data-value="([^"]+)"', table)]
+    assert np.reshape(cells, (5, 5))[::-1].tolist() == made.facts["confusion"]["nearest"]
+    diagonal = re.findall(r'class="num right".*?data-tip="[^"]* labelled (\w+) were predicted (\w+)', table)
+    assert diagonal == [(name, name) for name in NAMES[::-1]]
+
+
 class TestRefusals:
     def test_models_without_classes(self, data):
         X, y, _ = data
         ranker = rw.LabelRanker(random_state=0).fit(X[:20], [[label] for label in y[:20].tolist()])
         with pytest.raises(TypeError, match=r"LabelRanker ranks labels: see rankwise.metrics.ranking_loss"):
             rw.report.write(ranker, X, y)
+        with pytest.raises(TypeError, match=r"LabelRanker ranks labels: see rankwise.metrics.ranking_loss"):
+            rw.report.write(make_pipeline(StandardScaler(), ranker).fit(X[:20], [[label] for label in y[:20]]), X, y)
         with pytest.raises(TypeError, match="StandardScaler has no predict"):
             rw.report.write(StandardScaler().fit(X), X, y)
         with pytest.raises(ValueError, match="not fitted yet"):

@@ -15,6 +15,9 @@ def main() -> None:
         if error.name not in _NEEDED:
             raise
         sys.exit(_missing(error.name))
+    from rankwise.cli._exit import end_on_signals
+
+    end_on_signals()
     app(prog_name="rankwise")
 
 

@@ -5,16 +5,19 @@ What a command needs is imported when it runs, so that ``--help``, ``--version``
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from rankwise._version import __version__
 from rankwise.cli._demo import demo
-from rankwise.cli._exit import STOPPED, WRONG_USAGE, complain
+from rankwise.cli._exit import BAD_DATA, STOPPED, WRONG_USAGE, complain, in_words
 from rankwise.cli._reproduce import reproduce
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert
@@ -28,8 +31,26 @@ from rankwise.cli.commands.report import report
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """In the help, options that take no value say no type of one, and arguments have their names alone."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+        elif parameter.param_type_name == "argument":
+            parameter.display_type = lambda ctx: None
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
 class _OneLineErrors(TyperGroup):
     """Group of commands that reports wrong usage in one line instead of a paragraph."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
 
     def main(  # the signature is typer's
         self,
@@ -40,8 +61,17 @@ class _OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> NoReturn:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
+        except OSError as error:  # what happened to files has been told: this is the standard output
+            if not isinstance(error, BrokenPipeError):  # whoever reads it has seen enough
+                complain(in_words(error) if error.filename else f"the standard output: {error.strerror}.")
+            with suppress(OSError):  # what is left of it would fail again when Python ends
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(BAD_DATA)
         except _UsageError as error:
             complain(error.format_message())
             sys.exit(WRONG_USAGE)
@@ -54,7 +84,7 @@ app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
 for command in (fit, predict, evaluate, compare, report, convert, info, reproduce, demo):
-    app.command()(command)
+    app.command(cls=_Command)(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -66,12 +66,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
 
 
 def fit_on_cluster(
-    model: TableModel,
-    estimator: Any,
-    source: LabelledFiles,
-    order: ClassOrder,
-    address: str | None,
-    n_workers: int | None,
+    model: TableModel, estimator: Any, source: LabelledFiles, order: ClassOrder, address: str | None, n: int | None
 ) -> int:
     """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
     from dask.delayed import delayed
@@ -80,7 +75,7 @@ def fit_on_cluster(
     from rankwise.io import TableError
 
     estimator.set_params(classes=order.values.tolist())
-    with connected(address, n_workers), _rounds_shown():
+    with connected(address, n), _rounds_shown():
         engine, read = Engine(), delayed(_read, pure=False)
         rows = engine.kept([read(source.file(path), order, model.encoder_) for path in source.paths])
         X, y, weights = ([task[k] for task in rows] for k in range(3))

@@ -9,14 +9,19 @@ from typing import Annotated
 import typer
 
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON
+from rankwise.cli._options import AsJSON, Overwrite, grouped
+from rankwise.cli._outputs import NEW_PICTURE
 from rankwise.cli._print import print_json
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
+@grouped
 def demo(
-    output: Annotated[Path, typer.Option(help="The picture to write.", dir_okay=False)] = Path("results/demo.png"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The picture to write."), NEW_PICTURE] = Path(
+        "results/demo.png"
+    ),
+    overwrite: Overwrite = False,
     json: AsJSON = False,
 ) -> None:
     """Learn from exact labels and from intervals on bundled data: two tables and a picture."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
-from rankwise import datasets, metrics
+from rankwise import datasets
 from rankwise._files import replacing
 from rankwise.annotation import partial_labels
 from rankwise.evaluation import format_table, progressive
@@ -26,15 +26,11 @@ from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay
 from rankwise.plots._style import load_matplotlib
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-
 CLASSES = np.arange(1, 6)
 SHARE = 0.75  # of the labels are intervals: the paper's section 5.1
 
 
-@dataclass(frozen=True)
-class Contestant:
+class Contestant(NamedTuple):
     """A model, and the labels it is shown: intervals of a kind for a share of the rows, exact ones for the rest."""
 
     name: str
@@ -44,27 +40,20 @@ class Contestant:
 
     @property
     def labels(self) -> str:
-        """What it saw, in words."""
-        if not self.share:
-            return "exact"
         rest = f", {1 - self.share:.0%} exact" if self.share < 1 else ""
-        return f"{self.share:.0%} type {self.kind}{rest}"
+        return f"{self.share:.0%} type {self.kind}{rest}" if self.share else "exact"
 
-    def shown(self, y: Codes, seed: int) -> NDArray[Any]:
+    def shown(self, y: NDArray[Any], seed: int) -> NDArray[Any]:
         """Labels it is shown where the exact ones are ``y``."""
         return partial_labels(y, self.share, self.kind, CLASSES, seed) if self.share else y
 
     def model(self) -> Any:
-        """Return a fresh model with default parameters."""
         return self.estimator(classes=CLASSES, random_state=0)
 
 
 CONTESTANTS = (
     Contestant("PRank", PRank),
-    Contestant("PRIL", PRIL, kind=1, share=SHARE),
-    Contestant("PRIL", PRIL, kind=2, share=SHARE),
-    Contestant("PRIL", PRIL, kind=1, share=1.0),
-    Contestant("PRIL", PRIL, kind=2, share=1.0),
+    *(Contestant("PRIL", PRIL, kind, share) for share in (SHARE, 1.0) for kind in (1, 2)),
     Contestant("Widrow-Hoff", WidrowHoff),
     Contestant("multi-class perceptron", MulticlassPerceptron),
 )
@@ -88,22 +77,20 @@ def run(output: Path) -> Demo:
     load_matplotlib()  # what cannot be drawn or written shall be known before the work, not after
     output.parent.mkdir(parents=True, exist_ok=True)
     X, y = datasets.make_pril_synthetic(10_000, random_state=0)
-    features = polynomial_features(X, 2)
-    diabetes = datasets.load_diabetes_grades(len(CLASSES))
+    features, halves = polynomial_features(X, 2), ShuffleSplit(1, test_size=0.5, random_state=0)
+    diabetes, splits = datasets.load_diabetes_grades(len(CLASSES)), ShuffleSplit(20, test_size=0.3, random_state=0)
+    synthetic = "Synthetic: 5 classes, trained on 5,000 rows, tested on 5,000"
+    grades = "Diabetes: 5 grades, trained on 70 % of 442 rows, tested on the rest, mean of 20 splits"
     tables = {
-        "Synthetic: 5 classes, trained on 5,000 rows, tested on 5,000": _compare(
-            features, y, ShuffleSplit(1, test_size=0.5, random_state=0), scale=False
-        ),
-        "Diabetes: 5 grades, trained on 70 % of 442 rows, tested on the rest, mean of 20 splits": _compare(
-            diabetes.X, diabetes.y, ShuffleSplit(20, test_size=0.3, random_state=0), scale=True
-        ),
+        synthetic: _compare(features, y, halves, scale=False),
+        grades: _compare(diabetes.X, diabetes.y, splits, scale=True),
     }
     with replacing(output) as temporary:
         _picture(features, y).savefig(temporary, dpi=150, format=output.suffix.lower().lstrip("."))
     return Demo(tables, output)
 
 
-def _compare(X: Floats, y: Codes, splits: ShuffleSplit, *, scale: bool) -> list[dict[str, Any]]:
+def _compare(X: NDArray[Any], y: NDArray[Any], splits: ShuffleSplit, *, scale: bool) -> list[dict[str, Any]]:
     """Test each contestant; one row of the table for each."""
     scores = np.zeros((len(CONTESTANTS), 3))
     for number, (train, test) in enumerate(splits.split(X)):
@@ -113,25 +100,16 @@ def _compare(X: Floats, y: Codes, splits: ShuffleSplit, *, scale: bool) -> list[
             seen, unseen = scaler.transform(seen), scaler.transform(unseen)
         for place, contestant in enumerate(CONTESTANTS):
             model = contestant.model().fit(seen, contestant.shown(y[train], seed=number))
-            predicted = model.predict(unseen)
-            scores[place] += (
-                metrics.mean_absolute_error(y[test], predicted, classes=CLASSES),
-                metrics.accuracy_within(y[test], predicted, tolerance=0, classes=CLASSES),
-                metrics.accuracy_within(y[test], predicted, tolerance=1, classes=CLASSES),
-            )
-    return [
-        {
-            "model": contestant.name,
-            "labels it saw": contestant.labels,
-            "MAE": f"{mae:.3f}",
-            "exactly right": f"{hits:.1%}",
-            "within one rank": f"{near:.1%}",
-        }
-        for contestant, (mae, hits, near) in zip(CONTESTANTS, scores / splits.get_n_splits(), strict=True)
-    ]
+            distance = np.abs(model.predict(unseen) - y[test])
+            scores[place] += distance.mean(), np.mean(distance == 0), np.mean(distance <= 1)
+    rows = []
+    for contestant, (mae, hits, near) in zip(CONTESTANTS, scores / splits.get_n_splits(), strict=True):
+        found = {"MAE": f"{mae:.3f}", "exactly right": f"{hits:.1%}", "within one rank": f"{near:.1%}"}
+        rows.append({"model": contestant.name, "labels it saw": contestant.labels, **found})
+    return rows
 
 
-def _picture(X: Floats, y: Codes) -> Any:
+def _picture(X: NDArray[Any], y: NDArray[Any]) -> Any:
     """Left: thresholds of a PRIL model on the score axis. Right: average error of the models while they learn."""
     from matplotlib.figure import Figure
 
@@ -143,13 +121,11 @@ def _picture(X: Floats, y: Codes) -> Any:
     ThresholdDisplay.from_estimator(model, X[half:], shown.shown(y[half:], seed=1), truth=y[half:], ax=left)
     left.set_title(f"PRIL learnt from {SHARE:.0%} interval labels: classes and thresholds on its score", fontsize=11)
 
-    curves = {
-        c.name if not c.share else f"{c.name}, {c.share:.0%} type {c.kind}": progressive(
-            c.model(), X, c.shown(y, seed=0), truth=y, classes=CLASSES
-        )
-        for c in CONTESTANTS
-        if c.share < 1
-    }
+    curves = {}
+    for c in CONTESTANTS:
+        name = f"{c.name}, {c.share:.0%} type {c.kind}" if c.share else c.name
+        if c.share < 1:
+            curves[name] = progressive(c.model(), X, c.shown(y, seed=0), truth=y, classes=CLASSES)
     ProgressiveDisplay.from_results(curves, loss_name="average absolute error so far, ranks", ax=right)
     right.set_title("Predict, then learn: error against the exact labels", fontsize=11)
     return figure

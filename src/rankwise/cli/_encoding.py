@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli._options import column_option, require_column
+from rankwise.cli._options import option, require_column
 
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
 
 _FEATURES = "Features"
-
+_KINDS = ("number", "category", "boolean", "text")
 
 Scaling = StrEnum("Scaling", ["standard", "minmax", "robust", "none"])
 Missing = StrEnum("Missing", ["mean", "median", "refuse"])
@@ -24,8 +24,8 @@ Categories = StrEnum("Categories", ["onehot", "hash"])
 Unknown = StrEnum("Unknown", ["ignore", "column", "refuse"])
 
 
-def _choice(name: str, help: str) -> Any:
-    return typer.Option(f"--{name}", help=help, rich_help_panel=_FEATURES)
+def _choice(help: str, metavar: str | None = None) -> Any:
+    return option(help, _FEATURES, metavar)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,39 +34,32 @@ class EncodingOptions:
 
     kind: Annotated[
         list[str] | None,
-        column_option(
-            "Read a column as number, category, boolean or text, whatever it looks like; may be repeated.",
-            _FEATURES,
-            "COL=KIND",
-        ),
+        _choice("Read a column as number, category, boolean or text; may be repeated.", "COL=KIND"),
     ] = None
-    scaling: Annotated[Scaling | None, _choice("scaling", "How numbers are scaled. By default standard.")] = None
+    scaling: Annotated[Scaling | None, _choice("How numbers are scaled. By default standard.")] = None
     missing: Annotated[
-        Missing | None, _choice("missing", "Fill in missing numbers, or refuse missing values. By default mean.")
+        Missing | None, _choice("Fill in missing numbers, or refuse missing values. By default mean.")
     ] = None
-    indicate_missing: Annotated[bool, _choice("indicate-missing", "Add columns that say what was missing.")] = False
+    indicate_missing: Annotated[
+        bool, option("Add columns that say what was missing.", _FEATURES, None, "--indicate-missing")
+    ] = False
     categories: Annotated[
         Categories | None,
-        _choice(
-            "categories",
-            "A column for each category, or hashed ones, which know categories that come later. By default onehot.",
-        ),
+        _choice("A column for each category, or hashed ones for categories that come later too. By default onehot."),
     ] = None
     unknown: Annotated[
-        Unknown | None, _choice("unknown", "What a category not met while learning is. By default ignore.")
+        Unknown | None, _choice("How to encode categories that were not seen during training. By default ignore.")
     ] = None
 
     @cached_property
     def kinds(self) -> dict[str, str]:
         """Kinds of columns that were given."""
         kinds: dict[str, str] = {}
-        known = ("number", "category", "boolean", "text")
         for assignment in self.kind or ():
             column, equals, wanted = assignment.rpartition("=")
-            if not equals or wanted not in known:
-                raise typer.BadParameter(
-                    f"--kind is given as column=kind, kind one of {', '.join(known)}. Got {assignment!r}."
-                )
+            if not equals or wanted not in _KINDS:
+                rule = f"--kind is given as column=kind, kind one of {', '.join(_KINDS)}"
+                raise typer.BadParameter(f"{rule}. Got {assignment!r}.")
             kinds[column] = wanted
         return kinds
 
@@ -78,9 +71,7 @@ class EncodingOptions:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the encoder that were given."""
-        chosen = {
-            "scaling": self.scaling, "missing": self.missing, "categories": self.categories, "unknown": self.unknown,
-        }  # fmt: skip
+        chosen = {name: getattr(self, name) for name in ("scaling", "missing", "categories", "unknown")}
         given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}
         return {**given, "indicate_missing": True} if self.indicate_missing else given
 

@@ -25,14 +25,21 @@ def names() -> list[str]:
     return sorted(name for name, home in rankwise._HOME.items() if home in (ONLINE_ROOM, BATCH_ROOM))
 
 
-def complete(incomplete: str) -> list[str]:
-    """Names that begin so, for the shell."""
-    return [name for name in names() if name.lower().startswith(incomplete.lower())]
-
-
 def is_online(name: str) -> bool:
     """Whether an estimator learns row by row."""
     return rankwise._HOME[name] == ONLINE_ROOM
+
+
+#: For the help.
+LISTED = (
+    f"Online estimators read files of any size: {', '.join(filter(is_online, names()))}. "
+    f"Batch estimators hold all rows in memory: {', '.join(name for name in names() if not is_online(name))}."
+)
+
+
+def complete(incomplete: str) -> list[str]:
+    """Names that begin so, for the shell."""
+    return [name for name in names() if name.lower().startswith(incomplete.lower())]
 
 
 def require_known(name: str) -> None:

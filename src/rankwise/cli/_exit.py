@@ -1,23 +1,48 @@
-"""How a command ends: exit code 0 good, 1 bad data or model, 2 wrong usage, 3 many rows skipped, 130 stopped."""
+"""How a command ends: exit codes 0 good, 1 bad data or model, 2 wrong usage, 3 many rows skipped, 128 + n signal n."""
 
 from __future__ import annotations
 
 import os
-import tempfile
+import signal
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import typer
 
 BAD_DATA, WRONG_USAGE, MANY_SKIPPED, STOPPED = 1, 2, 3, 130
+TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # not on Windows
+
+#: What messages of the library call things that have an option here.
+_OUR_WORDS = {
+    "or give format=": "or give --format",
+    "declare it: classes=[lowest, ..., highest], or make y an ordered Categorical": "give --classes LOWEST,...,HIGHEST",
+    "continuous. y holds": "continuous. The column holds",
+    " (for example with numpy.digitize)": "",
+    "classes=[...]": "--classes A,B,C",
+    "Correct it, or declare the classes.": "Correct it, or give --classes A,B,C.",
+}
 
 
 def complain(message: str, kind: str = "error") -> None:
-    """One line on stderr."""
-    typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
+    for python, word in _OUR_WORDS.items():
+        message = message.replace(python, word)
+    with suppress(OSError):  # where nobody can be told, the exit code still says it
+        typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end the command as an error would, so that it removes what it has half written."""
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    for number in TERMINATING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup has its reasons
+            signal.signal(number, end)
 
 
 @contextmanager
@@ -31,7 +56,7 @@ def plain_errors() -> Iterator[None]:
     except BrokenPipeError:  # whoever reads our output has seen enough; typer ends quietly
         raise
     except (OSError, DatasetDamagedError, ValueError, TypeError) as error:
-        complain(str(error) or type(error).__name__)
+        complain(in_words(error))
         raise typer.Exit(BAD_DATA) from None
     except MemoryError:
         complain("there is not enough memory. An online estimator (PRIL, say) reads files of any size.")
@@ -39,6 +64,13 @@ def plain_errors() -> Iterator[None]:
     except ImportError as error:  # an extra that is not installed; our own messages name it
         complain('reading files needs pyarrow: pip install "rankwise[io]"' if error.name == "pyarrow" else str(error))
         raise typer.Exit(WRONG_USAGE) from None
+
+
+def in_words(error: Exception) -> str:
+    """Message of an error; those of the system as the file and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    return str(error) or type(error).__name__
 
 
 @contextmanager
@@ -61,25 +93,8 @@ def plain_warnings() -> Iterator[None]:
 def suggestion(name: str, known: Iterable[str], most: int = 20) -> str:
     """The name that was probably meant, or the names there are."""
     known = list(known)
-    close = get_close_matches(name, known, n=1)
-    if not close:  # the case is not what matters
-        close = [k for k in known if k.lower() == name.lower()]
+    close = get_close_matches(name, known, n=1) or [k for k in known if k.lower() == name.lower()]
     if close:
         return f"Did you mean {close[0]!r}?"
     more = ", ..." if len(known) > most else "."
     return f"Known: {', '.join(known[:most])}{more}"
-
-
-def require_writable(path: Path, option: str) -> None:
-    """Refuse a place that a file cannot be written to, before the work and not after it."""
-    if path.is_dir():
-        raise typer.BadParameter(f"{option} {path} is a directory. A file is needed.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{option} {path}: there is no directory {folder}.")
-    try:
-        descriptor, probe = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:100]}.", suffix=".tmp")
-        os.close(descriptor)
-        Path(probe).unlink()
-    except OSError as error:
-        raise typer.BadParameter(f"{option} {path} cannot be written: {error.strerror}.") from None

@@ -63,16 +63,9 @@ def judge_progressively(template: TableModel, source: LabelledFiles, order: Clas
 
 
 def judge_in_folds(
-    template: TableModel,
-    rows: Rows,
-    order: ClassOrder,
-    folds: int,
-    seed: int,
-    *,
-    only_first: bool = False,
-    show: Callable[[str, int, int], None] = lambda what, done, total: None,
-    what: str = "folds",
-) -> dict[str, Any]:
+    template: TableModel, rows: Rows, order: ClassOrder, folds: int, seed: int, *, only_first: bool = False,
+    show: Callable[[str, int, int], None], what: str = "folds",
+) -> dict[str, Any]:  # fmt: skip
     """Fresh models, each judged on a fold that it has not seen; only on the first fold if ``only_first``.
 
     Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.

@@ -7,6 +7,7 @@ started again ends in the same model, to the bit.
 
 from __future__ import annotations
 
+import hashlib
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from rankwise.cli._exit import TERMINATING
 from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._print import stream_bar
 from rankwise.cli._running_loss import RunningLoss
@@ -34,29 +36,18 @@ HEAD_ROWS = 50_000  # rows from which scales and categories are learnt
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
-    """Somebody pressed Ctrl-C, and all that was learnt has been put away."""
+    """A signal came, Ctrl-C say, whose number this holds, and all that was learnt has been put away."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where to put a model that is not finished, and how often.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    every : int
-        Rows between two savings.
-    run : dict
-        All that the result depends on: a checkpoint of another run is refused.
-    """
+    """Where to put a model that is not finished, and how often."""
 
     path: Path
-    every: int
-    run: Mapping[str, Any]
+    every: int  # rows between two savings
+    run: Mapping[str, Any]  # all that the result depends on: a checkpoint of another run is refused
 
     def save(self, model: TableModel, state: Mapping[str, Any]) -> None:
-        """Put the model away."""
         save(model, self.path, notes={"run": dict(self.run), "state": dict(state)})
 
     def restore(self) -> tuple[TableModel, dict[str, Any]] | None:
@@ -64,18 +55,26 @@ class Checkpoint:
         if not self.path.exists():
             return None
         notes = read_notes(self.path)
-        if "state" not in notes:
-            raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
-        for what, value in self.run.items():
-            if notes["run"].get(what) != value:
-                raise typer.BadParameter(
-                    f"--checkpoint {self.path} belongs to another run: {what} was {notes['run'].get(what)!r} there and "
-                    f"is {value!r} here. Give the same options, or remove it."
-                )
-        model = load(self.path)
+        model = load(self.path) if "state" in notes else None
         if not isinstance(model, TableModel):
             raise typer.BadParameter(f"--checkpoint {self.path} is a model, but no checkpoint. Give another file.")
+        for what, here in self.run.items():
+            there = notes["run"].get(what)
+            if there == here:
+                continue
+            if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):  # of many files, one
+                there, here = next((a, b) for a, b in zip(there, here, strict=True) if a != b)
+            raise typer.BadParameter(
+                f"--checkpoint {self.path} belongs to another run: {what} was {there!r} there and is {here!r} here. "
+                f"Give the same data and options, or remove it."
+            )
         return model, notes["state"]
+
+
+def digest_of(path: Path) -> str:
+    """Digest of a file: by name and size alone, data that were corrected since would pass for the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 FirstPass = Iterator[tuple[Batch, Rows]]
@@ -106,47 +105,24 @@ def begin(
     return model, (source.good_rows(each, order, quarantine) for each in chain(first, labels))
 
 
+@dataclass
 class Learner:
-    """A model that learns from files, row by row.
+    """A model that learns from files, row by row."""
 
-    Parameters
-    ----------
-    model : TableModel
-        What learns; its encoder is fitted.
-    source : LabelledFiles
-        Rows and labels.
-    order : ClassOrder
-        The classes.
-    epochs : int
-        Passes over the files.
-    checkpoint : Checkpoint or None
-        Where to put what has been learnt.
-    first : iterator of (Batch, Rows), optional
-        The first pass, if it has begun.
-    """
+    model: TableModel  # its encoder is fitted
+    source: LabelledFiles
+    order: ClassOrder
+    epochs: int
+    checkpoint: Checkpoint | None
+    first: FirstPass | None = None  # the first pass, if it has begun
 
-    def __init__(
-        self,
-        model: TableModel,
-        source: LabelledFiles,
-        order: ClassOrder,
-        epochs: int,
-        checkpoint: Checkpoint | None,
-        first: FirstPass | None = None,
-    ) -> None:
-        self.model = model
-        self.source = source
-        self.order = order
-        self.epochs = epochs
-        self.checkpoint = checkpoint
+    def __post_init__(self) -> None:
         self.epoch = 0
         self.row = 0  # rows of the files behind us in this epoch
         self.n_learnt = 0  # good rows, over all epochs
-        self.loss = RunningLoss(order)  # of the predictions made before learning
-        self._first = first
+        self.loss = RunningLoss(self.order)  # of the predictions made before learning
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where a checkpoint was made."""
         self.epoch, self.row, self.n_learnt = state["epoch"], state["row"], state["learnt"]
         self.loss.restore(state["loss"])
         self.source.quarantine.open(state["skipped"])
@@ -156,14 +132,16 @@ class Learner:
         saved, n_bytes = self.n_learnt, self.source.n_bytes
         with stream_bar("learning", n_bytes * self.epochs) as show, _interrupts() as interrupted:
             while self.epoch < self.epochs:
-                batches, self._first = self._first, None
+                batches, self.first = self.first, None
                 if batches is None:  # bad rows are counted once
                     batches = self.source.batches(self.order, self.row, counts=self.epoch == 0)
                 for batch, rows in batches:
                     self._learn(batch, rows)
                     show(self.epoch * n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)
                     if interrupted:
-                        self._stop()
+                        if self.checkpoint is not None:
+                            self._save(self.checkpoint)
+                        raise Stopped(interrupted[0])
                     if self.checkpoint is not None and self.n_learnt - saved >= self.checkpoint.every:
                         self._save(self.checkpoint)
                         saved = self.n_learnt
@@ -196,24 +174,13 @@ class Learner:
         self.n_learnt += len(rows)
 
     def _save(self, checkpoint: Checkpoint) -> None:
-        state = {
-            "epoch": self.epoch,
-            "row": self.row,
-            "learnt": self.n_learnt,
-            "skipped": self.source.quarantine.state(),
-            "loss": self.loss.state(),
-        }
-        checkpoint.save(self.model, state)
-
-    def _stop(self) -> None:
-        if self.checkpoint is not None:
-            self._save(self.checkpoint)
-        raise Stopped
+        sums = {"skipped": self.source.quarantine.state(), "loss": self.loss.state()}
+        checkpoint.save(self.model, {"epoch": self.epoch, "row": self.row, "learnt": self.n_learnt, **sums})
 
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """List that gets an entry with the first Ctrl-C; the second one interrupts as usual.
+    """List that gets the number of the first Ctrl-C or SIGTERM; the second one interrupts as usual.
 
     An interrupt in the middle of a batch would leave the model and its place in the files apart.
     """
@@ -224,12 +191,15 @@ def _interrupts() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         seen.append(number)
 
+    before: dict[int, Any] = {}
     try:
-        before = signal.signal(signal.SIGINT, note)
+        for number in (signal.SIGINT, *TERMINATING):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, note)
     except ValueError:  # not the main thread, which alone gets signals
-        yield seen
-        return
+        pass
     try:
         yield seen
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

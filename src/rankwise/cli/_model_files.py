@@ -41,7 +41,6 @@ def known_columns(model: Any) -> list[str] | None:
 
 
 def text_columns(model: Any) -> list[str]:
-    """Columns that must be read as text."""
     encoder = getattr(model, "encoder_", None)
     kinds = {} if encoder is None else encoder.kinds_
     return [name for name, kind in kinds.items() if kind in ("category", "text")]

@@ -8,20 +8,21 @@ from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from rankwise._files import FORMATS
-from rankwise.cli._exit import MANY_SKIPPED, complain, require_writable, suggestion
+from rankwise.cli._exit import MANY_SKIPPED, complain, suggestion
+from rankwise.cli._outputs import INPUTS, MODEL, NEW_QUARANTINE, Reads, Writes, check_files
 
 if TYPE_CHECKING:
     from rankwise.cli._quarantine import Quarantine
     from rankwise.io import LabelColumns, Table
 
-_LABELS = "Labels"
-_ROWS = "Rows"
-
+_LABELS, _ROWS = "Labels", "Rows"
+_CLASSES = "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them."
+_QUARANTINE = "With --on-error skip: JSON lines with file, row, reason and text of each skipped row."
 
 OnError = StrEnum("OnError", ["stop", "skip"])
 Method = StrEnum("Method", ["holdout", "progressive", "cv"])
@@ -29,43 +30,35 @@ Language = StrEnum("Language", ["en", "de", "fr", "es"])
 Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
 
 
-Model = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", help="A model file, from 'rankwise fit' or rankwise.save.", show_default=False),
-]
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        help="Files or directories: CSV, TSV, Parquet, Arrow, JSON lines or svmlight, plain or .gz or .zst.",
-        show_default=False,
-    ),
-]
+_MODEL = "A model file, from 'rankwise fit' or rankwise.save."
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=_MODEL), MODEL]
+_FORMATS = "Files or directories: CSV, TSV, Parquet, Arrow, JSON lines or svmlight, plain or .gz or .zst."
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help=_FORMATS), INPUTS]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there and is something else.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 
-def column_option(help: str, panel: str, metavar: str = "COL") -> Any:
-    """Option that names a column."""
-    return typer.Option(metavar=metavar, help=help, show_default=False, rich_help_panel=panel)
+def option(help: str, panel: str, metavar: str | None = "COL", *names: str, **settings: Any) -> Any:
+    """Option in a panel of the help; most of them name a column."""
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
     """Where the labels are."""
 
-    label: Annotated[str | None, column_option("Column of labels: 3, 3-5, >=4, <=2, 2|3|7 or ?.", _LABELS)] = None
-    lower: Annotated[str | None, column_option("Column of lowest admissible classes.", _LABELS)] = None
-    upper: Annotated[str | None, column_option("Column of highest admissible classes.", _LABELS)] = None
-    weight: Annotated[str | None, column_option("Column of weights, >= 0.", _LABELS)] = None
-    language: Annotated[
-        Language, typer.Option(help="Language of words in labels, such as 'at least 4'.", rich_help_panel=_LABELS)
-    ] = Language.en
+    label: Annotated[str | None, option("Column of labels: 3, 3-5, >=4, <=2, 2|3|7 or ?.", _LABELS)] = None
+    lower: Annotated[str | None, option("Column of lowest admissible classes.", _LABELS)] = None
+    upper: Annotated[str | None, option("Column of highest admissible classes.", _LABELS)] = None
+    weight: Annotated[str | None, option("Column of weights, >= 0.", _LABELS)] = None
+    language: Annotated[Language, option("Language of words in labels, such as 'at least 4'.", _LABELS, None)] = (
+        Language.en
+    )
 
     @property
     def are_given(self) -> bool:
-        """Whether any of the label columns was named."""
         return any(name is not None for name in (self.label, self.lower, self.upper))
 
     def columns_of(self, table: Table) -> LabelColumns:
@@ -96,18 +89,10 @@ class LabelOptions:
 class ClassOptions(LabelOptions):
     """Where the labels are, and the order of the classes."""
 
-    classes: Annotated[
-        str | None,
-        column_option(
-            "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them.",
-            _LABELS,
-            "A,B,...",
-        ),
-    ] = None
+    classes: Annotated[str | None, option(_CLASSES, _LABELS, "A,B,...")] = None
 
     @property
     def declared(self) -> list[Any] | None:
-        """The classes that were given."""
         return parse_classes(self.classes)
 
 
@@ -115,7 +100,7 @@ class ClassOptions(LabelOptions):
 class LearningOptions(ClassOptions):
     """Where the labels are, the order of the classes, and what is no feature."""
 
-    ignore: Annotated[list[str] | None, column_option("Columns that are no features.", _ROWS, metavar="COL,COL")] = None
+    ignore: Annotated[list[str] | None, option("Columns that are no features.", _ROWS, "COL,COL")] = None
 
     def ignored_of(self, table: Table) -> list[str]:
         """Columns that are no features, which the files must have."""
@@ -128,24 +113,12 @@ class LearningOptions(ClassOptions):
 class RowOptions:
     """How rows are read, and what a bad one does."""
 
-    format: Annotated[
-        Format | None,
-        typer.Option("--format", help="Format of the files; by default their names say it.", rich_help_panel=_ROWS),
-    ] = None
-    on_error: Annotated[
-        OnError,
-        typer.Option("--on-error", help="A bad row stops the run, or is skipped and counted.", rich_help_panel=_ROWS),
-    ] = OnError.stop
-    quarantine: Annotated[
-        Path | None,
-        typer.Option(
-            "--quarantine",
-            metavar="FILE",
-            help="With --on-error skip: JSON lines with file, row, reason and text of each skipped row.",
-            show_default=False,
-            rich_help_panel=_ROWS,
-        ),
-    ] = None
+    format: Annotated[Format | None, option("Format of the files; by default their names say it.", _ROWS, None)] = None
+    on_error: Annotated[OnError, option("A bad row stops the run, or is skipped and counted.", _ROWS, None)] = (
+        OnError.stop
+    )
+    quarantine: Annotated[Path | None, option(_QUARANTINE, _ROWS, "FILE"), NEW_QUARANTINE] = None
+    overwrite: Overwrite = False
 
     strict: Annotated[
         bool,
@@ -158,15 +131,12 @@ class RowOptions:
 
     @property
     def skips(self) -> bool:
-        """Whether bad rows are skipped."""
         return self.on_error is OnError.skip
 
     def check(self) -> None:
-        """Refuse a quarantine that cannot be written, or that nothing would go to."""
-        if self.quarantine is not None:
-            require_writable(self.quarantine, "--quarantine")
-            if not self.skips:
-                raise typer.BadParameter("--quarantine needs --on-error skip.")
+        """Refuse a quarantine that nothing would go to."""
+        if self.quarantine is not None and not self.skips:
+            raise typer.BadParameter("--quarantine needs --on-error skip.")
 
     def judge_skipped(self, quarantine: Quarantine, n_kept: int) -> None:
         """Say on stderr if many rows were skipped, and end with an exit code of its own if that is strict."""
@@ -185,7 +155,10 @@ class RowOptions:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Command whose parameters that are dataclasses are replaced by an option for each of their fields."""
+    """Command whose parameters that are dataclasses are replaced by an option for each of their fields.
+
+    Before it runs, the files that it reads and writes are checked.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters: list[Parameter] = []
@@ -199,12 +172,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             for field in fields(groups[name])
         ]
     flat = Signature(parameters)
+    roles = {
+        parameter.name: role
+        for parameter in parameters
+        for role in get_args(parameter.annotation)[1:]
+        if isinstance(role, (Reads, Writes))
+    }
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         given = flat.bind(*args, **kwargs)
         given.apply_defaults()
         values = given.arguments
+        check_files(roles, values)
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         command(**values)

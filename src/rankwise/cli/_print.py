@@ -13,14 +13,12 @@ import typer
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
-    """One line for each fact."""
     width = max(map(len, facts))
     for what, text in facts.items():
         typer.echo(f"{what.ljust(width)}  {text}")
 
 
 def print_written(output: Path, n_rows: int, n_skipped: int, as_json: bool) -> None:
-    """Say that rows were written to a file."""
     if as_json:
         print_json({"output": str(output), "rows": n_rows, "skipped": n_skipped})
     else:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rankwise._files import naming
+
 _MOST_REASONS, _MOST_TOLD, _LONGEST_REASON = 1000, 5, 100
 
 
@@ -20,11 +22,6 @@ class Quarantine:
 
     A reader may find bad rows ahead of the batch that it hands out. A run that goes on from a checkpoint finds them
     again: it knows which, and takes no row twice.
-
-    Parameters
-    ----------
-    path : Path or None
-        The file.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -50,7 +47,9 @@ class Quarantine:
             self._reasons[reason] = count + 1, first
         if self._file is not None:
             entry = {"file": file, "row": row, "reason": reason, "text": text}
-            self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
+            line = json.dumps(entry, ensure_ascii=False).encode("utf-8", errors="backslashreplace")
+            with naming(self._file.name):
+                self._file.write(line + b"\n")
 
     def open(self, state: Mapping[str, Any] | None = None) -> None:
         """Begin, or go on from what :meth:`state` said; what was written behind that is dropped."""
@@ -72,7 +71,8 @@ class Quarantine:
         """All that is needed to go on, as plain values."""
         size = 0
         if self._file is not None:
-            self._file.flush()
+            with naming(self._file.name):
+                self._file.flush()
             size = self._file.tell()
         return {"count": self.count, "size": size, "ahead": sorted(self._ahead)}
 
@@ -98,7 +98,7 @@ class Quarantine:
         self.close()
 
     def close(self) -> None:
-        """Finish the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            with naming(file.name):
+                file.close()

@@ -21,18 +21,10 @@ GROUP = "rankwise.experiments"
 
 
 class Experiment(Protocol):
-    """An experiment of a paper.
+    """An experiment of a paper."""
 
-    Attributes
-    ----------
-    summary : str
-        What it shows, in one line.
-    options : tuple of str
-        Which of ``sequences``, ``rounds`` and ``seed`` it takes.
-    """
-
-    summary: str
-    options: tuple[str, ...]
+    summary: str  # what it shows, in one line
+    options: tuple[str, ...]  # which of sequences, rounds and seed it takes
 
     def run(self, output: Path, *, data_dir: Path | None, progress: Any, **options: int) -> Any:
         """Write tables and figures; return a dataclass with ``ran``, ``conclusions`` and ``files``."""
@@ -59,24 +51,16 @@ def _catalogues() -> dict[str, Catalogue]:
 
 
 def reproduce(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The experiment; --list names them.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The experiment; --list names them.")] = None,
     output: Annotated[Path, typer.Option(help="Directory for tables and figures.", file_okay=False)] = Path("results"),
     data_dir: Annotated[
-        Path | None,
-        typer.Option(help="Directory of the real data sets.", exists=True, file_okay=False, show_default=False),
+        Path | None, typer.Option(help="Directory of the real data sets.", exists=True, file_okay=False)
     ] = None,
     sequences: Annotated[
-        int | None,
-        typer.Option(min=1, help="Sequences, permutations or partitions; the paper's by default.", show_default=False),
+        int | None, typer.Option(min=1, help="Sequences, permutations or partitions; the paper's by default.")
     ] = None,
-    rounds: Annotated[
-        int | None, typer.Option(min=1, help="Length of the sequences; the paper's by default.", show_default=False)
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of everything random; 0 by default.", show_default=False)
-    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Length of the sequences; the paper's by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random; 0 by default.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     json: AsJSON = False,
 ) -> None:

@@ -13,13 +13,7 @@ from rankwise.labels import ClassOrder, Labels
 
 
 class RunningLoss:
-    """Losses of predictions against labels of any form. Rows without a label, or without weight, are left out.
-
-    Parameters
-    ----------
-    order : ClassOrder
-        The classes, lowest first.
-    """
+    """Losses of predictions against labels of any form. Rows without a label, or without weight, are left out."""
 
     #: What is added up for each row, and then divided by the weight.
     LOSSES = ("mae", "zero_one", "within_one", "mae_at_worst")
@@ -35,7 +29,6 @@ class RunningLoss:
         self._variances = np.zeros((2, len(self.LOSSES)))  # sums of w^2 loss and of w^2 loss^2
 
     def add(self, labels: Labels, predictions: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
-        """Take the predictions of some rows."""
         codes = self.order.codes(np.asarray(predictions)).astype(np.int64)
         missing = labels.is_missing
         w = np.ones(len(labels)) if weight is None else weight
@@ -63,16 +56,12 @@ class RunningLoss:
         return {name: value for name, value in vars(self).items() if name != "order"}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
         vars(self).update(state)
 
     def results(self) -> dict[str, Any]:
         """Means, and standard errors of the means as ``<name>_se``."""
-        results: dict[str, Any] = {
-            "rows": self.n_rows,
-            "exact_labels": self.n_exact,
-            "unlabelled_rows": self.n_unlabelled,
-        }
+        results: dict[str, Any] = {"rows": self.n_rows, "exact_labels": self.n_exact}
+        results["unlabelled_rows"] = self.n_unlabelled
         if not self._weight:
             return results
         means = self._sums / self._weight
@@ -93,11 +82,10 @@ def describe(results: dict[str, Any]) -> dict[str, str]:
     if "mae" not in results:
         return facts
     facts["mean absolute error"] = f"{results['mae']:.4f} ranks (standard error {results['mae_se']:.4f})"
-    if results["exact_labels"] < results["rows"]:
-        inexact = results["rows"] - results["exact_labels"]
-        facts["mean absolute error"] += (
-            f", and at most {results['mae_at_worst']:.4f} whatever the truth behind {inexact:,} imprecise labels"
-        )
+    inexact = results["rows"] - results["exact_labels"]
+    if inexact:
+        worst = f"at most {results['mae_at_worst']:.4f} whatever the truth behind {inexact:,} imprecise labels"
+        facts["mean absolute error"] += f", and {worst}"
     facts["wrong"] = f"{results['zero_one']:.2%} (standard error {results['zero_one_se']:.2%})"
     facts["at most one rank off"] = f"{results['within_one']:.2%} (standard error {results['within_one_se']:.2%})"
     return facts

@@ -12,9 +12,15 @@ from rankwise.datasets._find import DatasetDamagedError, DatasetNotFoundError
 from rankwise.datasets._generators import make_ordinal, make_pril_synthetic, make_sparse_ordinal
 from rankwise.datasets._load import Dataset, load, load_abalone, load_diabetes_grades, load_parkinsons, names
 from rankwise.datasets._mail import ENRON_USERS, MailFolders, load_enron_folders
-from rankwise.datasets._mulan import MULTILABEL_NAMES, MultilabelDataset, load_multilabel
-from rankwise.datasets._partitions import CHU_NAMES, load_chu_partitions
-from rankwise.datasets._words import Words, load_ocr
+from rankwise.datasets._offline import (
+    CHU_NAMES,
+    MULTILABEL_NAMES,
+    MultilabelDataset,
+    Words,
+    load_chu_partitions,
+    load_multilabel,
+    load_ocr,
+)
 
 __all__ = [
     "CHU_NAMES",

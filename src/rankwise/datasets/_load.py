@@ -128,14 +128,10 @@ def load_parkinsons(
     one_of("load_parkinsons", "target", target, _UPDRS)
     raw = _load("parkinsons", data_dir, target)
     keep = [j for j, feature in enumerate(raw.feature_names) if include_other_score or feature not in _UPDRS]
-    X = raw.X[:, keep]
-    return replace(
-        raw,
-        X=_standardized(X) if standardize else X,
-        y=cut_equal_width(raw.y, n_classes),
-        feature_names=tuple(raw.feature_names[j] for j in keep),
-        description=f"Parkinsons telemonitoring (UCI): {target} in {n_classes} grades of equal width.",
-    )
+    X, names = raw.X[:, keep], tuple(raw.feature_names[j] for j in keep)
+    X, y = _standardized(X) if standardize else X, cut_equal_width(raw.y, n_classes)
+    what = f"Parkinsons telemonitoring (UCI): {target} in {n_classes} grades of equal width."
+    return replace(raw, X=X, y=y, feature_names=names, description=what)
 
 
 def load_abalone(
@@ -179,9 +175,8 @@ def load_abalone(
     if cuts is not None:
         y = (np.searchsorted(cuts, y, side="left") + 1).astype(np.int64)
         description = f"Abalone (UCI): rings in {len(cuts) + 1} classes, cut after {', '.join(map(str, cuts))}."
-    return replace(
-        raw, X=_standardized(X) if standardize else X, y=y, feature_names=feature_names, description=description
-    )
+    X = _standardized(X) if standardize else X
+    return replace(raw, X=X, y=y, feature_names=feature_names, description=description)
 
 
 def load_diabetes_grades(n_classes: int = 5) -> Dataset:
@@ -210,14 +205,9 @@ def load_diabetes_grades(n_classes: int = 5) -> Dataset:
     from sklearn.datasets import load_diabetes  # costs import time that only this function should pay
 
     bunch = load_diabetes()
-    return Dataset(
-        name="diabetes_grades",
-        X=bunch.data,
-        y=cut_equal_frequency(bunch.target, n_classes),
-        feature_names=tuple(bunch.feature_names),
-        description=f"Diabetes: progression after one year in {n_classes} grades, from ten baseline figures.",
-        source="scikit-learn",
-    )
+    y = cut_equal_frequency(bunch.target, n_classes)
+    what = f"Diabetes: progression after one year in {n_classes} grades, from ten baseline figures."
+    return Dataset("diabetes_grades", bunch.data, y, tuple(bunch.feature_names), what, "scikit-learn")
 
 
 def _load(name: str, data_dir: str | os.PathLike[str] | None, target: str | None = None) -> Dataset:
@@ -227,33 +217,22 @@ def _load(name: str, data_dir: str | os.PathLike[str] | None, target: str | None
     aside = [by_key[key(column)] for column in source.aside if key(column) in by_key]
     wanted = (target,) if target else (source.target, source.openml_target)
     found = [by_key[key(column)] for column in wanted if key(column) in by_key]
+    wrong = f"{origin} does not hold the data set {name!r}"
     if not found:
-        raise DatasetDamagedError(f"{origin} does not hold the data set {name!r}: it has no column {wanted[0]!r}.")
+        raise DatasetDamagedError(f"{wrong}: it has no column {wanted[0]!r}.")
     if source.complete:
         table = _complete_rows(table)
     features = {column: values for column, values in table.items() if column not in (found[0], *aside)}
     shape = (table[found[0]].size, len(features) + 1)
     if shape != source.shape:
-        raise DatasetDamagedError(
-            f"{origin} does not hold the data set {name!r}: it has {shape[0]} rows and {shape[1]} columns, "
-            f"not {source.shape[0]} and {source.shape[1]}."
-        )
+        sizes = "it has {} rows and {} columns, not {} and {}".format(*shape, *source.shape)
+        raise DatasetDamagedError(f"{wrong}: {sizes}.")
     y = _tidy(table[found[0]])
     if y.dtype == object or np.any(y != y) or (source.classes and not set(y.tolist()) <= set(source.classes)):
-        raise DatasetDamagedError(
-            f"{origin} does not hold the data set {name!r}: its target has missing or odd values."
-        )
+        raise DatasetDamagedError(f"{wrong}: its target has missing or odd values.")
     X, feature_names = _encode(features)
-    return Dataset(
-        name=name,
-        X=X,
-        y=y,
-        feature_names=feature_names,
-        description=source.description,
-        source=origin,
-        classes=source.classes,
-        extra={column: _tidy(table[column]) for column in aside},
-    )
+    extra = {column: _tidy(table[column]) for column in aside}
+    return Dataset(name, X, y, feature_names, source.description, origin, source.classes, extra)
 
 
 def _encode(features: Table) -> tuple[NDArray[np.float64], tuple[str, ...]]:

@@ -59,10 +59,7 @@ class MailFolders:
 
 
 def load_enron_folders(
-    user: str,
-    *,
-    fields: Sequence[str] = ("subject", "text"),
-    data_dir: str | os.PathLike[str] | None = None,
+    user: str, *, fields: Sequence[str] = ("subject", "text"), data_dir: str | os.PathLike[str] | None = None
 ) -> MailFolders:
     """Load the mail of an Enron employee, the folder of every message, and which words it has.
 
@@ -115,14 +112,8 @@ def load_enron_folders(
     vectorizer = CountVectorizer(binary=True, dtype=np.float64)
     X = vectorizer.fit_transform(texts)
     X.sort_indices()  # once, not in every pass over the rows
-    return MailFolders(
-        name=user,
-        X=X,
-        y=folders[order].astype(np.str_),
-        feature_names=tuple(vectorizer.get_feature_names_out().tolist()),
-        texts=texts,
-        dates=dates[order],
-    )
+    words = tuple(vectorizer.get_feature_names_out().tolist())
+    return MailFolders(user, X, folders[order].astype(np.str_), words, texts, dates[order])
 
 
 def _moments(file: str, cells: NDArray[Any]) -> NDArray[np.datetime64]:

@@ -41,7 +41,7 @@ class File:
 def open_file(file: File) -> Any:
     """The one place where files are opened for reading."""
     with translated(file.name, "open it"):
-        return pa.OSFile(str(file.path))
+        return pa.OSFile(os.fsencode(file.path))  # names need not be UTF-8
 
 
 class ByteStream:

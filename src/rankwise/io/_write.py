@@ -18,7 +18,7 @@ import pyarrow.parquet as arrow_parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from rankwise._files import FORMATS, SUFFIXES, put_in_place, temporary_beside
+from rankwise._files import FORMATS, SUFFIXES, replacing
 from rankwise.io._input_files import split_suffix
 from rankwise.io._row_batch import Batch
 from rankwise.io._table_errors import TableError, place, shown, translated
@@ -75,11 +75,12 @@ class TableWriter:
             raise TableError(f"{place(name)}: cannot write it: there is a directory of that name.")
         if not self._path.parent.is_dir():
             raise TableError(f"{place(name)}: cannot write it: there is no directory {self._path.parent}.")
+        self._whole = replacing(self._path)
         with translated(name, "write it"):
-            self._temporary = temporary_beside(self._path)
+            temporary = self._whole.__enter__()
         try:
             with translated(name, "write it"):
-                self._file = pa.OSFile(str(self._temporary), "wb")
+                self._file = pa.OSFile(os.fsencode(temporary), "wb")  # names need not be UTF-8
                 self._sink = self._file
                 if self._compression is not None:
                     self._sink = pa.CompressedOutputStream(self._file, self._compression)
@@ -130,7 +131,7 @@ class TableWriter:
                 self._body.close()
                 self._sink.close()
                 self._file.close()
-                put_in_place(self._temporary, self._path)
+                self._whole.__exit__(None, None, None)
         except BaseException:
             self._abandon()
             raise
@@ -157,7 +158,7 @@ class TableWriter:
             with suppress(Exception):
                 if opened is not None:
                     opened.close()
-        self._temporary.unlink(missing_ok=True)
+        self._whole.__exit__(GeneratorExit, GeneratorExit(), None)
 
 
 def write_table(

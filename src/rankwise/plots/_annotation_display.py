@@ -86,7 +86,7 @@ class AnnotationDisplay:
     def from_predictions(
         cls, y_true: Any, predictions: Mapping[tuple[int, float], Any], *,
         costs: Mapping[tuple[int, float], float] | None = None, loss: Loss = "mae", classes: Any = None,
-        confidence: float = 0.95, random_state: Any = 0, x: Axis | None = None, ax: Any = None,
+        confidence: float = 0.95, random_state: Any = 0, **options: Any,
     ) -> Self:  # fmt: skip
         """Draw predictions of models that learnt from annotations of several kinds.
 
@@ -100,23 +100,19 @@ class AnnotationDisplay:
             Cost of those labels.
         loss, classes, confidence, random_state
             As in :func:`rankwise.evaluation.annotation_tradeoff`.
-        x, ax
-            As in :meth:`from_estimator`.
+        **options
+            For :meth:`plot`, such as ``x`` and ``ax``.
         """
+        judged = {"loss": loss, "classes": classes, "confidence": confidence, "random_state": random_state}
         results = []
         for (width, portion), predicted in predictions.items():
-            found = error_range(
-                y_true, predicted, loss=loss, classes=classes, confidence=confidence, limits="bootstrap",
-                random_state=random_state,
-            )  # fmt: skip
+            found = error_range(y_true, predicted, limits="bootstrap", **judged)
             cost = None if costs is None else costs[width, portion]
             results.append(Annotated(width, portion, cost, found.lower, found.lower_limit, found.upper_limit))
-        return cls.from_results(results, loss_name=loss_name(loss), x=x, ax=ax)
+        return cls.from_results(results, loss_name=loss_name(loss), **options)
 
     @classmethod
-    def from_results(
-        cls, results: Sequence[Annotated], *, loss_name: str = "average loss", x: Axis | None = None, ax: Any = None
-    ) -> Self:
+    def from_results(cls, results: Sequence[Annotated], *, loss_name: str = "average loss", **options: Any) -> Self:
         """Draw results of :func:`rankwise.evaluation.annotation_tradeoff`.
 
         Parameters
@@ -125,10 +121,10 @@ class AnnotationDisplay:
             At least one.
         loss_name : str, default "average loss"
             Name of the axis of errors.
-        x, ax
-            As in :meth:`from_estimator`.
+        **options
+            For :meth:`plot`, such as ``x`` and ``ax``.
         """
-        return cls(results=list(results), loss_name=loss_name).plot(x=x, ax=ax)
+        return cls(results=list(results), loss_name=loss_name).plot(**options)
 
     def plot(self, *, x: Axis | None = None, ax: Any = None, cmap: str = "viridis") -> Self:
         """Draw.
@@ -147,10 +143,8 @@ class AnnotationDisplay:
         priced = all(result.cost is not None for result in self.results)
         axis = x or ("cost" if priced else "portion")
         if axis not in _NAMES or (axis == "cost" and not priced):
-            raise ValueError(
-                f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {axis!r}"
-                f"{' and no prices' if axis == 'cost' else ''} instead."
-            )
+            found = f"{axis!r}{' and no prices' if axis == 'cost' else ''}"
+            raise ValueError(f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {found} instead.")
         self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
         by = "portion" if axis == "width" else "width"
         groups = sorted({getattr(result, by) for result in self.results})
@@ -160,11 +154,9 @@ class AnnotationDisplay:
             errors = [r.error for r in chosen]
             bars = [[r.error - r.lower_limit for r in chosen], [r.upper_limit - r.error for r in chosen]]
             name = f"{group:.0%} intervals" if by == "portion" else f"width {group}"
-            self.lines_[group] = self.ax_.errorbar(
-                [getattr(r, axis) for r in chosen], errors, yerr=[[max(0.0, b) for b in side] for side in bars],
-                color=color, marker=_MARKERS[i % len(_MARKERS)], ms=5.5, lw=1.5, elinewidth=0.9,
-                label=name,
-            )[0]  # fmt: skip
+            style = {"color": color, "marker": _MARKERS[i % len(_MARKERS)], "ms": 5.5, "lw": 1.5, "elinewidth": 0.9}
+            places, yerr = [getattr(r, axis) for r in chosen], [[max(0.0, b) for b in side] for side in bars]
+            self.lines_[group] = self.ax_.errorbar(places, errors, yerr=yerr, label=name, **style)[0]
         if axis == "portion":
             self.ax_.xaxis.set_major_formatter("{x:.0%}")
         elif axis == "width":

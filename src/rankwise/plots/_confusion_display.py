@@ -12,7 +12,8 @@ from rankwise.evaluation import interval_confusion
 from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
-from rankwise.plots._style import FAINT, INK, SMALL, axes, fitted, plain, quiet_frame
+from rankwise.plots._inner import fitted
+from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ class ConfusionDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, pipeline or TableModel
             With ``predict`` and ``classes_``.
         X, y : array-like
             Rows and their labels, of any form.
@@ -93,9 +94,9 @@ class ConfusionDisplay:
         >>> int(display.table.sum())
         500
         """
-        model = fitted(cls, estimator, "classifier", "predict", "classes_")
+        classes = fitted(cls, estimator, "classifier", "predict", "classes_").final.classes_
         return cls.from_predictions(
-            y, model.predict(X), counting=counting, classes=model.classes_, sample_weight=sample_weight, **options
+            y, estimator.predict(X), counting=counting, classes=classes, sample_weight=sample_weight, **options
         )
 
     @classmethod
@@ -151,11 +152,8 @@ class ConfusionDisplay:
             red, green, blue, _ = self.image_.cmap(self.image_.norm(shares[row, column]))
             dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
             text = f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
-            self.texts_.append(
-                self.ax_.text(
-                    column, row, text, ha="center", va="center", fontsize=SMALL, color="white" if dark else INK
-                )
-            )
+            style = {"ha": "center", "va": "center", "fontsize": SMALL, "color": "white" if dark else INK}
+            self.texts_.append(self.ax_.text(column, row, text, **style))
 
     def _name_axes(self, k: int) -> None:
         names = [plain(c) for c in self.classes.tolist()]
@@ -163,8 +161,9 @@ class ConfusionDisplay:
         shown = range(0, k, step)
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.set_ticks(list(shown), [names[i] for i in shown])
-        if max(map(len, names)) * k > 60:
-            self.ax_.tick_params(axis="x", rotation=90 if max(map(len, names)) * k > 160 else 45)
+        length = max(map(len, names)) * k
+        if length > 60:
+            self.ax_.tick_params(axis="x", rotation=90 if length > 160 else 45)
         how = f"label, {_COUNTED[self.counting]}" if self.counting else "label"
         quiet_frame(self.ax_, x="prediction", y=how)
         self.ax_.tick_params(length=0)

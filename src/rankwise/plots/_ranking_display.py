@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.labels import encode_rankings
-from rankwise.plots._style import FAINT, OKABE_ITO, QUIET, SMALL, axes, fitted, plain, quiet_frame
+from rankwise.plots._inner import fitted
+from rankwise.plots._style import FAINT, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
 
 Flags = NDArray[np.bool_]
 
@@ -55,7 +56,7 @@ class RankingDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, pipeline or TableModel
             With ``decision_function`` and ``classes_``, such as :class:`rankwise.LabelRanker`.
         X, y : array-like
             Rows and their relevant labels: an indicator matrix or lists of labels.
@@ -76,10 +77,9 @@ class RankingDisplay:
         >>> display.texts_[0][0].get_text()
         'sport'
         """
-        model = fitted(cls, estimator, "label ranker such as LabelRanker", "decision_function", "classes_")
-        return cls.from_predictions(
-            y, model.decision_function(X), classes=model.classes_, row_names=row_names, **options
-        )
+        found = fitted(cls, estimator, "label ranker such as LabelRanker", "decision_function", "classes_")
+        scores = found.final.decision_function(found.rows(X))
+        return cls.from_predictions(y, scores, classes=found.final.classes_, row_names=row_names, **options)
 
     @classmethod
     def from_predictions(

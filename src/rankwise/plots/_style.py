@@ -1,4 +1,4 @@
-"""What all displays share: estimators, colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
+"""What all displays share: colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,6 @@ _LOSS_NAMES = {
     "zero_one": "share of mistakes",
     "squared": "average squared error",
 }
-
-
-def fitted(display: type, estimator: Any, kind: str, *attributes: str) -> Any:
-    """The estimator to draw, or an error that names what it lacks: every display takes estimators through this."""
-    missing = [name for name in attributes if not hasattr(estimator, name)]
-    if missing:
-        raise TypeError(
-            f"{display.__name__} needs a fitted {kind}. {type(estimator).__name__} has no {' and no '.join(missing)}."
-        )
-    return estimator
 
 
 def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:

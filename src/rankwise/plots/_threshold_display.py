@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
+from rankwise.plots._inner import fitted
 from rankwise.plots._score_axis import densities, evenly_spread, score_limits
-from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, fitted, ordered_colors, plain, quiet_frame
+from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ class ThresholdDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, pipeline or TableModel
             With ``project``, ``thresholds_`` and ``classes_``, such as :class:`rankwise.PRIL`.
         X, y : array-like
             Rows and their labels, of any form.
@@ -83,10 +84,9 @@ class ThresholdDisplay:
         >>> len(display.lines_)
         3
         """
-        model = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
-        return cls.from_predictions(
-            model.project(X), y, model.thresholds_, classes=model.classes_, truth=truth, **options
-        )
+        found = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
+        model, scores = found.final, found.final.project(found.rows(X))
+        return cls.from_predictions(scores, y, model.thresholds_, classes=model.classes_, truth=truth, **options)
 
     @classmethod
     def from_predictions(

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, fitted, plain, quiet_frame
+from rankwise.plots._inner import fitted
+from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
 
 Floats = NDArray[np.float64]
 
@@ -60,10 +61,10 @@ class WeightsDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, pipeline or TableModel
             With ``coef_`` of shape (d,), one row of ``classes_`` each (K, d), or (m, d).
         feature_names : sequence of str, optional
-            By default ``feature_names_in_``, or x0, x1, ...
+            By default those that the estimator, or the step before it, knows; or x0, x1, ...
         **options
             For :meth:`plot`, such as ``ax``.
 
@@ -77,9 +78,10 @@ class WeightsDisplay:
         >>> len(display.bars_)
         3
         """
-        model = fitted(cls, estimator, "linear estimator", "coef_")
-        if feature_names is None:
-            feature_names = getattr(model, "feature_names_in_", None)
+        found = fitted(cls, estimator, "linear estimator", "coef_")
+        model = found.final
+        if feature_names is None and len(found.names) == np.shape(model.coef_)[-1]:
+            feature_names = found.names
         classes = getattr(model, "classes_", ())
         by_class = np.ndim(model.coef_) == 2 and len(model.coef_) == len(classes)
         parts = [str(c) for c in classes] if by_class else None

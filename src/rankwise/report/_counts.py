@@ -33,7 +33,6 @@ class Cells:
         self.squares = np.zeros(n_cells)
 
     def add(self, cells: Codes, weight: Floats) -> None:
-        """Count some rows."""
         n = self.rows.size
         self.rows += np.bincount(cells, minlength=n)
         self.weight += np.bincount(cells, weight, n)
@@ -50,7 +49,6 @@ class Curve:
         self.weight = np.zeros(2 * n_blocks)
 
     def add(self, losses: Floats, weight: Floats) -> None:
-        """Append some rows."""
         while self.n_rows + losses.size > self.size * self.lost.size:
             self._join()
         blocks = (self.n_rows + np.arange(losses.size)) // self.size
@@ -146,7 +144,6 @@ class RowCounts:
         self.sample = Sample(sample_size, random_state)
 
     def add(self, batch: JudgedRows, *, ordered: bool) -> None:
-        """Count the rows of a batch."""
         labels, codes = batch.labels, batch.codes.astype(np.int64)
         self.n_rows += len(labels)
         weight = np.ones(len(labels)) if batch.weight is None else batch.weight

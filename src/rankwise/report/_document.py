@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from rankwise._files import write_whole
+from rankwise._files import require_writable, write_whole
 from rankwise.bounds._checks import integer
 from rankwise.labels import ClassOrder, check_weights, encode
 from rankwise.report._counts import JudgedRows, RowCounts
@@ -48,7 +48,7 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is replaced only when the new one is complete."""
-        write_whole(Path(path), self.page.encode())
+        write_whole(Path(path), self.page.encode("utf-8", "backslashreplace"))  # names of files need not be UTF-8
 
     def __repr__(self) -> str:
         first = self.facts["quality"][0]
@@ -128,7 +128,10 @@ def write(
     integer(0, random_state=random_state)
     load_jinja()
     if path is not None:
-        _check_path(Path(path))
+        try:
+            require_writable(Path(path))
+        except OSError as error:
+            raise type(error)(f"cannot write {path}: {error.strerror}.") from None
     view = look_at(model)
     counts = RowCounts(len(view.classes), sample_size, random_state)
     for batch in _batches(view, X, y, sample_weight):
@@ -183,16 +186,6 @@ def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) 
     labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
     weight = check_weights(sample_weight, len(labels))
     return JudgedRows(labels, encode(classes, order).lower, weight if weight.size else None, scores)
-
-
-def _check_path(path: Path) -> None:
-    """Say before the work what could not be written after it."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a directory.")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"cannot write {path}: the directory {path.parent} is read-only.")
 
 
 def _call(rows: str, **options: Any) -> str:

@@ -62,7 +62,6 @@ def facts_of(
 
 
 def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
-    """The page."""
     names = [line["class"] for line in facts["classes"]]
     script, style = _asset("page.js"), _asset("page.css")
     scores = None
@@ -109,7 +108,6 @@ def exact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share for reading."""
     return "–" if value is None else f"{value:.1%}"
 
 
@@ -123,26 +121,18 @@ def _weights(view: View, top: int) -> dict[str, Any] | None:
     if weights is None:
         return None
     chosen, sizes = largest(weights, top)
-    several = weights.ndim == 2
-    parts = None
+    several, parts = weights.ndim == 2, None
     if several and len(weights) <= _MOST_PARTS:
-        of_classes = len(weights) == len(view.classes)
-        parts = (
-            [str(c) for c in view.classes.tolist()] if of_classes else [f"part {i + 1}" for i in range(len(weights))]
-        )
+        parts = [f"part {i + 1}" for i in range(len(weights))]
+        if len(weights) == len(view.classes):
+            parts = [str(c) for c in view.classes.tolist()]
+    values = np.atleast_2d(weights).T
     return {
         "n_features": weights.shape[-1],
         "parts": parts,
         "several": several,
         "largest": float(sizes.max()) if sizes.size else 0.0,
-        "lines": [
-            {
-                "name": view.names[j],
-                "size": float(sizes[j]),
-                "values": weights[:, j].tolist() if several else [float(weights[j])],
-            }
-            for j in chosen
-        ],
+        "lines": [{"name": view.names[j], "size": float(sizes[j]), "values": values[j].tolist()} for j in chosen],
     }
 
 
@@ -151,15 +141,9 @@ def _matrices(facts: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
     found = []
     for counting in COUNTINGS if facts["partial"] else COUNTINGS[:1]:
         table = np.array(facts["confusion"][counting])
+        matrix = {"counting": counting, "shares": row_shares(table).tolist(), "table": None, "picture": None}
         small = len(names) <= _LARGEST_TABLE
-        found.append(
-            {
-                "counting": counting,
-                "table": table.tolist() if small else None,
-                "shares": row_shares(table).tolist(),
-                "picture": None if small else heat_map(table, names),
-            }
-        )
+        found.append(matrix | ({"table": table.tolist()} if small else {"picture": heat_map(table, names)}))
     return found
 
 
@@ -192,8 +176,7 @@ def _asset(name: str) -> str:
 @cache
 def _template() -> Any:
     jinja2 = load_jinja()
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    tidy = {"trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, **tidy)
     environment.filters |= {"number": number, "exact": exact, "percent": percent, "count": count}
     return environment.from_string(_asset("page.html"))

@@ -26,36 +26,20 @@ SIDE = 1000.0  # of the square
 _GRID = 300
 _BARS = 12
 _LARGEST_KEY = 12  # classes with a colour of their own
-_VIRIDIS = (
-    "440154", "482475", "414487", "355f8d", "2a788e", "21918c", "22a884", "44bf70", "7ad151", "bddf26", "fde725",
-)  # fmt: skip
+_VIRIDIS = bytes.fromhex("440154 482475 414487 355f8d 2a788e 21918c 22a884 44bf70 7ad151 bddf26 fde725")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A zoomable picture.
+    """A zoomable picture."""
 
-    Attributes
-    ----------
-    svg : str
-        The drawing, safe to put into the page.
-    low, high : float
-        Ends of the horizontal axis.
-    x_ticks, y_ticks : list of (float, str)
-        Places in per cent of the axis, and texts.
-    bands : list of (float, float, str)
-        Named stretches of the horizontal axis.
-    hover : dict
-        What the page's script shows under the pointer.
-    """
-
-    svg: str
-    low: float
+    svg: str  # safe to put into the page
+    low: float  # ends of the horizontal axis
     high: float
-    x_ticks: list[tuple[float, str]]
+    x_ticks: list[tuple[float, str]]  # places in per cent of the axis, and texts
     y_ticks: list[tuple[float, str]] = field(default_factory=list)
-    bands: list[tuple[float, float, str]] = field(default_factory=list)
-    hover: dict[str, Any] = field(default_factory=dict)
+    bands: list[tuple[float, float, str]] = field(default_factory=list)  # named stretches of the horizontal axis
+    hover: dict[str, Any] = field(default_factory=dict)  # what the page's script shows under the pointer
 
 
 def class_colors(n: int) -> list[tuple[str, str]]:
@@ -141,9 +125,8 @@ def _draw_densities(drawing: Any, sample: Sample, grid: Floats, floor: float, n_
     heights = densities(sample["scores"], sample["admissible"], sample["missing"], grid, joint=joint)
     for code, height in enumerate(heights):
         color = "all" if joint else f"k{code}"
-        points = [
-            f"{_x(a, grid[0], grid[-1])} {floor - (floor - 20) * h:.1f}" for a, h in zip(grid, height, strict=True)
-        ]
+        ys = floor - (floor - 20) * height
+        points = [f"{_x(a, grid[0], grid[-1])} {y:.1f}" for a, y in zip(grid, ys, strict=True)]
         _path(drawing, f"M0 {floor:g}L{'L'.join(points)}L{SIDE:g} {floor:g}Z", f"area {color}")
         _path(drawing, f"M{'L'.join(points)}", f"line {color}")
 
@@ -205,8 +188,7 @@ def _rounded(values: Floats) -> list[float]:
 
 
 def _viridis(place: float) -> str:
-    at = place * (len(_VIRIDIS) - 1)
-    below = min(int(at), len(_VIRIDIS) - 2)
-    pair = [np.array([int(_VIRIDIS[i][j : j + 2], 16) for j in (0, 2, 4)]) for i in (below, below + 1)]
-    mixed = pair[0] + (at - below) * (pair[1] - pair[0])
+    """Colour of the map between those of its evenly spaced knots."""
+    knots = np.frombuffer(_VIRIDIS, np.uint8).reshape(-1, 3)
+    mixed = [np.interp(place, np.linspace(0.0, 1.0, len(knots)), part) for part in knots.T]
     return "#" + "".join(f"{round(v):02x}" for v in mixed)

@@ -38,17 +38,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Measure:
-    """One line of the table of quality.
-
-    ``best`` counts partial labels as the admissible class nearest to the prediction, ``worst`` as the farthest; they
-    are the same, and ``worst`` is None, if no label is partial.
-    """
+    """One line of the table of quality."""
 
     name: str
     note: str
     better: str
-    best: Measured
-    worst: Measured | None
+    best: Measured  # partial labels count as the admissible class nearest to the prediction
+    worst: Measured | None  # as the farthest one; None if no label is partial
 
 
 @dataclass(frozen=True)
@@ -144,15 +140,12 @@ def _limits(value: float, resampled: Floats, bootstrap: Bootstrap) -> Measured:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the rows allow one to say about the error behind partial labels.
-
-    ``bounds`` are upper ends from the theorems of :mod:`rankwise.bounds`, each with what it assumes.
-    """
+    """What the rows allow one to say about the error behind partial labels."""
 
     loss: str
     unit: str
     range: ErrorRange
-    bounds: list[tuple[str, str, float]]
+    bounds: list[tuple[str, str, float]]  # theorem of rankwise.bounds, what it assumes, its upper end
 
 
 def claims(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Claim]:
@@ -170,14 +163,8 @@ def claims(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Cl
         largest = float(k - 1) if loss == "mae" else 1.0
         limit = hoeffding((lower, upper), weight, float(counts.losses.squares.sum()), largest)
         tail = (1 - bootstrap.confidence) / 2
-        span = ErrorRange(
-            lower=lower,
-            upper=upper,
-            lower_limit=max(0.0, limit(0, tail)),
-            upper_limit=min(largest, limit(1, 1 - tail)),
-            confidence=bootstrap.confidence,
-            n_rows=counts.n_judged,
-        )
+        limits = max(0.0, limit(0, tail)), min(largest, limit(1, 1 - tail))
+        span = ErrorRange(lower, upper, *limits, bootstrap.confidence, counts.n_judged)
         bounds = []
         if counts.has_partial and loss == "mae":
             bounds = [
@@ -197,28 +184,18 @@ def claims(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Cl
 def by_class(counts: RowCounts, classes: NDArray[Any], confidence: float, *, ordered: bool) -> list[dict[str, Any]]:
     """One line a class: rows, and what became of them."""
     k = counts.n_classes
-    rows, weight, squares = (
-        part.reshape(k, k) for part in (counts.exact.rows, counts.exact.weight, counts.exact.squares)
-    )
+    exact, predicted = counts.exact, counts.predicted
+    rows, weight, squares = (part.reshape(k, k) for part in (exact.rows, exact.weight, exact.squares))
     lines = []
     for code, name in enumerate(classes.tolist()):
         of_class = weight[code].sum()
         recall = _share(weight[code, code], of_class, squares[code].sum(), confidence)
-        precision = _share(
-            counts.admissible.weight[code], counts.predicted.weight[code], counts.predicted.squares[code], confidence
-        )
+        right = counts.admissible.weight[code]
+        precision = _share(right, predicted.weight[code], predicted.squares[code], confidence)
         distance = weight[code] @ np.abs(np.arange(k) - code) / of_class if ordered and of_class else math.nan
-        lines.append(
-            {
-                "class": str(name),
-                "exact": int(rows[code].sum()),
-                "admits": int(counts.admits[code]),
-                "predicted": int(counts.predicted.rows[code]),
-                "recall": asdict(recall),
-                "precision": asdict(precision),
-                "mae": float(distance),
-            }
-        )
+        n_rows = int(rows[code].sum()), int(counts.admits[code]), int(predicted.rows[code])
+        line = {"class": str(name), **dict(zip(("exact", "admits", "predicted"), n_rows, strict=True))}
+        lines.append(line | {"recall": asdict(recall), "precision": asdict(precision), "mae": float(distance)})
     return lines
 
 

@@ -9,37 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.table_model import TableModel
+from rankwise.plots._inner import Inner, inner
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """A fitted classifier, wherever it stands: alone, behind an encoder or a pipeline, or as the best of a search.
+class View(Inner):
+    """A fitted classifier, wherever it stands: alone, behind an encoder or a pipeline, or as the best of a search."""
 
-    Attributes
-    ----------
-    model : estimator
-        What was handed in.
-    final : estimator
-        The classifier inside.
-    before : transformer or None
-        From rows of the model to rows of the classifier; None: they are the same.
-    classes : ndarray of shape (K,)
-        The classes, lowest first if they have an order.
-    ordered : bool
-        Whether the order of the classes means something.
-    names : list of str
-        The classifier's features; empty if it does not say how many it has.
-    """
-
-    model: Any
-    final: Any
-    before: Any
-    classes: NDArray[Any]
-    ordered: bool
-    names: list[str]
+    classes: NDArray[Any]  # lowest first if they have an order
+    ordered: bool  # whether the order of the classes means something
 
     @property
     def thresholds(self) -> Floats | None:
@@ -59,51 +39,30 @@ class View:
 
     def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None]:
         """Predicted classes, and the scores on the axis of the thresholds if there is one."""
-        rows = X if self.before is None else self.before.transform(X)
+        rows = self.rows(X)
         scores = None if self.thresholds is None else np.asarray(self.final.project(rows), dtype=np.float64)
         return np.asarray(self.final.predict(rows)), scores
 
 
 def look_at(model: Any) -> View:
     """Find the classifier in a fitted model, or say why there is nothing to report on."""
-    name = type(model).__name__
-    if hasattr(model, "predict_ranking"):
+    found = inner(model)
+    name = type(found.final).__name__
+    if hasattr(found.final, "predict_ranking"):
         raise TypeError(
             f"a report is about predicted classes, and {name} ranks labels: see rankwise.metrics.ranking_loss and "
             f"rankwise.plots.RankingDisplay."
         )
-    if not hasattr(model, "predict"):
-        raise TypeError(f"a report needs a fitted classifier with predict and classes_. {name} has no predict.")
+    needed = "a report needs a fitted classifier with predict and classes_"
+    if not hasattr(found.final, "predict"):
+        raise TypeError(f"{needed}. {name} has no predict.")
     check_is_fitted(model)
-    before, final = _split(getattr(model, "best_estimator_", model))
-    if not hasattr(final, "classes_") or np.ndim(final.classes_) != 1:
-        raise TypeError(
-            f"a report needs a fitted classifier with predict and classes_. {name} has no list of classes_."
-        )
-    classes = np.asarray(final.classes_)
-    ours = type(final).__module__.startswith("rankwise.")
+    found = inner(model)  # a search has its best estimator when it is fitted
+    classes = getattr(found.final, "classes_", None)
+    if classes is None or np.ndim(classes) != 1:
+        raise TypeError(f"{needed}. {name} has no list of classes_.")
+    classes = np.asarray(classes)
+    ours = type(found.final).__module__.startswith("rankwise.")
     # Others sort their classes, which is an order for numbers and none for names.
-    ordered = bool(getattr(final, "ordered", ours or classes.dtype.kind in "iuf"))
-    return View(model, final, before, classes, ordered, _names(before, final))
-
-
-def _split(model: Any) -> tuple[Any, Any]:
-    """What comes before the classifier of a pipeline or a table model, or None, and the classifier."""
-    if isinstance(model, TableModel):
-        return model.encoder_, model.estimator_
-    if not hasattr(model, "steps"):
-        return None, model
-    return model[:-1] if len(model) > 1 else None, model[-1]
-
-
-def _names(before: Any, final: Any) -> list[str]:
-    """Names of the classifier's features; numbered where a step cannot name what it makes."""
-    names = getattr(final, "feature_names_in_", None)
-    if before is not None:
-        try:
-            names = before.get_feature_names_out()
-        except (AttributeError, ValueError):
-            names = None
-    if names is None:
-        names = [f"x{j}" for j in range(getattr(final, "n_features_in_", 0))]
-    return [str(name) for name in names]
+    ordered = bool(getattr(found.final, "ordered", ours or classes.dtype.kind in "iuf"))
+    return View(found.model, found.final, found.before, classes, ordered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,32 +12,22 @@ from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Folds, LearningOptions, Method, RowOptions, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
 
-if TYPE_CHECKING:
-    from rankwise.cli._labelled_files import LabelledFiles
-    from rankwise.features import TableEncoder
+_WHICH = "An estimator, with parameters if it is not to have the usual ones; repeat it for each. " + _estimators.LISTED
+_METHOD = (
+    "cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by online "
+    "estimators only, in constant memory."
+)
 
 
 @grouped
 def compare(
     files: Files,
     estimator: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
-            help="An estimator, with parameters if it is not to have the usual ones; repeat it for each.",
-            autocompletion=_estimators.complete,
-            show_default=False,
-        ),
+        list[str], typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete)
     ],
     *,
     labels: LearningOptions,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by "
-            "online estimators only, in constant memory."
-        ),
-    ] = Method.cv,
+    method: Annotated[Method, typer.Option(help=_METHOD)] = Method.cv,
     folds: Folds = 5,
     seed: Seed = 0,
     encoding: EncodingOptions,
@@ -55,15 +45,27 @@ def compare(
     templates = {text: _template(text, method, seed) for text in estimator}
     texts = encoding.texts
     with plain_errors():
+        from rankwise.cli._judge import judge_in_folds, judge_progressively
         from rankwise.cli._labelled_files import open_files
+        from rankwise.table_model import TableModel
 
         source = open_files(files, labels, rows, texts=texts)
         encoder = encoding.encoder_for(source)
-        with source.quarantine:
+        with source.quarantine, progress_bars() as show:
             if method is Method.progressive:
-                results = _judged_progressively(templates, source, encoder, declared)
+                order = source.order(declared)
             else:
-                results = _judged_in_folds(templates, source, encoder, declared, folds, seed, method is Method.holdout)
+                loaded, order = source.load(declared, None if isinstance(encoder, str) else encoder)
+            results: list[dict[str, Any]] = []
+            for text, template in templates.items():
+                model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
+                if method is Method.progressive:
+                    judged = judge_progressively(model, source, order)
+                    source.quarantine.silence()  # the next one meets the same bad rows
+                else:
+                    first = method is Method.holdout
+                    judged = judge_in_folds(model, loaded, order, folds, seed, only_first=first, show=show, what=text)
+                results.append({"estimator": text, **judged})
     results.sort(key=lambda result: result.get("mae", float("inf")))
     if json:
         print_json({"method": method.value, "skipped": source.quarantine.count, "results": results})
@@ -81,42 +83,6 @@ def _template(text: str, method: Method, seed: int) -> Any:
     if "random_state" in template.get_params() and template.random_state is None:
         template.set_params(random_state=seed)
     return template
-
-
-def _judged_progressively(
-    templates: dict[str, Any], source: LabelledFiles, encoder: TableEncoder | str, declared: list[Any] | None
-) -> list[dict[str, Any]]:
-    from rankwise.cli._judge import judge_progressively
-    from rankwise.table_model import TableModel
-
-    order = source.order(declared)
-    results = []
-    for text, template in templates.items():
-        results.append({"estimator": text, **judge_progressively(TableModel(template, encoder), source, order)})
-        source.quarantine.silence()  # the next one meets the same bad rows
-    return results
-
-
-def _judged_in_folds(
-    templates: dict[str, Any],
-    source: LabelledFiles,
-    encoder: TableEncoder | str,
-    declared: list[Any] | None,
-    folds: int,
-    seed: int,
-    only_first: bool,
-) -> list[dict[str, Any]]:
-    from rankwise.cli._judge import judge_in_folds
-    from rankwise.table_model import TableModel
-
-    rows, order = source.load(declared, None if isinstance(encoder, str) else encoder)
-    results = []
-    with progress_bars() as show:
-        for text, template in templates.items():
-            model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
-            judged = judge_in_folds(model, rows, order, folds, seed, only_first=only_first, show=show, what=text)
-            results.append({"estimator": text, **judged})
-    return results
 
 
 def _print_table(results: list[dict[str, Any]], method: Method, skipped: int) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli._exit import plain_errors, require_writable
-from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, column_option, grouped
+from rankwise.cli._exit import plain_errors
+from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, grouped, option
+from rankwise.cli._outputs import NEW_TABLE
 from rankwise.cli._print import print_written
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ _TO = "Labels of the new file"
 class TargetOptions:
     """Where labels go, and how they are written."""
 
-    to_label: Annotated[str | None, column_option("One column with texts such as 3-5.", _TO)] = None
-    to_lower: Annotated[str | None, column_option("Column of lower ends.", _TO)] = None
-    to_upper: Annotated[str | None, column_option("Column of upper ends.", _TO)] = None
-    style: Annotated[Style, typer.Option(help="Texts as 3-5, or as 3|4|5.", rich_help_panel=_TO)] = Style.shortest
+    to_label: Annotated[str | None, option("One column with texts such as 3-5.", _TO)] = None
+    to_lower: Annotated[str | None, option("Column of lower ends.", _TO)] = None
+    to_upper: Annotated[str | None, option("Column of upper ends.", _TO)] = None
+    style: Annotated[Style, option("Texts as 3-5, or as 3|4|5.", _TO, None)] = Style.shortest
 
     def columns(self) -> LabelColumns | None:
         """The columns, if any was named."""
@@ -46,7 +47,7 @@ class TargetOptions:
 def convert(
     files: Files,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; its name says the format.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; its name says the format."), NEW_TABLE
     ],
     *,
     labels: ClassOptions,
@@ -61,7 +62,6 @@ def convert(
 
     rankwise convert ends.csv --lower from --upper to --to-label grade --output texts.parquet
     """
-    require_writable(output, "--output")
     rows.check()
     declared = labels.declared
     with plain_errors():

@@ -10,6 +10,11 @@ from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Folds, LabelOptions, Method, Model, RowOptions, Seed, grouped
 from rankwise.cli._print import print_facts, print_json, progress_bars, with_skipped
 
+_METHOD = (
+    "holdout: the model as it is, on these rows, which it should not have seen. progressive: a fresh model of the same "
+    "kind predicts each row and then learns it. cv: fresh models in folds of these rows."
+)
+
 
 @grouped
 def evaluate(
@@ -17,13 +22,7 @@ def evaluate(
     files: Files,
     *,
     labels: LabelOptions,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="holdout: the model as it is, on these rows, which it should not have seen. progressive: a fresh "
-            "model of the same kind predicts each row and then learns it. cv: fresh models in folds of these rows."
-        ),
-    ] = Method.holdout,
+    method: Annotated[Method, typer.Option(help=_METHOD)] = Method.holdout,
     folds: Folds = 5,
     seed: Seed = 0,
     rows: RowOptions,

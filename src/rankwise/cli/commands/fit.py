@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,8 +10,9 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._encoding import EncodingOptions
-from rankwise.cli._exit import STOPPED, complain, plain_errors, require_writable
-from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped
+from rankwise.cli._exit import complain, plain_errors
+from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped, option
+from rankwise.cli._outputs import NEW_CHECKPOINT, NEW_MODEL
 from rankwise.cli._print import certificate, print_facts, print_json, some, with_skipped
 
 if TYPE_CHECKING:
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default estimator reads all rows at once
 STREAM, IN_MEMORY = "PRIL", "SVOR"
 
-_LEARNING = "Learning"
 
-
-def _learning(help: str, *names: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, show_default=False, rich_help_panel=_LEARNING, **settings)
+def _learning(help: str, metavar: str | None = None, *names: str, **settings: Any) -> Any:
+    return option(help, "Learning", metavar, *names, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +35,13 @@ class RunOptions:
     estimator: Annotated[
         str | None,
         _learning(
-            f"What learns. Online estimators read files of any size; batch estimators hold all rows in memory. By "
-            f"default {IN_MEMORY} for files up to {LARGEST_IN_MEMORY // 10**6} MB, and {STREAM} for larger ones, with "
-            f"--epochs, and with --checkpoint.",
-            metavar="NAME",
+            f"What learns. By default {IN_MEMORY} for files up to {LARGEST_IN_MEMORY // 10**6} MB, and {STREAM} for "
+            f"larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
             autocompletion=_estimators.complete,
         ),
-    ] = None
+    ] = None  # fmt: skip
     set_: Annotated[
-        list[str] | None,
-        _learning("A parameter of the estimator; may be repeated.", "--set", metavar="PARAM=VALUE"),
+        list[str] | None, _learning("A parameter of the estimator; may be repeated.", "PARAM=VALUE", "--set")
     ] = None
     epochs: Annotated[
         int | None,
@@ -54,22 +49,17 @@ class RunOptions:
     ] = None
     checkpoint: Annotated[
         Path | None,
-        _learning(
-            "Put an online model away now and then; the same command goes on from there, after a crash too.",
-            metavar="FILE",
-        ),
-    ] = None
-    checkpoint_rows: Annotated[
-        int, typer.Option(min=1, help="Rows between two savings of the checkpoint.", rich_help_panel=_LEARNING)
-    ] = 5_000_000
+        _learning("Put an online model away now and then; the same command goes on from there, after a crash too.",
+                  "FILE"), NEW_CHECKPOINT,
+    ] = None  # fmt: skip
+    checkpoint_rows: Annotated[int, _learning("Rows between two savings of the checkpoint.", min=1)] = 5_000_000
     dask: Annotated[
         str | None,
         _learning(
             "Learn on the Dask cluster whose scheduler is at this address, tcp://...; each file is a partition, "
-            "and the workers must see the files.",
-            metavar="ADDRESS",
+            "and the workers must see the files.", "ADDRESS",
         ),
-    ] = None
+    ] = None  # fmt: skip
     workers: Annotated[
         int | None, _learning("Learn on a Dask cluster of so many processes on this machine.", min=1)
     ] = None
@@ -110,7 +100,9 @@ class RunOptions:
 @grouped
 def fit(
     files: Files,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write."), NEW_MODEL
+    ],
     *,
     labels: LearningOptions,
     run: RunOptions,
@@ -128,9 +120,6 @@ def fit(
 
     It is learnt from all rows by batch estimators, from the first 50,000 by online ones and on a cluster.
     """
-    require_writable(output, "--output")
-    if run.checkpoint is not None:
-        require_writable(run.checkpoint, "--checkpoint")
     rows.check()
     declared = labels.declared
     run.check(skips=rows.skips)
@@ -139,128 +128,123 @@ def fit(
         from rankwise.cli._labelled_files import open_files
 
         source = open_files(files, labels, rows, texts=texts)
-        encoder = encoding.encoder_for(source)
+        job = _Job(source, encoding.encoder_for(source), declared, output, run)
         name = run.name_for(source)
         if run.on_cluster:
-            results = _fit_there(source, name, run, encoder, declared, output)
+            results = job.on_cluster(name)
         elif _estimators.is_online(name):
-            template = _estimators.make(name, run.parameters)
-            described = {
-                "files": [f"{path} of {Path(path).stat().st_size} bytes" for path in source.paths],
-                "labels": source.labels.names,
-                "features": source.features,
-                "classes": declared,
-                "estimator": name,
-                "parameters": {k: v for k, v in template.get_params().items() if k != "classes"},
-                "kinds": encoding.kinds,
-                "encoding": encoding.parameters,
-                "epochs": run.epochs or 1,
-                "on-error": rows.on_error.value,
-            }
-            results = _fit_stream(source, template, encoder, declared, described, output, run)
+            results = job.streamed(_estimators.make(name, run.parameters), encoding)
         else:
-            results = _fit_in_memory(source, _estimators.make(name, run.parameters), encoder, declared, output)
+            results = job.in_memory(_estimators.make(name, run.parameters))
     _print_results(results, json)
     rows.judge_skipped(source.quarantine, results["rows"])
 
 
-def _fit_in_memory(
-    source: LabelledFiles, template: Any, encoder: TableEncoder | str, declared: list[Any] | None, output: Path
-) -> dict[str, Any]:
-    from rankwise.table_model import TableModel
+@dataclass(frozen=True)
+class _Job:
+    """Rows to learn from, how their columns become features, declared classes if any, and where the model goes."""
 
-    with source.quarantine:
-        rows, order = source.load(declared, None if isinstance(encoder, str) else encoder)
-        model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
-        with rows.named():
-            model.fit(rows.X, rows.y, rows.weight)
-    return {**_saved(model, source, len(rows), 1, output), **_certificate(model)}
+    source: LabelledFiles
+    encoder: TableEncoder | str
+    declared: list[Any] | None
+    output: Path
+    run: RunOptions
 
+    def in_memory(self, template: Any) -> dict[str, Any]:
+        from rankwise.table_model import TableModel
 
-def _fit_there(
-    source: LabelledFiles,
-    name: str,
-    run: RunOptions,
-    encoder: TableEncoder | str,
-    declared: list[Any] | None,
-    output: Path,
-) -> dict[str, Any]:
-    from rankwise.cli._cluster import fit_on_cluster, make
-    from rankwise.cli._learner import begin
+        with self.source.quarantine:
+            rows, order = self.source.load(self.declared, None if isinstance(self.encoder, str) else self.encoder)
+            model = TableModel(template.set_params(classes=order.values.tolist()), self.encoder)
+            with rows.named():
+                model.fit(rows.X, rows.y, rows.weight)
+        return {**self._saved(model, len(rows), 1), **_certificate(model)}
 
-    estimator = make(name, run.parameters, run.epochs)
-    order = source.order(declared)
-    model, _ = begin(source, estimator._as_local(), encoder, order)
-    n_rows = fit_on_cluster(model, estimator, source, order, run.dask, run.workers)
-    saved = _saved(model, source, n_rows, getattr(estimator, "n_epochs", 1), output)
-    return {**saved, **_certificate(model)}
+    def on_cluster(self, name: str) -> dict[str, Any]:
+        from rankwise.cli._cluster import fit_on_cluster, make
+        from rankwise.cli._learner import begin
 
+        estimator = make(name, self.run.parameters, self.run.epochs)
+        order = self.source.order(self.declared)
+        model, _ = begin(self.source, estimator._as_local(), self.encoder, order)
+        n_rows = fit_on_cluster(model, estimator, self.source, order, self.run.dask, self.run.workers)
+        return {**self._saved(model, n_rows, getattr(estimator, "n_epochs", 1)), **_certificate(model)}
 
-def _fit_stream(
-    source: LabelledFiles,
-    template: Any,
-    encoder: TableEncoder | str,
-    declared: list[Any] | None,
-    described: Mapping[str, Any],
-    output: Path,
-    run: RunOptions,
-) -> dict[str, Any]:
-    from rankwise.cli._learner import Checkpoint, Learner, Stopped, begin
-    from rankwise.labels import ClassOrder
+    def streamed(self, template: Any, encoding: EncodingOptions) -> dict[str, Any]:
+        from rankwise.cli._learner import Checkpoint, Learner, Stopped, begin
+        from rankwise.labels import ClassOrder
 
-    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run.checkpoint_rows, described)
-    begun = None if checkpoint is None else checkpoint.restore()
-    epochs = described["epochs"]
-    try:
-        if begun is None:
-            order = source.order(declared)
-            source.quarantine.open()
-            model, first = begin(source, template, encoder, order)
-            learner = Learner(model, source, order, epochs, checkpoint, first)
-        else:
-            model, state = begun
-            learner = Learner(model, source, ClassOrder(model.classes_), epochs, checkpoint)
-            learner.restore(state)
-            complain(f"going on at {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
-        learner.run()
-    except Stopped:
-        how = (
-            f"the same command goes on from {run.checkpoint}."
-            if checkpoint is not None
-            else "nothing was kept; --checkpoint FILE makes a run that can go on."
-        )
-        complain(f"stopped after {learner.n_learnt:,} rows; {how}", "note")
-        raise typer.Exit(STOPPED) from None
-    finally:
-        source.quarantine.close()
-    saved = _saved(model, source, learner.n_learnt, epochs, output)
-    if run.checkpoint is not None:
-        run.checkpoint.unlink(missing_ok=True)
-    return {**saved, "progressive": learner.loss.results()}
+        run, source, epochs = self.run, self.source, self.run.epochs or 1
+        checkpoint = None
+        if run.checkpoint is not None:
+            checkpoint = Checkpoint(run.checkpoint, run.checkpoint_rows, self._described(template, encoding))
+        begun = None if checkpoint is None else checkpoint.restore()
+        try:
+            if begun is None:
+                order = source.order(self.declared)
+                source.quarantine.open()
+                model, first = begin(source, template, self.encoder, order)
+                learner = Learner(model, source, order, epochs, checkpoint, first)
+            else:
+                model, state = begun
+                learner = Learner(model, source, ClassOrder(model.classes_), epochs, checkpoint)
+                learner.restore(state)
+                complain(f"going on at {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
+            learner.run()
+        except Stopped as stopped:
+            how = "nothing was kept; --checkpoint FILE makes a run that can go on."
+            if checkpoint is not None:
+                how = f"the same command goes on from {run.checkpoint}."
+            complain(f"stopped after {learner.n_learnt:,} rows; {how}", "note")
+            raise typer.Exit(128 + stopped.args[0]) from None
+        finally:
+            source.quarantine.close()
+        saved = self._saved(model, learner.n_learnt, epochs)
+        if run.checkpoint is not None:
+            run.checkpoint.unlink(missing_ok=True)
+        return {**saved, "progressive": learner.loss.results()}
 
+    def _described(self, template: Any, encoding: EncodingOptions) -> dict[str, Any]:
+        """All that the result of a run depends on: its checkpoint serves no other."""
+        from rankwise.cli._learner import digest_of
 
-def _saved(model: TableModel, source: LabelledFiles, n_rows: int, epochs: int, output: Path) -> dict[str, Any]:
-    """Write the model, with notes of where it comes from, and say what it is."""
-    from rankwise.persistence import save
+        source = self.source
+        return {
+            "files": [f"{path} with sha256 {digest_of(Path(path))}" for path in source.paths],
+            "labels": source.labels.names,
+            "features": source.features,
+            "classes": self.declared,
+            "estimator": type(template).__name__,
+            "parameters": {k: v for k, v in template.get_params().items() if k != "classes"},
+            "kinds": encoding.kinds,
+            "encoding": encoding.parameters,
+            "epochs": self.run.epochs or 1,
+            "on-error": source.on_error.value,
+        }
 
-    # Nothing that differs between a run that was stopped and one that was not.
-    notes = {
-        "files": [str(path) for path in source.files],
-        "labels": {name: getattr(source.labels, name) for name in ("label", "lower", "upper", "weight")},
-        "rows": n_rows,
-        "epochs": epochs,
-        "skipped": source.quarantine.count,
-    }
-    save(model, output, notes=notes)
-    return {
-        "model": str(output),
-        "estimator": type(model.estimator_).__name__,
-        "classes": model.classes_.tolist(),
-        "columns": model.n_features_in_,
-        "features": int(model.estimator_.n_features_in_),
-        "rows": n_rows,
-        "skipped": source.quarantine.count,
-    }
+    def _saved(self, model: TableModel, n_rows: int, epochs: int) -> dict[str, Any]:
+        """Write the model, with notes of where it comes from, and say what it is."""
+        from rankwise.persistence import save
+
+        source, skipped = self.source, self.source.quarantine.count
+        # Nothing that differs between a run that was stopped and one that was not.
+        notes = {
+            "files": [str(path) for path in source.files],
+            "labels": {name: getattr(source.labels, name) for name in ("label", "lower", "upper", "weight")},
+            "rows": n_rows,
+            "epochs": epochs,
+            "skipped": skipped,
+        }
+        save(model, self.output, notes=notes)
+        return {
+            "model": str(self.output),
+            "estimator": type(model.estimator_).__name__,
+            "classes": model.classes_.tolist(),
+            "columns": model.n_features_in_,
+            "features": int(model.estimator_.n_features_in_),
+            "rows": n_rows,
+            "skipped": skipped,
+        }
 
 
 def _certificate(model: TableModel) -> dict[str, Any]:

@@ -25,35 +25,21 @@ def info(model: Model, json: AsJSON = False) -> None:
 
 def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     """Facts about a model, as plain values."""
-    from rankwise.table_model import TableModel
-
-    estimator = model.estimator_ if isinstance(model, TableModel) else model
-    encoder = model.encoder_ if isinstance(model, TableModel) else None
+    estimator, encoder = getattr(model, "estimator_", model), getattr(model, "encoder_", None)
     learnt = estimator.to_plain() if hasattr(estimator, "to_plain") else {}
-    features = learnt.get("features", getattr(estimator, "n_features_in_", None))
     facts: dict[str, Any] = {"estimator": type(estimator).__name__}
     if hasattr(estimator, "classes_"):
         facts["classes"] = estimator.classes_.tolist()
     if encoder is not None:
         facts["columns"] = {name: kind for name, kind in encoder.kinds_.items() if kind != "ignore"}
         facts["encoder"] = {k: v for k, v in encoder.get_params(deep=False).items() if k != "kinds"}
-    facts["features"] = features
+    facts["features"] = learnt.get("features", getattr(estimator, "n_features_in_", None))
     facts["parameters"] = estimator.get_params(deep=False)
-    if hasattr(estimator, "n_updates_"):
-        facts["updates"] = estimator.n_updates_
-    if hasattr(estimator, "gap_"):
-        facts["objective"], facts["gap"] = estimator.objective_, estimator.gap_
-    if hasattr(estimator, "thresholds_"):
-        facts["thresholds"] = estimator.thresholds_.tolist()
-    facts["arrays"] = {name: list(array.shape) for name, array in _arrays(learnt).items()}
-    if notes:
-        facts["notes"] = notes
-    return facts
-
-
-def _arrays(learnt: dict[str, Any]) -> dict[str, Any]:
-    arrays = dict(learnt.get("state", {}))
-    return arrays | {name: learnt[name] for name in ("weights", "offsets") if hasattr(learnt.get(name), "shape")}
+    learnt_facts = {"updates": "n_updates_", "objective": "objective_", "gap": "gap_", "thresholds": "thresholds_"}
+    facts |= {name: getattr(estimator, of) for name, of in learnt_facts.items() if hasattr(estimator, of)}
+    arrays = learnt.get("state", {}) | {name: learnt.get(name) for name in ("weights", "offsets")}
+    facts["arrays"] = {name: list(array.shape) for name, array in arrays.items() if hasattr(array, "shape")}
+    return {**facts, "notes": notes} if notes else facts
 
 
 def _in_words(facts: dict[str, Any]) -> dict[str, str]:

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli._exit import plain_errors, require_writable
+from rankwise._files import naming
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
+from rankwise.cli._outputs import NEW_TABLE
 from rankwise.cli._print import print_json, print_written, stream_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankwise.io import Batch
+
 COLUMN = "prediction"
+_SCORES = "Add the scores behind the predictions: a column 'score', or 'score CLASS' for each class."
+_OUTPUT = "File to write; its name says the format. By default CSV on the standard output."
 
 
 @grouped
@@ -23,17 +29,9 @@ def predict(
     model: Model,
     files: Files,
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write; its name says the format. By default CSV on the standard output.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE] = None,
     only: Annotated[bool, typer.Option("--only", help=f"Write the column {COLUMN!r} alone.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help=_SCORES)] = False,
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
@@ -43,11 +41,9 @@ def predict(
 
     Labels need not be there. With --json and no --output, rows are printed as JSON lines.
     """
-    if output is not None:
-        require_writable(output, "--output")
     rows.check()
     with plain_errors():
-        prediction = _Prediction(model, files, rows, only)
+        prediction = _Prediction(model, files, rows, only, scores)
         with prediction.source.quarantine:
             n = _to_stdout(prediction, json) if output is None else _to_file(prediction, output)
     if output is not None:
@@ -58,7 +54,7 @@ def predict(
 class _Prediction:
     """Record batches with predictions, and their schema."""
 
-    def __init__(self, path: Path, files: list[Path], rows: RowOptions, only: bool) -> None:
+    def __init__(self, path: Path, files: list[Path], rows: RowOptions, only: bool, scores: bool) -> None:
         import pyarrow as pa
 
         from rankwise.cli._labelled_files import LabelledFiles, require_features
@@ -70,23 +66,45 @@ class _Prediction:
         table = rows.look_at(files)
         is_svmlight = table.format == "svmlight"
         names = [] if is_svmlight else list(table.schema.names)
-        if COLUMN in names and not only:
-            raise TableError(f"file {table.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
         needed = known_columns(loaded) or names
         if not is_svmlight:
             require_features(needed, table)
         self.only = only
         self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
+        self.scores = self._score_columns() if scores else []
+        for name in {COLUMN, *self.scores} & set(names):
+            if not only:
+                raise TableError(f"file {table.files[0]}: there is a column {name!r} already; --only leaves it out.")
         label = read_notes(path).get("labels", {}).get("label")  # such a column is text where it was learnt from, too
         texts = [*text_columns(loaded), *([label] if label is not None and table.format in ("csv", "tsv") else [])]
         self.source = LabelledFiles(table, files, None, needed, texts, rows)
         self.table = self.source.table(needed if only else names, counts=True)
-        field = pa.field(COLUMN, pa.array(self.model.classes_).type)
+        added = {COLUMN: pa.array(self.model.classes_).type} | dict.fromkeys(self.scores, pa.float64())
         kept = [] if only or is_svmlight else list(self.table.schema)
-        self.schema = None if is_svmlight and not only else pa.schema([*kept, field])
+        self.schema = None if is_svmlight and not only else pa.schema([*kept, *map(pa.field, added, added.values())])
+
+    def _score_columns(self) -> list[str]:
+        """One score on the axis of the thresholds, or one for each class."""
+        if hasattr(self.model, "project"):
+            return ["score"]
+        classes = self.model.classes_.tolist()
+        return ["score"] if len(classes) == 2 else [f"score {name}" for name in classes]
+
+    def _scored(self, rows: Any, batch: Batch) -> Any:
+        """Rows with the scores behind their predictions."""
+        import numpy as np
+        import pyarrow as pa
+
+        from rankwise.cli._labelled_files import fitted_width
+
+        X = fitted_width(self.source.features_of(batch), int(self.model.estimator_.n_features_in_))
+        scores = np.empty((0, len(self.scores)))
+        if len(batch):
+            scores = self.model.project(X) if hasattr(self.model, "project") else self.model.decision_function(X)
+        columns = [pa.array(column) for column in scores.reshape(len(batch), -1).T]
+        return pa.RecordBatch.from_arrays([*rows.columns, *columns], names=[*rows.schema.names, *self.scores])
 
     def batches(self) -> Iterator[Any]:
-        """Rows with their predictions, as record batches."""
         import pyarrow as pa
 
         from rankwise.cli._judge import predict_batch
@@ -96,10 +114,12 @@ class _Prediction:
         with stream_bar("predicting", self.table.n_bytes) as show:
             for batch in self.table.batches():
                 kept, predicted = predict_batch(self.model, self.source, batch)
+                good = batch.take(kept)
                 if self.only:
-                    yield pa.record_batch({COLUMN: pa.array(predicted)})
+                    rows = pa.record_batch({COLUMN: pa.array(predicted)})
                 else:
-                    yield append_column(batch.take(kept), COLUMN, predicted)
+                    rows = append_column(good, COLUMN, predicted)
+                yield self._scored(rows, good) if self.scores else rows
                 done += len(kept)
                 show(batch.bytes_read, done, None)
 
@@ -113,18 +133,18 @@ def _to_file(prediction: _Prediction, output: Path) -> int:
 def _to_stdout(prediction: _Prediction, as_json: bool) -> int:
     import pyarrow.csv as arrow_csv
 
-    stream = sys.stdout.buffer
-    n = 0
-    header = not as_json
+    stream, n, header = sys.stdout.buffer, 0, not as_json
     for batch in prediction.batches():
         n += batch.num_rows
-        if as_json:
-            for row in batch.to_pylist():
-                print_json(row)
-        else:
-            arrow_csv.write_csv(batch, stream, arrow_csv.WriteOptions(include_header=header))
-            header = False
-    if header and prediction.schema is not None:
-        arrow_csv.write_csv(prediction.schema.empty_table(), stream)
-    stream.flush()
+        with naming("the standard output"):
+            if as_json:
+                for row in batch.to_pylist():
+                    print_json(row)
+            else:
+                arrow_csv.write_csv(batch, stream, arrow_csv.WriteOptions(include_header=header))
+                header = False
+    with naming("the standard output"):
+        if header and prediction.schema is not None:
+            arrow_csv.write_csv(prediction.schema.empty_table(), stream)
+        stream.flush()
     return n

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli._exit import plain_errors, require_writable
+from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, LabelOptions, Language, Model, OnError, RowOptions, Seed, grouped
+from rankwise.cli._outputs import NEW_PAGE
 from rankwise.cli._print import print_facts, print_json, stream_bar, with_skipped
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 def report(
     model: Model,
     files: Files,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="PAGE.html", help="The page to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PAGE.html", help="The page to write."), NEW_PAGE],
     *,
     labels: LabelOptions,
-    title: Annotated[str | None, typer.Option(help="By default the estimator's name.", show_default=False)] = None,
+    title: Annotated[str | None, typer.Option(help="By default the estimator's name.")] = None,
     confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Of all limits.")] = 0.95,
     seed: Seed = 0,
     rows: RowOptions,
@@ -39,7 +40,6 @@ def report(
 
     The rows should be such that the model has not seen. Files may be larger than memory.
     """
-    require_writable(output, "--output")
     rows.check()
     command = _command(
         model, files, output, label=labels.label, lower=labels.lower, upper=labels.upper, weight=labels.weight,

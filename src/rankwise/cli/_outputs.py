@@ -1,0 +1,125 @@
+"""Files that a command reads and writes: what would destroy something is refused before anything is opened.
+
+A parameter of a command says with ``Reads`` or ``Writes`` in its annotation what its file is for; ``grouped`` then has
+``check_files`` look at all of them before the command runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rankwise._files import SUFFIXES, require_writable
+
+_HEAD = 65_536  # bytes of a file that say what it is
+_MAGIC = {
+    ".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".parquet": b"PAR1", ".pq": b"PAR1", ".arrow": b"ARROW1",
+    ".feather": b"ARROW1", ".ipc": b"ARROW1", ".arrows": b"\xff\xff\xff\xff", ".png": b"\x89PNG", ".pdf": b"%PDF",
+    ".jsonl": b"{", ".ndjson": b"{",
+}  # fmt: skip
+_BINARY_TABLES = tuple(_MAGIC[suffix] for suffix in (".gz", ".zst", ".parquet", ".arrow", ".arrows"))
+
+
+@dataclass(frozen=True)
+class Reads:
+    """A file, or several, or directories of files, that a command reads."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Writes:
+    """A file that a command writes, and whether one that is there is of that kind, so that it may be replaced."""
+
+    what: str
+    is_one: Callable[[Path], bool]
+    makes_directory: bool = False
+
+
+def check_files(roles: Mapping[str, Reads | Writes], values: Mapping[str, Any]) -> None:
+    """Refuse an output that is an input or another output, that cannot be written, or that is something else."""
+    taken: dict[Any, str] = {}
+    for name, role in roles.items():
+        if isinstance(role, Reads):
+            given = values[name] if isinstance(values[name], list) else [values[name]]
+            taken |= {_identity(file): role.what for path in given for file in _files(path, values.get("format"))}
+    for name, role in roles.items():
+        path, option = values[name], f"--{name.replace('_', '-')}"
+        if isinstance(role, Reads) or path is None:
+            continue
+        try:
+            if not role.makes_directory or path.parent.is_dir():
+                require_writable(path)
+            owner = taken.setdefault(_identity(path), option)
+            if owner != option:
+                raise typer.BadParameter(f"{option} {path} is also {owner}, and would overwrite it. Give another file.")
+            if not values["overwrite"] and path.exists() and path.stat().st_size and not role.is_one(path):
+                raise typer.BadParameter(f"{option} {path} is there and is not {role.what}: --overwrite replaces it.")
+        except OSError as error:
+            raise typer.BadParameter(f"{option} {path}: {error.strerror}.") from None
+
+
+def _files(path: Path, format: Any) -> list[Path]:
+    """The file, or those of a directory that are read: all of them if a format was given, else by their suffixes."""
+    if not path.is_dir():
+        return [path]
+    inside = path.rglob("*")
+    return [file for file in inside if format or any(suffix.lower() in SUFFIXES for suffix in file.suffixes[-2:])]
+
+
+def _identity(path: Path) -> Any:
+    """What two names of one file share, whatever links, relative paths and letter case they use."""
+    try:
+        found = path.stat()
+    except OSError:
+        return os.path.realpath(path).casefold()  # two new names that differ in case alone are one file on some systems
+    return found.st_dev, found.st_ino
+
+
+def _is_model(path: Path) -> bool:
+    from rankwise.persistence import ModelFileError, read_notes
+
+    try:
+        return "state" not in read_notes(path)
+    except (ModelFileError, OSError):
+        return False
+
+
+def _is_quarantine(path: Path) -> bool:
+    with path.open("rb") as file:
+        try:
+            return set(json.loads(file.readline(_HEAD))) == {"file", "row", "reason", "text"}
+        except (ValueError, TypeError):
+            return False
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(_HEAD).lstrip().lower().startswith(b"<!doctype html")
+
+
+def _is_as_named(path: Path) -> bool:
+    """Whether a table or a picture begins as its suffix says; texts have no zero bytes, and are no pages."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    suffix = path.suffix.lower()
+    if suffix in _MAGIC:
+        return head.startswith(_MAGIC[suffix])
+    if suffix not in SUFFIXES and head.startswith(_BINARY_TABLES):  # --output-format says what the name does not
+        return True
+    return b"\0" not in head and not _is_page(path)
+
+
+INPUTS, MODEL = Reads("an input"), Reads("the model")
+NEW_MODEL, NEW_PAGE = Writes("a model", _is_model), Writes("a page", _is_page)
+NEW_TABLE = Writes("a table of that format", _is_as_named)
+NEW_PICTURE = Writes("a picture of that format", _is_as_named, makes_directory=True)
+NEW_QUARANTINE = Writes("a quarantine of rankwise", _is_quarantine)
+#: A checkpoint that is there is read first, and refused if it is anything else.
+NEW_CHECKPOINT = Writes("a checkpoint", lambda path: True)

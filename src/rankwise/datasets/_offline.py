@@ -1,0 +1,183 @@
+"""Sets that OpenML does not have: multi-label sets, ready-made partitions and handwritten words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.datasets._check import one_of
+from rankwise.datasets._find import DatasetDamagedError, locate_offline, read_offline, read_rows
+
+_LABEL = "label:"
+#: Rows, features and labels of each set.
+_SHAPES = {"emotions": (593, 72, 6), "yeast": (2417, 103, 14), "scene": (2407, 294, 6), "enron": (1702, 1001, 53)}
+
+MULTILABEL_NAMES = tuple(_SHAPES)
+"""The sets of :func:`load_multilabel`."""
+
+CHU_NAMES = ("diabetes", "pyrimidines", "triazines", "wisconsin", "machine", "autompg", "boston", "stocks", "abalone")
+"""The sets of :func:`load_chu_partitions`, from the smallest to the largest."""
+
+N_PARTITIONS = 20
+_N_PIXELS = 128
+_LETTERS_AND_WORDS = (52152, 6877)
+
+Partition = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class MultilabelDataset:
+    """A multi-label data set as numeric arrays.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    X : ndarray of shape (n_samples, n_features), float64
+        Features.
+    Y : ndarray of shape (n_samples, n_labels), int64
+        1 where a label applies, else 0.
+    feature_names, label_names : tuple of str
+        Names of the columns.
+    """
+
+    name: str
+    X: NDArray[np.float64] = field(repr=False)
+    Y: NDArray[np.int64] = field(repr=False)
+    feature_names: tuple[str, ...] = field(repr=False)
+    label_names: tuple[str, ...] = field(repr=False)
+
+
+def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -> MultilabelDataset:
+    """Load a multi-label set of the Mulan collection: emotions, yeast, scene or enron.
+
+    The data directory is found as in :func:`load`; OpenML is not asked.
+
+    Parameters
+    ----------
+    name : str
+        One of ``MULTILABEL_NAMES``.
+    data_dir : path or None, default=None
+        A directory that holds ``multilabel/{name}.csv``, plain or gzipped, whose label columns begin with ``label:``.
+
+    Returns
+    -------
+    MultilabelDataset
+    """
+    one_of("load_multilabel", "name", name, MULTILABEL_NAMES)
+    file = f"multilabel/{name}.csv"
+    table = read_offline(name, file, ("split",), data_dir)
+    table.pop("split", None)
+    labels = [column for column in table if column.startswith(_LABEL)]
+    features = [column for column in table if not column.startswith(_LABEL)]
+    shape = (next(iter(table.values())).size if table else 0, len(features), len(labels))
+    if shape != _SHAPES[name]:
+        raise DatasetDamagedError(
+            f"{file} does not hold the data set {name!r}: it has {shape[0]} rows, {shape[1]} features and {shape[2]} "
+            f"labels, not {', '.join(map(str, _SHAPES[name]))}."
+        )
+    X, Y = (np.column_stack([table[column] for column in columns]) for columns in (features, labels))
+    if not (np.isfinite(X).all() and np.isin(Y, (0, 1)).all()):
+        raise DatasetDamagedError(f"{file} is damaged: a feature is missing, or a label is neither 0 nor 1.")
+    names = tuple(label.removeprefix(_LABEL) for label in labels)
+    return MultilabelDataset(name, X, Y.astype(np.int64), tuple(features), names)
+
+
+def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] | None = None) -> Iterator[Partition]:
+    """Load the 20 partitions of a set of Chu and Ghahramani's benchmark of ordinal regression.
+
+    The labels are those of the benchmark, 1..bins; the features are not scaled. Rows are sorted by label: shuffle them
+    before learning online. The data directory is found as in :func:`load`; OpenML is not asked.
+
+    Parameters
+    ----------
+    name : str
+        One of ``CHU_NAMES``.
+    bins : {5, 10}
+        Number of ordered classes.
+    data_dir : path or None, default=None
+        A directory that holds ``chu_partitions/{name}_{bins}bins.csv``, plain or gzipped.
+
+    Returns
+    -------
+    iterator over 20 tuples (X_train, y_train, X_test, y_test)
+        The file is read at the call, not at the first step.
+    """
+    one_of("load_chu_partitions", "name", name, CHU_NAMES)
+    one_of("load_chu_partitions", "bins", bins, (5, 10))
+    file = f"chu_partitions/{name}_{bins}bins.csv"
+    table = read_offline(f"{name} in {bins} bins", file, ("split",), data_dir)
+    if not {"partition", "split", "y"} < table.keys():
+        raise DatasetDamagedError(f"{file} is damaged: it lacks a column partition, split, y or any feature.")
+    number, split, y = table.pop("partition"), table.pop("split"), table.pop("y").astype(np.int64)
+    X = np.column_stack(list(table.values()))
+    rows = [
+        (np.flatnonzero((number == p) & (split == "train")), np.flatnonzero((number == p) & (split == "test")))
+        for p in range(1, N_PARTITIONS + 1)
+    ]
+    if len({(train.size, test.size) for train, test in rows}) > 1 or sum(map(len, map(np.concatenate, rows))) != y.size:
+        raise DatasetDamagedError(f"{file} is damaged: it does not hold {N_PARTITIONS} partitions of one size.")
+    return ((X[train], y[train], X[test], y[test]) for train, test in rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Words as sequences of letters.
+
+    Attributes
+    ----------
+    X : list of ndarray of shape (T, 128), float64
+        Pixels of each letter, 16 rows of 8, 0 or 1.
+    y : list of ndarray of shape (T,), str
+        The letters, a to z. The first letter of each word, a capital, was left out by those who made the set.
+    fold : ndarray of shape (n_words,), int64
+        0..9.
+    description : str
+        What it is.
+    source : str
+        The file it was read from.
+    """
+
+    X: list[NDArray[np.float64]] = field(repr=False)
+    y: list[NDArray[np.str_]] = field(repr=False)
+    fold: NDArray[np.int64] = field(repr=False)
+    description: str
+    source: str
+
+
+def load_ocr(data_dir: str | os.PathLike[str] | None = None) -> Words:
+    """Load the handwritten words of Kassel, as Taskar, Guestrin and Koller prepared them: 6877 words in ten folds.
+
+    Parameters
+    ----------
+    data_dir : path or None, default=None
+        A directory that holds ``ocr/letter.data``, plain or gzipped; otherwise it is looked for as in :func:`load`, but
+        not on OpenML, which does not have it.
+
+    Returns
+    -------
+    Words
+    """
+    path = locate_offline("ocr", "ocr/letter.data", data_dir)
+    # id, letter, id of the next letter of the word or -1, word, position, fold, pixels
+    rows = read_rows(path, lambda stream: [line.split() for line in stream], "ascii")
+    try:
+        if any(len(row) != 6 + _N_PIXELS for row in rows):
+            raise ValueError(f"a row does not have {6 + _N_PIXELS} columns")
+        pixels = np.array([row[6:] for row in rows], dtype=np.float64)
+        letters = np.array([row[1] for row in rows])
+        ends = np.flatnonzero(np.array([row[2] for row in rows]) == "-1") + 1
+        fold = np.array([int(rows[end - 1][5]) for end in ends], dtype=np.int64)
+    except ValueError as error:
+        raise DatasetDamagedError(f"{path} is damaged: {error}.") from error
+    if (len(rows), ends.size) != _LETTERS_AND_WORDS or ends[-1] != len(rows):
+        raise DatasetDamagedError(
+            f"{path} does not hold the data set 'ocr': it has {len(rows)} letters in {ends.size} words, "
+            "not {} in {}.".format(*_LETTERS_AND_WORDS)
+        )
+    what = "Handwritten words (Kassel; Taskar, Guestrin and Koller): letters of 6877 words, 16 x 8 pixels."
+    return Words(np.split(pixels, ends[:-1]), np.split(letters, ends[:-1]), fold, what, str(path))
