@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Floats = NDArray[np.float64]
+
+_NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
+_WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
 def load_pyarrow() -> Any:
@@ -108,6 +112,52 @@ def numbers(column: Any) -> Floats:
             array = array.cast(pa.uint8())
         array = array.cast(pa.float64(), safe=False)
     return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def written_number(decimal: str) -> str:
+    """Pattern of a text that is a number with this decimal mark."""
+    mark = re.escape(decimal)
+    return rf"^[+-]?(?:(?:\d+(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
+
+
+def parsed_numbers(column: Any, decimal: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Numbers written as text, NaN where there is none, and which texts are neither blank nor a number."""
+    compute = load_pyarrow().compute
+    texts = _trimmed(column)
+    is_number = compute.match_substring_regex(texts, written_number(decimal))
+    written = compute.if_else(is_number, compute.replace_substring(texts, decimal, "."), None)
+    other = compute.and_not(compute.not_equal(texts, ""), is_number).fill_null(False)
+    return numbers(written.cast("float64")), np.asarray(other.to_numpy(zero_copy_only=False))
+
+
+def decimal_mark(name: str, column: Any) -> str | None:
+    """Decimal mark of a column of texts that are numbers, nearly all of them; None if they are not.
+
+    Whole numbers such as 00123 are codes. A column of numbers such as 1,234 is an error: nothing says what they mean.
+    """
+    compute = load_pyarrow().compute
+    texts = _trimmed(column).drop_null()
+    texts = texts.filter(compute.not_equal(texts, ""))
+    enough = _NEARLY_ALL * max(1, len(texts))
+
+    def matching(pattern: str) -> int:
+        return int(compute.sum(compute.match_substring_regex(texts, pattern)).as_py() or 0)
+
+    n_codes, n_grouped = matching(_CODE), matching(_GROUPED)
+    if matching(written_number(".")) - n_codes >= enough:
+        return "."
+    if n_grouped and n_grouped >= _NEARLY_ALL * matching(",") and n_grouped + matching(_WHOLE) - n_codes >= enough:
+        example = texts.filter(compute.match_substring_regex(texts, _GROUPED))[0].as_py()
+        raise ValueError(
+            f"column {name!r} holds texts such as {example!r}, where the comma may stand before decimals or between "
+            f"thousands: write decimals with a point and thousands without a mark, or declare its kind as 'category'."
+        )
+    return "," if matching(written_number(",")) - n_codes >= enough else None
+
+
+def _trimmed(column: Any) -> Any:
+    pa = load_pyarrow()
+    return pa.compute.utf8_trim_whitespace(_one_chunk(column).cast(pa.large_string()))
 
 
 def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
