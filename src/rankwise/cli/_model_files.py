@@ -43,8 +43,8 @@ def known_columns(model: Any) -> list[str] | None:
 def text_columns(model: Any) -> list[str]:
     """Columns that must be read as text."""
     encoder = getattr(model, "encoder_", None)
-    kinds = {} if encoder is None else encoder.kinds_
-    return [name for name, kind in kinds.items() if kind in ("category", "text")]
+    columns = [] if encoder is None else encoder.to_plain()["columns"]
+    return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]
 
 
 def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> TableModel:

@@ -258,7 +258,7 @@ def _common_schema(readers: list[Any]) -> Any:
                 )
         for field in reader.schema:
             known = fields[field.name].type
-            common = _common_type(known, field.type, is_text=isinstance(reader, TextFile))
+            common = _common_type(known, field.type, reader)
             if common is None:
                 raise TableError(
                     f"{place(reader.file.name)}: column {field.name!r} must be of one type in all files of a table. "
@@ -268,16 +268,16 @@ def _common_schema(readers: list[Any]) -> Any:
     return pa.schema([_settled(field) if isinstance(first, TextFile) else field for field in fields.values()])
 
 
-def _common_type(known: Any, other: Any, *, is_text: bool) -> Any:
+def _common_type(known: Any, other: Any, reader: Any) -> Any:
     if known == other:
         return known
-    if is_text:  # types that were guessed from the first rows
+    if isinstance(reader, TextFile):  # types that were guessed from the first rows
         numbers = {pa.int64(), pa.float64()}
         if pa.types.is_null(known) or pa.types.is_null(other):
             return other if pa.types.is_null(known) else known
         if known in numbers and other in numbers:
             return pa.float64()
-    return None
+    return pa.string() if isinstance(reader, CSVFile) else None  # all of CSV is text
 
 
 def _settled(field: Any) -> Any:

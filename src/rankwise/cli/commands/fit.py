@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import EncodingOptions
+from rankwise.cli._encoding import EncodingOptions, by_reading, read_as
 from rankwise.cli._exit import STOPPED, complain, plain_errors, require_writable
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped
 from rankwise.cli._print import certificate, print_facts, print_json, some, with_skipped
@@ -256,6 +256,7 @@ def _saved(model: TableModel, source: LabelledFiles, n_rows: int, epochs: int, o
         "estimator": type(model.estimator_).__name__,
         "classes": model.classes_.tolist(),
         "columns": model.n_features_in_,
+        "read_as": read_as(model.encoder_),
         "features": int(model.estimator_.n_features_in_),
         "rows": n_rows,
         "skipped": source.quarantine.count,
@@ -274,6 +275,7 @@ def _print_results(results: dict[str, Any], as_json: bool) -> None:
         "estimator": results["estimator"],
         "classes": f"{len(results['classes'])}: {some(results['classes'])}",
         "columns": f"{results['columns']:,}, as {results['features']:,} features",
+        **by_reading(results["read_as"]),
         "rows": with_skipped(f"{results['rows']:,}", results["skipped"]),
     }
     progressive = results.get("progressive", {})
