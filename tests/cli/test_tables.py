@@ -1,8 +1,10 @@
 """What columns of files are read as, and what becomes of those that a model does not use."""
 
+import csv
 import json
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import rankwise as rw
@@ -12,6 +14,21 @@ from tests.cli.commands import fail, make_frame, succeed
 @pytest.fixture
 def frame():
     return make_frame(400)[["a", "c", "colour", "grade"]]
+
+
+@pytest.fixture
+def rows_of():
+    def read(path):
+        if path.suffix == ".parquet":
+            return pq.read_table(path).to_pydict()
+        if path.suffix == ".jsonl":
+            rows = [json.loads(line) for line in path.read_text().splitlines()]
+        else:
+            with open(path, newline="") as lines:
+                rows = list(csv.DictReader(lines, delimiter="\t" if path.suffix == ".tsv" else ","))
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    return read
 
 
 class TestTyposInNumbers:
@@ -70,4 +87,83 @@ def test_decimal_commas_are_read_and_said(frame, tmp_path):
     assert judged[0] == judged[1]
     # A file with whole numbers only, which would be points otherwise.
     (tmp_path / "new.csv").write_text('a,c,colour\n"1.500",2,red\n')
-    assert "a number is needed. Got the text '1.500'" in fail(1, "predict", tmp_path / "commas", tmp_path / "new.csv")
+    assert "a number with a decimal comma is needed. Got the text '1.500'" in fail(1, "predict", tmp_path / "commas", tmp_path / "new.csv")
+
+
+AWKWARD = (
+    b"id,big,hex,code,time,day,quoted,empty,a,c,y\r\n"
+    b'00123,9223372036854775808,0x10,NA,12:30,2020-01-01,"a ""b"", c",,1.50,2e0,1\r\n'
+    b'7,9223372036854775809,16,null,12:31:00,2020-1-1,"",x,-1,+2,"2"\r\n'
+    b"\r\n"
+    b'1e3,1.10,0X1F,true,1:2,02.03.2020,"line\nbreak", x ,0,0,NA'
+)
+
+
+class TestPassedOn:
+    @pytest.fixture
+    def model(self, frame, tmp_path):
+        frame.to_csv(tmp_path / "train.csv", index=False)
+        succeed("fit", tmp_path / "train.csv", "--label", "grade", "--ignore", "colour", "-o", tmp_path / "m")
+        return tmp_path / "m"
+
+    def test_lines_of_csv(self, model, tmp_path):
+        (tmp_path / "new.csv").write_bytes(AWKWARD)
+        succeed("predict", model, tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+        predicted = succeed("predict", model, tmp_path / "new.csv", "--only").splitlines()
+        lines = AWKWARD.replace(b"\r\n\r\n", b"\r\n").split(b"\r\n")
+        expected = b"".join(line + b"," + p.encode() + b"\n" for line, p in zip(lines, predicted, strict=True))
+        assert (tmp_path / "out.csv").read_bytes() == expected
+        assert succeed("predict", model, tmp_path / "new.csv").encode() == expected
+
+    def test_bad_lines_are_left_out(self, model, tmp_path):
+        (tmp_path / "new.csv").write_text("id,a,c\n001,1,1\n002,x,1\n003,1\n004,0,0\n")
+        out = succeed("predict", model, tmp_path / "new.csv", "--on-error", "skip").splitlines()
+        assert [line.rsplit(",", 1)[0] for line in out] == ["id,a,c", "001,1,1", "004,0,0"]
+
+    @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "tsv"])
+    def test_columns_of_csv_in_other_formats(self, model, tmp_path, rows_of, suffix):
+        (tmp_path / "new.csv").write_bytes(AWKWARD)
+        succeed("predict", model, tmp_path / "new.csv", "-o", tmp_path / f"out.{suffix}")
+        out = rows_of(tmp_path / f"out.{suffix}")
+        assert out["id"] == ["00123", "7", "1e3"]
+        assert out["big"] == ["9223372036854775808", "9223372036854775809", "1.10"]
+        assert out["hex"] == ["0x10", "16", "0X1F"]
+        assert out["code"] == ["NA", "null", "true"]
+        assert out["time"] == ["12:30", "12:31:00", "1:2"]
+        assert out["day"] == ["2020-01-01", "2020-1-1", "02.03.2020"]
+        assert out["quoted"] == ['a "b", c', "", "line\nbreak"]
+        assert out["y"] == (["1", "2", "NA"] if suffix == "tsv" else [1, 2, None])
+
+    def test_files_whose_columns_differ_in_order(self, model, tmp_path, rows_of):
+        (tmp_path / "1.csv").write_text("id,a,c\n01,1,2\n")
+        (tmp_path / "2.csv").write_text("a,c,id\n1,2,NA\n")
+        succeed("predict", model, tmp_path / "1.csv", tmp_path / "2.csv", "-o", tmp_path / "out.csv")
+        assert rows_of(tmp_path / "out.csv")["id"] == ["01", "NA"]
+
+    def test_lines_of_json(self, model, tmp_path):
+        lines = [
+            '{"id": 12345678901234567890, "day": "2020-01-01", "a": 1.50, "c": 2e0}',
+            '  {"a":1,"c":2, "id": 1.0, "nested": {"x" : [1, null]} } ',
+        ]
+        (tmp_path / "new.jsonl").write_text("\n".join(lines))
+        predicted = succeed("predict", model, tmp_path / "new.jsonl", "--only").splitlines()[1:]
+        expected = [
+            f'{line.strip()[:-1].rstrip()}, "prediction": {p}}}' for line, p in zip(lines, predicted, strict=True)
+        ]
+        assert succeed("predict", model, tmp_path / "new.jsonl", "--json").splitlines() == expected
+        succeed("predict", model, tmp_path / "new.jsonl", "-o", tmp_path / "out.jsonl")
+        assert (tmp_path / "out.jsonl").read_text().splitlines() == expected
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_converted(self, tmp_path, rows_of, suffix):
+        content = AWKWARD.decode().replace("\r\n", "\n").replace("\n\n", "\n") + "\n"
+        (tmp_path / "in.csv").write_text(content)
+        options = ["--label", "y", "--to-lower", "lo", "--to-upper", "hi"]
+        succeed("convert", tmp_path / "in.csv", *options, "-o", tmp_path / f"out.{suffix}")
+        out = rows_of(tmp_path / f"out.{suffix}")
+        assert out["id"] == ["00123", "7", "1e3"]
+        assert out["code"] == ["NA", "null", "true"]
+        assert out["c"] == (["2e0", "+2", "0"] if suffix == "csv" else [2.0, 2.0, 0.0])
+        if suffix == "csv":
+            succeed("convert", tmp_path / "in.csv", "-o", tmp_path / "same.csv")
+            assert (tmp_path / "same.csv").read_text() == content.replace('"2"', "2")

@@ -61,9 +61,9 @@ class NumberColumn:
         """Rows that cannot be encoded."""
         values, other = self.read(column)
         for row in () if other is None else np.flatnonzero(other).tolist():
-            text = column[row].as_py()
+            text, mark = column[row].as_py(), " with a decimal comma" * (self.decimal == ",")
             yield RowError(
-                f"a number is needed. Got the text {text!r}. If the column holds categories, declare its kind as "
+                f"a number{mark} is needed. Got the text {text!r}. If the column holds categories, declare its kind as "
                 f"'category'.",
                 row,
                 self.name,

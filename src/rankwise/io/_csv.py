@@ -34,6 +34,7 @@ class CSVFile(TextFile):
         self.delimiter = "\t" if file.format == "tsv" else ","
         self.dialect = {"delimiter": ord(self.delimiter), "quote": _QUOTE}
         self.names: list[str] = []
+        self.header = b""  #: the line of the names as it stands there
         super().__init__(file, quarantine, keep)
 
     def look(self, content: bytes) -> None:
@@ -60,11 +61,19 @@ class CSVFile(TextFile):
             complaint = f"the names of columns must be distinct. Got {shown(names)}."
         if complaint is not None:
             raise TableError(f"{place(self.file.name, line=1 + int(lines[0]))}: {complaint}")
-        self.names = names
+        self.names, self.header = names, header.rstrip(b"\r\n")
         return stop, int(lines[1]) if len(starts) > 1 else n_lines
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
-        return self._read(content, self.schema.names, {field.name: field.type for field in self.schema}), None
+        types = {field.name: field.type for field in self.schema}
+        if not self.as_written:
+            return self._read(content, self.schema.names, types), None
+        columns: dict[str, Any] = {}
+        for written in (False, True):
+            names = [name for name in self.schema.names if (name in self.as_written) == written]
+            if names:
+                columns.update(zip(names, self._read(content, names, types, written).columns, strict=True))
+        return pa.record_batch([columns[name] for name in self.schema.names], schema=self.schema), None
 
     def complaint(self, record: bytes, error: BaseException) -> str:
         wrong_text = utf8_complaint(record)
@@ -108,14 +117,15 @@ class CSVFile(TextFile):
         except (UnicodeDecodeError, csv.Error, StopIteration):
             return []
 
-    def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any]) -> Any:
+    def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any], as_written: bool = False) -> Any:
+        options = arrow_csv.ConvertOptions(column_types=types, include_columns=columns, strings_can_be_null=True)
+        if as_written:  # NA is a text, and "" another one than nothing at all
+            options.null_values, options.quoted_strings_can_be_null = [""], False
         table = arrow_csv.read_csv(
             pa.BufferReader(content),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=self.names),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict(types), include_columns=list(columns), strings_can_be_null=True
-            ),
+            convert_options=options,
         )
         return one_batch(table)
 

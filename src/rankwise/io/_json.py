@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ class JSONLinesFile(TextFile):
     """A file of JSON objects, one a line; parameters as in :class:`TextFile`."""
 
     dialect = MappingProxyType({"spaces_are_blank": True})
+    header = b""
 
     def look(self, content: bytes) -> None:
         types: dict[str, Any] = {}
@@ -29,6 +30,9 @@ class JSONLinesFile(TextFile):
         if not types:
             raise TableError(f"{place(self.file.name)}: holds no JSON object, so its columns are not known.")
         self.fields = {name: pa.field(name, kind) for name, kind in types.items()}
+
+    def kept_as_text(self, names: Sequence[str]) -> set[str]:
+        return {name for name in names if pa.types.is_temporal(self.fields[name].type)}  # texts that look like dates
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         # With columns=None a field that the first rows do not have is an error rather than lost in silence.

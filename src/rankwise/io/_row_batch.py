@@ -52,6 +52,7 @@ class Batch:
     labels: Any = None
     rows: NDArray[np.int64] | None = None
     _line: Callable[[int], int] | None = None
+    _text: Callable[[NDArray[np.int64]], list[bytes]] | None = None
 
     def __len__(self) -> int:
         return int(self.data.num_rows if isinstance(self.data, pa.RecordBatch) else self.data.shape[0])
@@ -76,6 +77,12 @@ class Batch:
 
     def _line_of(self, i: int) -> int | None:
         return None if self._line is None else self._line(self.row_number(i))
+
+    @property
+    def texts(self) -> list[bytes]:
+        """The rows of a text file as it has them, without the ends of their lines."""
+        assert self._text is not None
+        return self._text(np.arange(len(self)) + self.first_row if self.rows is None else self.rows)
 
     def slice(self, start: int, stop: int, end: int) -> Batch:
         """Rows start..stop-1 without a copy; ``end`` is that of the new batch."""

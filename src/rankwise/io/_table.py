@@ -119,7 +119,7 @@ class Table:
         self._types = types
         self._shape = SVMLightShape() if self.format == "svmlight" else None
         self._readers = [self._reader(file, quarantine, i < _KEPT_OPEN) for i, file in enumerate(files)]
-        self._choose(columns)
+        self._choose(columns, ())
         known = [reader.n_rows for reader in self._readers]
         self.n_rows = None if None in known else sum(n for n in known if n is not None)
 
@@ -130,7 +130,7 @@ class Table:
             return (ParquetFile if self.format == "parquet" else ArrowFile)(file, self._batch_rows, keep)
         return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep)
 
-    def _choose(self, columns: list[str] | None) -> None:
+    def _choose(self, columns: list[str] | None, as_written: Sequence[str]) -> None:
         """Settle which columns are read, and their types in all files."""
         if self._shape is not None:
             if columns is not None:
@@ -138,6 +138,9 @@ class Table:
             return
         for reader in self._readers:
             types = self._types if isinstance(reader, TextFile) else {}
+            if isinstance(reader, TextFile):
+                reader.as_written = reader.kept_as_text(as_written) - set(types)
+                types = {**dict.fromkeys(reader.as_written, pa.string()), **types}
             wanted = list(reader.fields) if columns is None else columns
             for name in (*wanted, *types):
                 if name not in reader.fields:
@@ -167,6 +170,7 @@ class Table:
         columns: Sequence[str] | None = None,
         types: Mapping[str, Any] | None = None,
         quarantine: Quarantine | None = None,
+        as_written: Sequence[str] = (),
     ) -> Table:
         """The same files with other columns, types or another quarantine, without another look at them.
 
@@ -176,6 +180,9 @@ class Table:
         ----------
         columns, types, quarantine
             As in :func:`open_table`; by default all columns, the types as they were, and rows left out forgotten.
+        as_written : list of str
+            Columns that are only passed on: CSV columns are text, every character as in the file, and JSON texts that
+            look like dates stay texts.
         """
         other = copy(self)
         if types is not None:
@@ -184,8 +191,14 @@ class Table:
         for reader in other._readers:
             if getattr(reader, "quarantine", None) is not None:
                 reader.quarantine = quarantine or forget
-        other._choose(None if columns is None else list(columns))
+        other._choose(None if columns is None else list(columns), as_written)
         return other
+
+    @property
+    def header(self) -> bytes | None:
+        """The line before the rows of CSV files, if all have the same one; empty for JSON lines, None for others."""
+        headers = {getattr(reader, "header", None) for reader in self._readers}
+        return headers.pop() if len(headers) == 1 else None
 
     def batches(self, start_row: int = 0) -> Iterator[Batch]:
         """Read the rows in their order, in batches.

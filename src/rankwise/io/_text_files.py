@@ -6,7 +6,7 @@ the line and the text that broke it, whatever the parser itself says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -66,6 +66,7 @@ class TextFile:
         self.quarantine = quarantine
         self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
         self.columns: list[str] | None = None  #: columns that were asked for
+        self.as_written: set[str] = set()  #: columns that are text, every character as in the file
         self._begun: list[Iterator[TextBlock]] = []  # shared with copies: whoever reads first goes on from it
         blocks, seen = self._blocks_from_the_start(), []
         for block in blocks:
@@ -75,6 +76,10 @@ class TextFile:
         self.look(seen[-1].content if seen else b"")
         if keep:
             self._begun.append(chain(seen, blocks))
+
+    def kept_as_text(self, names: Sequence[str]) -> set[str]:
+        """Which of the columns must be read as text to keep every character."""
+        return set(names)
 
     def look(self, content: bytes) -> None:
         """Find out what the columns are from the first records."""
@@ -156,6 +161,10 @@ class TextFile:
         def line_of(number: int) -> int:
             return block.first_line + int(self.records(block.content)[1][number - row - 1])
 
+        def texts_of(numbers: NDArray[np.int64]) -> list[bytes]:
+            bounds = np.append(self.records(block.content)[0], len(block.content)).tolist()
+            return [block.content[bounds[k] : bounds[k + 1]].rstrip(b"\r\n") for k in (numbers - row - 1).tolist()]
+
         try:
             data, labels = self.parse(block.content)
             n, rows = self.n_parsed(data), None
@@ -164,7 +173,7 @@ class TextFile:
         except Exception:
             (data, labels), rows, n = self._salvaged(block, row)
         first_row = row + 1 if rows is None or not rows.size else int(rows[0])
-        return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of)
+        return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of, texts_of)
 
     def _salvaged(self, block: TextBlock, row: int) -> tuple[tuple[Any, Any], NDArray[np.int64], int]:
         """Parse what can be parsed of a block; bad records go to the quarantine, or the first one is an error."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.cli._exit import plain_errors, require_writable
 from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
-from rankwise.cli._print import print_json, print_written, stream_bar
+from rankwise.cli._print import print_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-COLUMN = "prediction"
+    from rankwise.cli._prediction import Prediction
 
 
 @grouped
@@ -33,7 +31,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    only: Annotated[bool, typer.Option("--only", help=f"Write the column {COLUMN!r} alone.")] = False,
+    only: Annotated[bool, typer.Option("--only", help="Write the column 'prediction' alone.")] = False,
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
@@ -41,89 +39,34 @@ def predict(
 
     rankwise predict model.rankwise new.csv --output graded.parquet
 
-    Labels need not be there. With --json and no --output, rows are printed as JSON lines.
+    Labels need not be there. Other columns stay as they are: from CSV to CSV, and from JSON lines to JSON lines, the
+    lines are copied byte for byte. With --json and no --output, rows are printed as JSON lines.
     """
     if output is not None:
         require_writable(output, "--output")
     rows.check()
     with plain_errors():
-        prediction = _Prediction(model, files, rows, only)
+        from rankwise.cli._prediction import Prediction
+
+        prediction = Prediction(model, files, rows, output, only=only, as_json=json)
         with prediction.source.quarantine:
             n = _to_stdout(prediction, json) if output is None else _to_file(prediction, output)
     if output is not None:
         print_written(output, n, prediction.source.quarantine.count, json)
 
 
-class _Prediction:
-    """Record batches with predictions, and their schema."""
-
-    def __init__(self, path: Path, files: list[Path], rows: RowOptions, only: bool) -> None:
-        import pyarrow as pa
-
-        from rankwise.cli._labelled_files import LabelledFiles, require_features
-        from rankwise.cli._model_files import for_columns, known_columns, load_model, text_columns
-        from rankwise.io import TableError
-        from rankwise.persistence import read_notes
-
-        loaded = load_model(path)
-        table = rows.look_at(files)
-        is_svmlight = table.format == "svmlight"
-        names = [] if is_svmlight else list(table.schema.names)
-        if COLUMN in names and not only:
-            raise TableError(f"file {table.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
-        needed = known_columns(loaded) or names
-        if not is_svmlight:
-            require_features(needed, table)
-        self.only = only
-        self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
-        label = read_notes(path).get("labels", {}).get("label")  # such a column is text where it was learnt from, too
-        texts = [*text_columns(loaded), *([label] if label is not None and table.format in ("csv", "tsv") else [])]
-        self.source = LabelledFiles(table, files, None, needed, texts, rows)
-        self.table = self.source.table(needed if only else names, counts=True)
-        field = pa.field(COLUMN, pa.array(self.model.classes_).type)
-        kept = [] if only or is_svmlight else list(self.table.schema)
-        self.schema = None if is_svmlight and not only else pa.schema([*kept, field])
-
-    def batches(self) -> Iterator[Any]:
-        """Rows with their predictions, as record batches."""
-        import pyarrow as pa
-
-        from rankwise.cli._judge import predict_batch
-        from rankwise.io import append_column
-
-        done = 0
-        with stream_bar("predicting", self.table.n_bytes) as show:
-            for batch in self.table.batches():
-                kept, predicted = predict_batch(self.model, self.source, batch)
-                if self.only:
-                    yield pa.record_batch({COLUMN: pa.array(predicted)})
-                else:
-                    yield append_column(batch.take(kept), COLUMN, predicted)
-                done += len(kept)
-                show(batch.bytes_read, done, None)
-
-
-def _to_file(prediction: _Prediction, output: Path) -> int:
+def _to_file(prediction: Prediction, output: Path) -> int:
     from rankwise.io import write_table
 
     return write_table(output, prediction.batches(), schema=prediction.schema)
 
 
-def _to_stdout(prediction: _Prediction, as_json: bool) -> int:
-    import pyarrow.csv as arrow_csv
+def _to_stdout(prediction: Prediction, as_json: bool) -> int:
+    from rankwise.io._write import TextBody
 
-    stream = sys.stdout.buffer
-    n = 0
-    header = not as_json
-    for batch in prediction.batches():
-        n += batch.num_rows
-        if as_json:
-            for row in batch.to_pylist():
-                print_json(row)
-        else:
-            arrow_csv.write_csv(batch, stream, arrow_csv.WriteOptions(include_header=header))
-            header = False
-    if header and prediction.schema is not None:
-        arrow_csv.write_csv(prediction.schema.empty_table(), stream)
-    stream.flush()
+    n, body = 0, TextBody(sys.stdout.buffer, "jsonl" if as_json else "csv", prediction.names)
+    for rows in prediction.batches():
+        n += rows.num_rows
+        body.write(rows)
+    body.close()
     return n
