@@ -6,9 +6,10 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 import rankwise as rw
-from tests.cli.commands import fail, make_frame, succeed
+from tests.cli.commands import facts, fail, make_frame, run, succeed
 
 
 @pytest.fixture
@@ -87,7 +88,9 @@ def test_decimal_commas_are_read_and_said(frame, tmp_path):
     assert judged[0] == judged[1]
     # A file with whole numbers only, which would be points otherwise.
     (tmp_path / "new.csv").write_text('a,c,colour\n"1.500",2,red\n')
-    assert "a number with a decimal comma is needed. Got the text '1.500'" in fail(1, "predict", tmp_path / "commas", tmp_path / "new.csv")
+    assert "a number with a decimal comma is needed. Got the text '1.500'" in fail(
+        1, "predict", tmp_path / "commas", tmp_path / "new.csv"
+    )
 
 
 AWKWARD = (
@@ -167,3 +170,53 @@ class TestPassedOn:
         if suffix == "csv":
             succeed("convert", tmp_path / "in.csv", "-o", tmp_path / "same.csv")
             assert (tmp_path / "same.csv").read_text() == content.replace('"2"', "2")
+
+
+class TestSVMLight:
+    """Rows of three features whose first indices are 0; files may lack the first feature."""
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(600, 3)).round(3)
+        grade = np.digitize(X @ [0.2, 2.0, -1.0], [-1, 1]) + 1
+        X[300:, 0] = 0
+        for name, rows in (("train", slice(0, 300)), ("test", slice(300, 600))):
+            dump_svmlight_file(X[rows], grade[rows], str(tmp_path / f"{name}.svm"), zero_based=True)
+        return tmp_path / "train.svm", tmp_path / "test.svm"
+
+    @pytest.mark.parametrize("estimator", ["PRIL", "SVOR"])
+    def test_indices_begin_where_they_began_in_training(self, files, tmp_path, estimator):
+        train, test = files
+        said = succeed("fit", train, "--estimator", estimator, "-o", tmp_path / "m")
+        assert ["first", "index", "0"] in [line.split() for line in said.splitlines()]
+        assert facts("evaluate", tmp_path / "m", test)["zero_one"] < 0.1
+        predicted = succeed("predict", tmp_path / "m", test).splitlines()[1:]
+        assert np.mean([float(a) == float(b) for a, b in (line.split(",") for line in predicted)]) > 0.9
+        assert "indices begin at 0" in fail(2, "evaluate", tmp_path / "m", test, "--index-base", 1)
+        # Learnt with indices from 1, an index of 0 is a bad row.
+        succeed("fit", test, "--estimator", estimator, "-o", tmp_path / "m1")
+        assert "row 1 (line 1): an index must be at least 1" in fail(1, "evaluate", tmp_path / "m1", train)
+        succeed("fit", test, "--estimator", estimator, "--index-base", 0, "-o", tmp_path / "m0")
+        assert facts("evaluate", tmp_path / "m0", train)["zero_one"] < 0.15
+
+    def test_a_guess_is_said(self, files, tmp_path):
+        _, test = files
+        X, y = np.eye(3), [1, 2, 3]
+        rw.save(rw.PRIL(random_state=0).fit(X, y), tmp_path / "m")  # from Python: nothing says where indices begin
+        for command in ("predict", "evaluate"):
+            result = run(command, tmp_path / "m", test)
+            assert result.exit_code == 0
+            assert result.stderr.count("no row has the index 0, so indices are taken to begin at 1") == 1
+            assert run(command, tmp_path / "m", test, "--index-base", 0).stderr == ""
+
+    def test_the_number_of_features_is_limited(self, tmp_path):
+        (tmp_path / "t.svm").write_text("1 1:1\n2 2147483647:1\n")
+        options = ["--classes", "1,2", "--estimator", "PRIL", "-o", tmp_path / "m"]
+        message = fail(1, "fit", tmp_path / "t.svm", *options)
+        assert "t.svm, row 2 (line 2): an index must be at most 10000000, since max_features=10000000" in message
+        assert facts("fit", tmp_path / "t.svm", *options, "--on-error", "skip")["rows"] == 1
+        (tmp_path / "wide.svm").write_text("1 1:1\n2 70:1\n")
+        assert "max_features=50" in fail(1, "fit", tmp_path / "wide.svm", *options, "--max-features", 50)
+        assert facts("fit", tmp_path / "wide.svm", *options, "--max-features", 70)["features"] == 70
+        succeed("predict", tmp_path / "m", tmp_path / "wide.svm")

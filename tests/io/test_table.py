@@ -110,6 +110,39 @@ def test_svmlight_from_zero_and_with_candidates(file):
     assert batch.labels == [(3.0, 5.0), (1.0,)]
 
 
+def test_svmlight_comments_are_no_features(file):
+    opened = open_table(file("a.svm", "# 99999999999:1\n1 1:2 # 7:1 99999999999:1\n2 # 3,4 9:1\n"))
+    assert opened.n_features == 1
+    (batch,) = opened.batches()
+    np.testing.assert_array_equal(batch.data.toarray(), [[2], [0]])
+
+
+def test_svmlight_index_base_is_guessed_or_declared(file):
+    from_zero, without_zero = file("a.svm", "1 0:1 2:1\n"), file("b.svm", "1 2:1\n")
+    assert [open_table(path).index_base for path in (from_zero, without_zero)] == [0, 1]
+    for base, expected in ((0, [[0, 0, 1]]), (1, [[0, 1]])):
+        (batch,) = open_table(without_zero, index_base=base).batches()
+        np.testing.assert_array_equal(batch.data.toarray(), expected)
+    with pytest.raises(TableRowError, match=r"row 1 \(line 1\): an index must be at least 1, where indices begin"):
+        list(open_table(from_zero, index_base=1).batches())
+    with pytest.raises(ValueError, match="index_base must be 0, 1 or None. Got 2"):
+        open_table(from_zero, index_base=2)
+
+
+def test_svmlight_features_are_limited(file):
+    path = file("a.svm", "1 1:1\n2 2147483647:1\n3 3:1\n4 99999999999:1\n")
+    with pytest.raises(
+        TableRowError, match=r"row 2 \(line 2\): an index must be at most 10000000, since .* Got 214748"
+    ):
+        list(open_table(path).batches())
+    out = []
+    opened = open_table(path, on_error="skip", quarantine=lambda *row: out.append(row[1]), max_features=3)
+    assert opened.n_features == 3
+    assert [batch.labels.tolist() for batch in opened.batches()] == [[1, 3]]
+    assert out[-2:] == [2, 4]
+    assert open_table(file("b.svm", "2 2147483647:1\n"), max_features=2**31 - 1).n_features == 2**31 - 1
+
+
 def test_a_directory_stands_for_its_files(file, tmp_path, rows):
     for folder in ("b", ".hidden"):
         (tmp_path / folder).mkdir()
@@ -191,6 +224,23 @@ def test_ends_count_the_rows_left_out(file):
     path = file("a.csv", BAD_CSV)
     opened = open_table(path, types={"a": "int64", "b": "int64"}, on_error="skip", batch_rows=1)
     assert [batch.end for batch in opened.batches()] == [4, 6, 7]
+
+
+def test_json_that_is_nested_too_deep_is_a_bad_row(file, rows):
+    def deep(n, opening="[", closing="]"):
+        return '{"a": 1, "b": ' + opening * n + closing * n + "}\n"
+
+    flat = '{"a": 2, "b": []}\n{"a": 3, "b": [], "s": "' + "[" * 200 + '\\""}\n'
+    path = file("a.jsonl", flat + deep(20_000) + deep(20_000, '{"x":', "}") + '{"a": ' + "[" * 20_000 + '\n{"a": 4}\n')
+    out = []
+    good = rows(path, columns=["a"], on_error="skip", quarantine=lambda *row: out.append(row))
+    assert [row["a"] for row, _ in good] == [2, 3, 4]
+    assert [row for _, row, _, _ in out] == [3, 4, 5]
+    assert {reason for *_, reason in out[:2]} == {"values must be nested at most 100 deep. Got 20001 levels."}
+    with pytest.raises(TableRowError, match=r"row 3 \(line 3\): values must be nested at most 100 deep"):
+        rows(path, columns=["a"])
+    with pytest.raises(TableError, match="holds no JSON object"):
+        rows(file("b.jsonl", deep(100_000)))
 
 
 def test_bad_json_and_svmlight_rows(file, rows):

@@ -113,7 +113,9 @@ def read_as(encoder: TableEncoder | None) -> dict[str, str]:
     return words
 
 
-def by_reading(words: Mapping[str, str]) -> dict[str, str]:
-    """Lines that say which columns were read in the same way, for people."""
+def by_reading(words: Mapping[str, str], index_base: int | None) -> dict[str, str]:
+    """Lines that say which columns were read in the same way, for people; or where the indices of svmlight begin."""
+    if index_base is not None:
+        return {"first index": str(index_base)}
     readings = dict.fromkeys(words.values())
     return {f"  {how}": some([name for name in words if words[name] == how]) for how in readings}

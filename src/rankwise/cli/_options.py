@@ -14,6 +14,7 @@ import typer
 
 from rankwise._files import FORMATS
 from rankwise.cli._exit import require_writable, suggestion
+from rankwise.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from rankwise.io import LabelColumns, Table
@@ -120,7 +121,7 @@ class LearningOptions(ClassOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOptions:
+class RowOptions(ReadingOptions):
     """How rows are read, and what a bad one does."""
 
     format: Annotated[
@@ -159,7 +160,7 @@ class RowOptions:
         from rankwise.io import open_table
 
         format = None if self.format is None else self.format.value
-        return open_table(list(files), format=format, on_error=self.on_error.value)
+        return open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

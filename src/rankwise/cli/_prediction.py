@@ -17,6 +17,7 @@ from rankwise.io import TableError, append_column
 from rankwise.io._convert import passing_on
 from rankwise.io._input_files import split_suffix
 from rankwise.io._write import appended_lines
+from rankwise.persistence import read_notes
 
 COLUMN = "prediction"
 
@@ -42,6 +43,7 @@ class Prediction:
         self, path: Path, files: list[Path], rows: RowOptions, output: Path | None, *, only: bool, as_json: bool
     ) -> None:
         loaded = load_model(path)
+        rows = rows.as_learnt(loaded, read_notes(path))
         table = rows.look_at(files)
         is_svmlight = table.format == "svmlight"
         columns = ["label"] if is_svmlight else list(table.schema.names)
@@ -53,6 +55,7 @@ class Prediction:
         self.only = only
         self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
         self.source = LabelledFiles(table, files, None, needed, text_columns(loaded), rows)
+        self.source.say_guess()
         format = ("jsonl" if as_json else "csv") if output is None else split_suffix(output)[0] or ""
         self.copies = not only and table.format == format and table.header is not None
         self.table = self.source.table(needed, counts=True)

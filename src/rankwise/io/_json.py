@@ -10,8 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
+from rankwise.io._records import nesting
 from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._text_files import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
+
+_DEEPEST = 100
 
 
 class JSONLinesFile(TextFile):
@@ -42,9 +45,9 @@ class JSONLinesFile(TextFile):
         return data, None
 
     def complaint(self, record: bytes, error: BaseException) -> str:
-        wrong_text = utf8_complaint(record)
-        if wrong_text:
-            return wrong_text
+        wrong = utf8_complaint(record) or _too_deep(record)
+        if wrong:
+            return wrong
         try:
             row = json.loads(record)
         except (ValueError, RecursionError) as wrong:
@@ -66,6 +69,12 @@ class JSONLinesFile(TextFile):
         return plain_complaint(error)
 
 
+def _too_deep(content: bytes) -> str | None:
+    """What is wrong if values are nested so deep that pyarrow's reader, which calls itself, runs out of stack."""
+    depth = nesting(content)
+    return None if depth <= _DEEPEST else f"values must be nested at most {_DEEPEST} deep. Got {depth} levels."
+
+
 def _schemas(lines: list[bytes]) -> Iterator[Any]:
     """Columns that the lines have; those that cannot be read together are halved, bad ones met again in their turn."""
     try:
@@ -77,6 +86,9 @@ def _schemas(lines: list[bytes]) -> Iterator[Any]:
 
 
 def _read(content: bytes, schema: Any, unexpected: str) -> Any:
+    too_deep = _too_deep(content)
+    if too_deep:
+        raise BadRecordError(too_deep)
     table = arrow_json.read_json(
         pa.BufferReader(content),
         read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(content) + 1),

@@ -14,7 +14,7 @@ from rankwise.io._csv import CSVFile
 from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
 from rankwise.io._row_batch import Batch, Quarantine, forget
-from rankwise.io._svmlight import SVMLightFile, SVMLightShape
+from rankwise.io._svmlight import MAX_FEATURES, SVMLightFile, SVMLightShape
 from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._text_files import TextFile
 
@@ -31,6 +31,8 @@ def open_table(
     batch_rows: int = 65_536,
     on_error: str = "stop",
     quarantine: Quarantine | None = None,
+    index_base: int | None = None,
+    max_features: int = MAX_FEATURES,
 ) -> Table:
     r"""Open files as one table, to be read in batches.
 
@@ -55,6 +57,11 @@ def open_table(
         What a row that cannot be read does: stop with an error that names it, or be left out.
     quarantine : callable, optional
         With ``on_error="skip"``, called with the file, the row from 1, the text of the row and the reason.
+    index_base : {0, 1}, optional
+        Index of the first feature of svmlight files. Without it 0 if any row has the index 0, and 1 otherwise: give
+        that of the rows a model has learnt from (``Table.index_base``) to files that it predicts.
+    max_features : int, default 10,000,000
+        Most features of svmlight files; a row with a larger index is an error, before it takes the memory.
 
     Raises
     ------
@@ -77,6 +84,8 @@ def open_table(
         raise ValueError(f"on_error must be 'stop' or 'skip'. Got {on_error!r} instead.")
     if not isinstance(batch_rows, int) or batch_rows < 1:
         raise ValueError(f"batch_rows must be a whole number >= 1. Got {batch_rows!r} instead.")
+    if index_base not in (None, 0, 1):
+        raise ValueError(f"index_base must be 0, 1 or None. Got {index_base!r} instead.")
     if on_error == "skip" and quarantine is None:
         quarantine = forget
     return Table(
@@ -85,6 +94,7 @@ def open_table(
         {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
         batch_rows,
         quarantine if on_error == "skip" else None,
+        SVMLightShape(index_base, max_features),
     )
 
 
@@ -110,6 +120,7 @@ class Table:
         types: Mapping[str, Any],
         batch_rows: int,
         quarantine: Quarantine | None,
+        shape: SVMLightShape,
     ) -> None:
         self.format = files[0].format
         self.files = [file.name for file in files]
@@ -117,7 +128,7 @@ class Table:
         self.n_bytes = sum(self._sizes)
         self._batch_rows = batch_rows
         self._types = types
-        self._shape = SVMLightShape() if self.format == "svmlight" else None
+        self._shape = shape if self.format == "svmlight" else None
         self._readers = [self._reader(file, quarantine, i < _KEPT_OPEN) for i, file in enumerate(files)]
         self._choose(columns, ())
         known = [reader.n_rows for reader in self._readers]
@@ -164,6 +175,11 @@ class Table:
     def n_features(self) -> int | None:
         """Number of features of svmlight files, for which all rows are read once."""
         return None if self._shape is None else self._known_shape().n_features
+
+    @property
+    def index_base(self) -> int | None:
+        """Index of the first feature of svmlight files, for which all rows are read once."""
+        return None if self._shape is None else self._known_shape().index_base
 
     def select(
         self,

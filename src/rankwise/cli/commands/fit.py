@@ -156,6 +156,7 @@ def fit(
                 "encoding": encoding.parameters,
                 "epochs": run.epochs or 1,
                 "on-error": rows.on_error.value,
+                "reading": rows.reading,
             }
             results = _fit_stream(source, template, encoder, declared, described, output, run)
         else:
@@ -250,6 +251,8 @@ def _saved(model: TableModel, source: LabelledFiles, n_rows: int, epochs: int, o
         "epochs": epochs,
         "skipped": source.quarantine.count,
     }
+    if source.is_svmlight:
+        notes["index_base"] = source.index_base
     save(model, output, notes=notes)
     return {
         "model": str(output),
@@ -257,6 +260,7 @@ def _saved(model: TableModel, source: LabelledFiles, n_rows: int, epochs: int, o
         "classes": model.classes_.tolist(),
         "columns": model.n_features_in_,
         "read_as": read_as(model.encoder_),
+        "index_base": source.index_base,
         "features": int(model.estimator_.n_features_in_),
         "rows": n_rows,
         "skipped": source.quarantine.count,
@@ -275,7 +279,7 @@ def _print_results(results: dict[str, Any], as_json: bool) -> None:
         "estimator": results["estimator"],
         "classes": f"{len(results['classes'])}: {some(results['classes'])}",
         "columns": f"{results['columns']:,}, as {results['features']:,} features",
-        **by_reading(results["read_as"]),
+        **by_reading(results["read_as"], results["index_base"]),
         "rows": with_skipped(f"{results['rows']:,}", results["skipped"]),
     }
     progressive = results.get("progressive", {})
