@@ -171,7 +171,7 @@ class TestNumbers:
             TableEncoder().fit(frame)
         assert [(p.row, p.column) for p in TableEncoder().problems(frame)] == [(70, "a")]
         assert TableEncoder(kinds={"a": "category"}).fit(frame).kinds_ == {"a": "category"}
-        half = pd.DataFrame({"a": texts[:19] + ["x", "y"]})
+        half = pd.DataFrame({"a": [*texts[:19], "x", "y"]})
         assert TableEncoder().fit(half).kinds_ == {"a": "category"}
 
     def test_every_text_among_numbers_is_a_problem(self):

@@ -125,15 +125,13 @@ def test_svmlight_index_base_is_guessed_or_declared(file):
         np.testing.assert_array_equal(batch.data.toarray(), expected)
     with pytest.raises(TableRowError, match=r"row 1 \(line 1\): an index must be at least 1, where indices begin"):
         list(open_table(from_zero, index_base=1).batches())
-    with pytest.raises(ValueError, match="index_base must be 0, 1 or None. Got 2"):
+    with pytest.raises(ValueError, match=r"index_base must be 0, 1 or None\. Got 2"):
         open_table(from_zero, index_base=2)
 
 
 def test_svmlight_features_are_limited(file):
     path = file("a.svm", "1 1:1\n2 2147483647:1\n3 3:1\n4 99999999999:1\n")
-    with pytest.raises(
-        TableRowError, match=r"row 2 \(line 2\): an index must be at most 10000000, since .* Got 214748"
-    ):
+    with pytest.raises(TableRowError, match=r"row 2 \(line 2\): an index must be at most 10000000, .* Got 214748"):
         list(open_table(path).batches())
     out = []
     opened = open_table(path, on_error="skip", quarantine=lambda *row: out.append(row[1]), max_features=3)
@@ -370,8 +368,8 @@ def test_other_refusals(file, tmp_path):
         open_table(tmp_path)
     with pytest.raises(TableError, match="an svmlight file has no named columns to choose from"):
         open_table(file("a.svm", "1 1:1\n"), columns=["x"])
-    with pytest.raises(TableError, match=r"an index must be at most 2147483647. Got 99999999999"):
-        open_table(file("a.svm", "1 99999999999:1\n"))
+    with pytest.raises(TableError, match=r"row 1 \(line 1\): an index must be at most 2147483647. Got 99999999999"):
+        next(open_table(file("a.svm", "1 99999999999:1\n")).batches())
     with pytest.raises(ValueError, match="start_row must be >= 0"):
         next(open_table(file("a.csv", "a\n1\n")).batches(-1))
     path = tmp_path / "b.parquet"

@@ -23,8 +23,7 @@ from rankwise.cli._options import LabelOptions, LearningOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
-from rankwise.io._classes import find_classes
-from rankwise.io._label_columns import BatchLabels, GoodLabels
+from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
 from rankwise.labels._format import as_order

@@ -106,7 +106,7 @@ def text_of(value: Any) -> str:
 def numbers(column: Any) -> Floats:
     """Numeric or boolean column as float64, missing values as NaN; without a copy where the memory fits."""
     pa = load_pyarrow()
-    array = _one_chunk(column)
+    array = one_chunk(column)
     if not pa.types.is_float64(array.type):
         if pa.types.is_boolean(array.type):
             array = array.cast(pa.uint8())
@@ -157,13 +157,13 @@ def decimal_mark(name: str, column: Any) -> str | None:
 
 def _trimmed(column: Any) -> Any:
     pa = load_pyarrow()
-    return pa.compute.utf8_trim_whitespace(_one_chunk(column).cast(pa.large_string()))
+    return pa.compute.utf8_trim_whitespace(one_chunk(column).cast(pa.large_string()))
 
 
 def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     """Distinct texts of a column in order of appearance, and the number of each row's; -1 where it is missing."""
     pa = load_pyarrow()
-    array = _one_chunk(column)
+    array = one_chunk(column)
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_null(array.type):
             return [], np.full(len(array), -1, dtype=np.int32)
@@ -180,7 +180,8 @@ def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     return distinct, np.asarray(codes, dtype=np.int32)
 
 
-def _one_chunk(column: Any) -> Any:
+def one_chunk(column: Any) -> Any:
+    """A column as one array."""
     pa = load_pyarrow()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -7,7 +7,7 @@ numbers and strings, so that a model file can hold it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import murmurhash3_32
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import Floats, coded_texts, decimal_mark, load_pyarrow, numbers, parsed_numbers
+from rankwise.features._arrow import Floats, coded_texts, decimal_mark, load_pyarrow, numbers, one_chunk, parsed_numbers
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, and columns counted from the column's own first
 
@@ -62,12 +62,8 @@ class NumberColumn:
         values, other = self.read(column)
         for row in () if other is None else np.flatnonzero(other).tolist():
             text, mark = column[row].as_py(), " with a decimal comma" * (self.decimal == ",")
-            yield RowError(
-                f"a number{mark} is needed. Got the text {text!r}. If the column holds categories, declare its kind as "
-                f"'category'.",
-                row,
-                self.name,
-            )
+            hint = "If the column holds categories, declare its kind as 'category'."
+            yield RowError(f"a number{mark} is needed. Got the text {text!r}. {hint}", row, self.name)
         for row in np.flatnonzero(np.isinf(values)).tolist():
             yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
         if rules.missing == "refuse":
@@ -148,22 +144,14 @@ class TextColumn:
 
 
 Column = NumberColumn | CategoryColumn | TextColumn
-_CLASSES: dict[str, type[Any]] = {
-    "number": NumberColumn,
-    "boolean": NumberColumn,
-    "category": CategoryColumn,
-    "text": TextColumn,
-}
+_CLASSES: dict[str, type[Any]] = dict(
+    number=NumberColumn, boolean=NumberColumn, category=CategoryColumn, text=TextColumn
+)
 KINDS = (*_CLASSES, "ignore")
 
 
-def to_plain(column: Column) -> dict[str, Any]:
-    """All of a column as plain values."""
-    return asdict(column)
-
-
 def from_plain(plain: Mapping[str, Any]) -> Column:
-    """Column that :func:`to_plain` described, after checking that it can be one."""
+    """Column that ``asdict`` described, after checking that it can be one."""
     column: Column = _CLASSES[plain["kind"]](**plain)
     if not isinstance(column.name, str) or not isinstance(column.indicated, bool):
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
@@ -182,7 +170,7 @@ def from_plain(plain: Mapping[str, Any]) -> Column:
 
 
 def kind_of(name: str, column: Any) -> str:
-    """Kind of a column by its type; of a column of strings by whether they are numbers, and how many words they have."""
+    """Kind of a column by its type; a column of strings may be numbers, or texts of several words."""
     pa = load_pyarrow()
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
@@ -279,17 +267,13 @@ def _is_numeric(pa: Any, kind: Any) -> bool:
 
 
 def _is_text(pa: Any, kind: Any) -> bool:
-    is_view = getattr(pa.types, "is_string_view", lambda _: False)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _words(pa: Any, column: Any) -> Any:
     """List of the words of every row, empty texts among them."""
-    array = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    flat = array.cast(pa.large_string()).combine_chunks() if array.num_chunks else pa.array([], pa.large_string())
-    if isinstance(flat, pa.ChunkedArray):
-        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], pa.large_string())
-    return pa.compute.split_pattern_regex(pa.compute.utf8_lower(flat.fill_null("")), _NOT_A_WORD)
+    texts = one_chunk(column).cast(pa.large_string()).fill_null("")
+    return pa.compute.split_pattern_regex(pa.compute.utf8_lower(texts), _NOT_A_WORD)
 
 
 def _mean_words(pa: Any, column: Any) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -35,7 +35,6 @@ from rankwise.features._columns import (
     from_plain,
     kind_of,
     missing_rows,
-    to_plain,
 )
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
@@ -223,7 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Everything it has learnt as plain values: what a model file holds."""
         check_is_fitted(self)
         # Pairs, not a dict: a model file does not keep the order of one.
-        return {"kinds": list(self.kinds_.items()), "columns": [to_plain(column) for column in self._columns]}
+        return {"kinds": list(self.kinds_.items()), "columns": [asdict(column) for column in self._columns]}
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the encoder that :meth:`to_plain` described, after checking that it can be one."""

@@ -15,8 +15,7 @@ except ModuleNotFoundError as error:
 
 from rankwise.io._convert import convert
 from rankwise.io._label_columns import LabelColumns
-from rankwise.io._matrix import numeric_matrix
-from rankwise.io._row_batch import Batch
+from rankwise.io._row_batch import Batch, numeric_matrix
 from rankwise.io._table import Table, open_table
 from rankwise.io._table_errors import TableError, TableRowError
 from rankwise.io._write import TableWriter, append_column, write_table

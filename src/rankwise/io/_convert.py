@@ -16,8 +16,7 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise.io._input_files import Paths
 from rankwise.io._label_columns import GoodLabels, LabelColumns, located
-from rankwise.io._matrix import numeric_matrix
-from rankwise.io._row_batch import Batch, Quarantine, forget
+from rankwise.io._row_batch import Batch, Quarantine, forget, numeric_matrix
 from rankwise.io._table import Table, open_table
 from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._write import TableWriter

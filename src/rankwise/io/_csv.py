@@ -22,13 +22,7 @@ _READ_AS = {pa.binary(): pa.string()}
 
 
 class CSVFile(TextFile):
-    """A CSV or TSV file.
-
-    Parameters
-    ----------
-    file, quarantine, keep
-        As in :class:`TextFile`.
-    """
+    """A CSV or TSV file; parameters as in :class:`TextFile`."""
 
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
         self.delimiter = "\t" if file.format == "tsv" else ","

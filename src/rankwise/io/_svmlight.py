@@ -32,15 +32,7 @@ _SEVERAL_LABELS = re.compile(rb"^[^\s#]*,", re.MULTILINE)
 
 
 class SVMLightShape:
-    """Number of columns, first index and number of labels of all files of a table, as far as they have been read.
-
-    Parameters
-    ----------
-    index_base : {0, 1} or None
-        First index, if it is known.
-    max_features : int
-        Most features.
-    """
+    """Number of columns, first index and number of labels of all files of a table, as far as they have been read."""
 
     def __init__(self, index_base: int | None, max_features: int) -> None:
         self.declared, self.max_features = index_base, max_features
@@ -59,8 +51,8 @@ class SVMLightShape:
         base = 1 if self.declared is None else self.declared
         if indices.size and indices.max() - base >= self.max_features:
             raise BadRecordError(
-                f"an index must be at most {self.max_features - 1 + base}, since max_features={self.max_features} limits "
-                f"the memory of a model. Got {indices.max()}. If the index is right, raise max_features."
+                f"an index must be at most {self.max_features - 1 + base}, so that a model does not take all memory. "
+                f"Got {indices.max()}. If it is right, raise the limit max_features={self.max_features}."
             )
         if self.declared == 1 and indices.size and indices.min() < 1:
             raise BadRecordError("an index must be at least 1, where indices begin. Got 0.")
@@ -91,15 +83,7 @@ class SVMLightShape:
 
 
 class SVMLightFile(TextFile):
-    """An svmlight file; its batches have the indices as columns.
-
-    Parameters
-    ----------
-    file, quarantine, keep
-        As in :class:`TextFile`.
-    shape : SVMLightShape
-        What all files of the table have in common.
-    """
+    """An svmlight file; its batches have the indices as columns, and ``shape`` is that of all files of the table."""
 
     dialect = MappingProxyType({"spaces_are_blank": True, "comment": ord("#")})
 
@@ -136,6 +120,5 @@ class SVMLightFile(TextFile):
         complaint = utf8_complaint(record)
         if complaint or isinstance(error, BadRecordError):
             return complaint or str(error)
-        return f"a row must be a label and index:value pairs. Got {shown(record.decode().strip())}: " + (
-            plain_complaint(error)
-        )
+        found = shown(record.decode().strip())
+        return f"a row must be a label and index:value pairs. Got {found}: {plain_complaint(error)}"

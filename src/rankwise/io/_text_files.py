@@ -41,25 +41,14 @@ class TextBlock:
 class TextFile:
     """A text file of one record a line. Formats say how records are found, parsed and found wrong.
 
-    The first block is read at once. It and the open file are kept for the first pass, which goes on from there.
-
-    Parameters
-    ----------
-    file : File
-        What to read.
-    quarantine : callable or None
-        Gets every record that cannot be read; without it the first one is an error.
-    keep : bool
-        Whether the file stays open until the first pass.
+    The first block is read at once; with ``keep`` it and the open file wait for the first pass, which goes on from
+    there. The quarantine gets every record that cannot be read; without one the first of them is an error.
     """
 
-    #: How records are told apart, see :func:`rankwise.io._records.find_records`.
-    dialect: Mapping[str, Any]
+    dialect: Mapping[str, Any]  #: how records are told apart, see :func:`rankwise.io._records.find_records`
     n_rows: int | None = None
-    #: Columns that the first rows have.
-    fields: dict[str, Any]
-    #: Columns to read.
-    schema: Any
+    fields: dict[str, Any]  #: columns that the first rows have
+    schema: Any  #: columns to read
 
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
         self.file = file
@@ -88,10 +77,6 @@ class TextFile:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
         raise NotImplementedError  # each format has its own
 
-    def n_parsed(self, data: Any) -> int:
-        """Number of rows of data."""
-        return int(data.shape[0])
-
     def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Data and labels of several parts; of none, no rows."""
         return one_batch(pa.Table.from_batches([data for data, _ in parts], self.schema)), None
@@ -106,8 +91,7 @@ class TextFile:
 
     def records(self, content: bytes, *, at_end: bool = True) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
         """First bytes and lines of the records, end of the last complete one, and lines up to there."""
-        starts, lines, end, n_lines = find_records(content, at_end=at_end, **self.dialect)
-        return starts, lines, end, n_lines
+        return find_records(content, at_end=at_end, **self.dialect)
 
     def blocks(self) -> Iterator[TextBlock]:
         """Blocks of whole records, the header left out."""
@@ -124,8 +108,7 @@ class TextFile:
                 if at_start and content:
                     content = self._without_mark(content)
                 cut, n_lines = self._cut(content, at_end=not more)
-                rest = content[cut:]
-                block = content[:cut]
+                block, rest = content[:cut], content[cut:]
                 if block:
                     skip, skip_lines = self.header_size(block) if at_start else (0, 0)
                     at_start = False
@@ -167,7 +150,7 @@ class TextFile:
 
         try:
             data, labels = self.parse(block.content)
-            n, rows = self.n_parsed(data), None
+            n, rows = int(data.shape[0]), None
         except TableError:
             raise
         except Exception:
@@ -189,8 +172,8 @@ class TextFile:
             content = block.content[bounds[first] : bounds[last]]
             try:
                 data, labels = self.parse(content)
-                if self.n_parsed(data) != last - first:
-                    raise BadRecordError(f"it must hold one row. Got {self.n_parsed(data)}")
+                if data.shape[0] != last - first:
+                    raise BadRecordError(f"it must hold one row. Got {data.shape[0]}")
                 parts.append((data, labels))
                 good[first:last] = True
             except Exception as error:

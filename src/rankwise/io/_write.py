@@ -249,17 +249,7 @@ def appended_lines(table: Table, name: str, batch: Batch | None = None, values: 
 
 
 class TextBody:
-    """What writes rows of a text format into a stream of bytes.
-
-    Parameters
-    ----------
-    sink : binary stream
-        Where they go.
-    format : {"csv", "tsv", "jsonl", "svmlight"}
-        Their format.
-    names : list of str
-        Columns of CSV, which are its first line; none where the lines themselves are given.
-    """
+    """What writes rows of a text format into a stream of bytes; ``names`` are the columns of CSV, its first line."""
 
     def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
         self._sink = sink
