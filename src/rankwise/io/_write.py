@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -254,7 +254,7 @@ class TextBody:
     def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
         self._sink = sink
         self._delimiter = "\t" if format == "tsv" else ","
-        self._rows = {"jsonl": _json_rows, "svmlight": _svmlight_rows}.get(format, self._csv_rows)
+        self._rows: Callable[[Any], list[str]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}.get(format, self._csv_rows)
         self._names = names if format in ("csv", "tsv") else ()
 
     def write(self, rows: Any) -> None:
