@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
 
 import rankwise as rw
+from rankwise.cli._app import app
 from tests.cli.commands import facts, fail, make_frame, run, succeed
 
 
@@ -90,6 +92,34 @@ def test_decimal_commas_are_read_and_said(frame, tmp_path):
     (tmp_path / "new.csv").write_text('a,c,colour\n"1.500",2,red\n')
     assert "a number with a decimal comma is needed. Got the text '1.500'" in fail(
         1, "predict", tmp_path / "commas", tmp_path / "new.csv"
+    )
+
+
+def test_semicolons_and_other_encodings(frame, tmp_path):
+    frame = frame.replace({"colour": {"green": "grün"}})
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    frame.to_csv(tmp_path / "german.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    options = ["--label", "grade", "-o", tmp_path / "m"]
+    expected = facts("fit", tmp_path / "plain.csv", *options)
+    result = run("fit", tmp_path / "german.csv", "--encoding", "cp1252", *options)
+    assert result.exit_code == 0
+    assert result.stderr == f"rankwise: note: file {tmp_path}/german.csv: columns are separated by ';'\n"
+    assert "  number with decimal comma  a, c\n" in result.stdout
+    reading = ["--encoding", "cp1252", "--separator", ";", "--decimal", ","]
+    assert facts("fit", tmp_path / "german.csv", *reading, *options)["objective"] == expected["objective"]
+    judged = facts("evaluate", tmp_path / "m", tmp_path / "german.csv", "--label", "grade", *reading)
+    out = succeed("predict", tmp_path / "m", tmp_path / "german.csv", *reading).splitlines()
+    assert out[0] == "a;c;colour;grade;prediction"
+    wrong = [line.rsplit(";", 2)[1:] for line in out[1:]]
+    assert np.mean([a != b for a, b in wrong]) == pytest.approx(judged["zero_one"])
+
+
+def test_standard_input(frame, tmp_path, monkeypatch):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    succeed("fit", tmp_path / "t.csv", "--label", "grade", "-o", tmp_path / "m")
+    expected = succeed("predict", tmp_path / "m", tmp_path / "t.csv")
+    assert CliRunner().invoke(app, ["predict", str(tmp_path / "m"), "-"], input=frame.to_csv(index=False)).stdout == (
+        expected
     )
 
 
@@ -214,9 +244,11 @@ class TestSVMLight:
         (tmp_path / "t.svm").write_text("1 1:1\n2 2147483647:1\n")
         options = ["--classes", "1,2", "--estimator", "PRIL", "-o", tmp_path / "m"]
         message = fail(1, "fit", tmp_path / "t.svm", *options)
-        assert "t.svm, row 2 (line 2): an index must be at most 10000000, since max_features=10000000" in message
+        assert "t.svm, row 2 (line 2): an index must be at most 10000000, " in message
         assert facts("fit", tmp_path / "t.svm", *options, "--on-error", "skip")["rows"] == 1
         (tmp_path / "wide.svm").write_text("1 1:1\n2 70:1\n")
-        assert "max_features=50" in fail(1, "fit", tmp_path / "wide.svm", *options, "--max-features", 50)
+        assert "raise the limit max_features=50" in fail(
+            1, "fit", tmp_path / "wide.svm", *options, "--max-features", 50
+        )
         assert facts("fit", tmp_path / "wide.svm", *options, "--max-features", 70)["features"] == 70
         succeed("predict", tmp_path / "m", tmp_path / "wide.svm")

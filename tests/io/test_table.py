@@ -1,11 +1,13 @@
 """Tables read from files: the same rows whatever the format, the compression, the batches and the start."""
 
 import gzip
+import io
 import os
 import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -108,6 +110,75 @@ def test_svmlight_from_zero_and_with_candidates(file):
     assert opened.n_features == 3
     np.testing.assert_array_equal(batch.data.toarray(), [[0.5, 0, 0], [0, 0, -1]])
     assert batch.labels == [(3.0, 5.0), (1.0,)]
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_encodings(file, rows, monkeypatch, block):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    text = 'größe,name\r\n1.5,Zoë\r\n2.5,"a\r\nb"\r\n'
+    expected = [{"größe": 1.5, "name": "Zoë"}, {"größe": 2.5, "name": "a\r\nb"}]
+    for encoding, declared in (("utf-16", None), ("utf-8-sig", None), ("latin-1", "latin-1"), ("cp1252", "cp1252")):
+        path = file("a.csv", text.encode(encoding))
+        assert [row for row, _ in rows(path, encoding=declared)] == expected
+        assert open_table(path, encoding=declared).remarks == [f"file {path}: the file is UTF-16"] * (
+            encoding == "utf-16"
+        )
+    with pytest.raises(TableError, match="text must be ascii. Got b'gr"):
+        rows(path, encoding="ascii")
+    with pytest.raises(ValueError, match="encoding must be one that Python knows, as cp1252. Got 'klingon'"):
+        open_table(path, encoding="klingon")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_separators(file, rows, separator):
+    path = file("a.csv", separator.join(["x", "y"]) + "\n" + separator.join(["1,5", "a"]) + "\n")
+    assert open_table(path).remarks == [f"file {path}: columns are separated by {separator!r}"]
+    assert rows(path)[0][0] == {"x": "1,5", "y": "a"}
+    assert rows(path, decimal=",")[0][0] == {"x": 1.5, "y": "a"}
+    assert open_table(path, separator=separator).remarks == []
+    assert open_table(path, separator=",").schema.names == [f"x{separator}y"]
+    mixed = file("b.csv", f"x,y{separator}z\n1,2\n")  # a comma is the separator where there is one
+    assert open_table(mixed).schema.names == ["x", f"y{separator}z"]
+
+
+def test_wrong_styles(file):
+    for options in (dict(separator=";;"), dict(separator='"'), dict(decimal=";"), dict(decimal=",", separator=",")):
+        with pytest.raises(ValueError, match=r"^(separator|decimal) must be"):
+            open_table(file("a.csv", "x\n1\n"), **options)
+
+
+def test_standard_input(monkeypatch, rows):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x\n1\ny\n")))
+    opened = open_table("-", types={"x": "int64"})
+    assert opened.files == ["standard input"]
+    for _ in range(2):  # it can be read again
+        with pytest.raises(TableRowError, match=r"^file standard input, row 2 \(line 3\): column 'x' holds int64"):
+            list(opened.batches())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"x": 1}\n')))
+    assert rows("-", format="jsonl") == [({"x": 1}, 1)]
+
+
+class TestExcel:
+    @pytest.fixture(autouse=True)
+    def _needed(self):
+        pytest.importorskip("openpyxl")
+
+    def test_the_first_sheet(self, tmp_path, rows):
+        path = tmp_path / "a.xlsx"
+        pd.DataFrame({"x": [1.5, None, 3], "n": [1, 2, 3], "y": [3, "3-5", None]}).to_excel(path, index=False)
+        expected = [{"x": 1.5, "n": 1, "y": "3"}, {"x": None, "n": 2, "y": "3-5"}, {"x": 3.0, "n": 3, "y": None}]
+        assert rows(path) == [(row, i + 1) for i, row in enumerate(expected)]
+        assert rows(path, 1, batch_rows=1, columns=["y"]) == [({"y": "3-5"}, 2), ({"y": None}, 3)]
+        (batch,) = open_table(path).batches()
+        assert batch.place(1) == f"file {path}, row 2 (line 3)"
+        y, _ = LabelColumns("y").read(batch)
+        np.testing.assert_array_equal(y, [[3, 3], [3, 5], [np.nan, np.nan]])
+
+    def test_what_cannot_be_read_or_written(self, file, tmp_path):
+        with pytest.raises(TableError, match=r"a.xlsx: cannot read it as Excel: "):
+            open_table(file("a.xlsx", "no workbook"))
+        with pytest.raises(TableError, match=r"b.xlsx: Excel files are read, but not written"):
+            write_table(tmp_path / "b.xlsx", [pa.record_batch({"x": [1]})])
 
 
 def test_svmlight_comments_are_no_features(file):
@@ -302,7 +373,7 @@ def test_files_that_cannot_be_read(file, rows, tmp_path):
         file("e.csv", ""): "a CSV file begins with a header that names its columns. It is empty.",
         file("e2.csv", "\n\n"): "a CSV file begins with a header that names its columns. It is empty.",
         file("e.jsonl", "\n"): "holds no JSON object, so its columns are not known.",
-        file("u.csv", "a,b\n1,2".encode("utf-16")): "a text file must be UTF-8. This one begins as UTF-16 does.",
+        file("u.csv", "a,b\n1,2".encode("utf-16")[:-1]): "text must be utf-16. Got ",
         file("h.csv", b"a,\xe9\n1,2"): "line 1: text must be UTF-8. Got the byte 0xe9",
         file("d.csv", "a,a\n1,2"): r"line 1: the names of columns must be distinct. Got \['a', 'a'\].",
         file("l.csv", f"a,{'b' * 200_000}\n1,2"): "line 1: the names of the columns cannot be told apart. Got 'a,bbb",

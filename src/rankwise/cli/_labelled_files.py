@@ -156,7 +156,7 @@ class LabelledFiles:
 
     def say_guess(self) -> None:
         """Say where the indices of svmlight files are taken to begin, if neither they nor anybody else says it."""
-        if self.index_base == 1 and "index_base" not in self._reading:
+        if "index_base" not in self._reading and self.index_base == 1:
             hint = "--index-base 0 says that they begin at 0, and --index-base 1 that this is right."
             complain(f"no row has the index 0, so indices are taken to begin at 1; {hint}", "note")
 

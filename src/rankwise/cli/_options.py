@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from rankwise._files import FORMATS
-from rankwise.cli._exit import require_writable, suggestion
+from rankwise.cli._exit import complain, require_writable, suggestion
 from rankwise.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
@@ -160,7 +160,10 @@ class RowOptions(ReadingOptions):
         from rankwise.io import open_table
 
         format = None if self.format is None else self.format.value
-        return open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
+        table = open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
+        for remark in table.remarks[:1]:
+            complain(remark, "note")
+        return table
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,14 +11,24 @@ import typer
 _FILES = "Files"
 
 
-def _option(help: str, metavar: str, **settings: Any) -> Any:
-    return typer.Option(help=help, metavar=metavar, rich_help_panel=_FILES, show_default=False, **settings)
+def _option(help: str, metavar: str, *names: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_FILES, show_default=False, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
     """How files are read."""
 
+    separator: Annotated[
+        str | None, _option("Separator of CSV columns. By default found in the header: , ; tab or |.", "CHAR")
+    ] = None
+    decimal: Annotated[
+        str | None, _option("Decimal mark of numbers in CSV, . or ,. By default found for each column.", "CHAR")
+    ] = None
+    text_encoding: Annotated[  # not encoding, which is what commands call the options of features
+        str | None,
+        _option("Encoding of text files, as cp1252. By default UTF-8, or UTF-16 if marked so.", "NAME", "--encoding"),
+    ] = None
     index_base: Annotated[
         int | None,
         _option(
@@ -35,8 +45,14 @@ class ReadingOptions:
     @property
     def reading(self) -> dict[str, Any]:
         """What was given, as keywords of :func:`rankwise.io.open_table`."""
-        given = {"index_base": self.index_base, "max_features": self.max_features}
-        return {name: value for name, value in given.items() if value is not None}
+        given = {
+            "separator": self.separator, "decimal": self.decimal, "encoding": self.text_encoding,
+            "index_base": self.index_base, "max_features": self.max_features,
+        }  # fmt: skip
+        given = {name: value for name, value in given.items() if value is not None}
+        if given.get("separator") in ("tab", "\\t"):
+            given["separator"] = "\t"
+        return given
 
     def as_learnt(self, model: Any, notes: Mapping[str, Any]) -> Self:
         """The same for files that a model predicts: indices begin where they began in the files it learnt from."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from rankwise._extras import require
 
 Floats = NDArray[np.float64]
 
@@ -18,11 +21,8 @@ _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\
 
 def load_pyarrow() -> Any:
     """Return the package pyarrow, or say how to get it."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-    except ImportError:
-        raise ImportError('tables of raw columns need pyarrow: pip install "rankwise[io]"') from None
+    pyarrow = require("pyarrow", 'tables of raw columns need pyarrow: pip install "rankwise[io]"')
+    import_module("pyarrow.compute")
     return pyarrow
 
 

@@ -42,6 +42,7 @@ def convert(
     batch_rows: int = 65_536,
     on_error: str = "stop",
     quarantine: Quarantine | None = None,
+    **reading: Any,
 ) -> int:
     r"""Copy a table with its labels written in another way, in another file format, or both.
 
@@ -49,6 +50,8 @@ def convert(
     ----------
     paths, format, types, batch_rows, on_error, quarantine
         As in :func:`open_table`. Rows whose labels cannot be read count as bad rows, too.
+    **reading
+        How the files are written, as in :func:`open_table`: ``separator``, ``decimal``, ``encoding``, ...
     output : path
         File to write, whole or not at all. Its suffix says the format unless ``output_format`` does.
     labels_from : LabelColumns, optional
@@ -83,7 +86,7 @@ def convert(
         raise ValueError("labels_to says where labels go: labels_from must say where they come from.")
     if labels_from is not None and labels_to is not None and labels_to.weight not in (None, labels_from.weight):
         raise ValueError(f"weights stay in their column {labels_from.weight!r}. Got {labels_to.weight!r} in labels_to.")
-    table = open_table(paths, format=format, types=types, batch_rows=batch_rows, on_error=on_error)
+    table = open_table(paths, format=format, types=types, batch_rows=batch_rows, on_error=on_error, **reading)
     skipped = (quarantine or forget) if on_error == "skip" else None
     return convert_table(
         table, output, labels_from, labels_to, style=style, classes=classes, output_format=output_format,

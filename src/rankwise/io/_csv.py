@@ -14,7 +14,7 @@ import pyarrow.csv as arrow_csv
 from rankwise.io._input_files import File
 from rankwise.io._row_batch import Quarantine
 from rankwise.io._table_errors import TableError, place, shown, translated
-from rankwise.io._text_files import TextFile, one_batch, plain_complaint, utf8_complaint
+from rankwise.io._text_files import TextFile, TextStyle, one_batch, plain_complaint, utf8_complaint
 
 _QUOTE = ord('"')
 #: Bytes that are not UTF-8 are an error in their row, not a type.
@@ -24,12 +24,25 @@ _READ_AS = {pa.binary(): pa.string()}
 class CSVFile(TextFile):
     """A CSV or TSV file; parameters as in :class:`TextFile`."""
 
-    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
-        self.delimiter = "\t" if file.format == "tsv" else ","
-        self.dialect = {"delimiter": ord(self.delimiter), "quote": _QUOTE}
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.names: list[str] = []
         self.header = b""  #: the line of the names as it stands there
-        super().__init__(file, quarantine, keep)
+        self._separate(style.separator or ("\t" if file.format == "tsv" else ","))
+        super().__init__(file, quarantine, keep, style)
+
+    def _separate(self, separator: str) -> None:
+        self.delimiter = separator
+        self.dialect = {"delimiter": ord(separator), "quote": _QUOTE}
+
+    def begin(self, content: bytes) -> None:
+        """Find the separator, if there is no comma among the names: then it is safe."""
+        names = content.lstrip().splitlines()[:1]
+        if self.style.separator is None and names and self.delimiter.encode() not in names[0]:
+            for other in (";", "\t", "|"):
+                if other.encode() in names[0]:
+                    self._separate(other)
+                    self.remark = f"columns are separated by {other!r}"
+                    break
 
     def look(self, content: bytes) -> None:
         if not self.names:  # the header is read on the way to the first block
@@ -113,6 +126,7 @@ class CSVFile(TextFile):
 
     def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any], as_written: bool = False) -> Any:
         options = arrow_csv.ConvertOptions(column_types=types, include_columns=columns, strings_can_be_null=True)
+        options.decimal_point = self.style.decimal
         if as_written:  # NA is a text, and "" another one than nothing at all
             options.null_values, options.quoted_strings_can_be_null = [""], False
         table = arrow_csv.read_csv(

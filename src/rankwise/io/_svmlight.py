@@ -22,7 +22,7 @@ from sklearn.datasets import load_svmlight_file
 from rankwise.io._input_files import File
 from rankwise.io._row_batch import Batch, Quarantine
 from rankwise.io._table_errors import shown
-from rankwise.io._text_files import BadRecordError, TextFile, plain_complaint, utf8_complaint
+from rankwise.io._text_files import BadRecordError, TextFile, TextStyle, plain_complaint, utf8_complaint
 
 MAX_FEATURES = 10_000_000
 _LARGEST_INDEX = 2**31 - 1  # that scikit-learn's reader can hold
@@ -87,9 +87,11 @@ class SVMLightFile(TextFile):
 
     dialect = MappingProxyType({"spaces_are_blank": True, "comment": ord("#")})
 
-    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, shape: SVMLightShape) -> None:
+    def __init__(
+        self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle, shape: SVMLightShape
+    ) -> None:
         self.shape = shape
-        super().__init__(file, quarantine, keep)
+        super().__init__(file, quarantine, keep, style)
 
     def batches(self, skip: int) -> Iterator[Batch]:
         for batch in super().batches(skip):

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from rankwise.io._columnar import ArrowFile, ParquetFile
+from rankwise.io._columnar import ArrowFile, ExcelFile, ParquetFile
 from rankwise.io._csv import CSVFile
 from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
 from rankwise.io._row_batch import Batch, Quarantine, forget
 from rankwise.io._svmlight import MAX_FEATURES, SVMLightFile, SVMLightShape
 from rankwise.io._table_errors import TableError, place, shown
-from rankwise.io._text_files import TextFile
+from rankwise.io._text_files import TextFile, TextStyle
 
 #: Files that stay open between the look at their columns and the first pass; each holds a block of 2 MB.
 _KEPT_OPEN = 8
@@ -31,6 +31,9 @@ def open_table(
     batch_rows: int = 65_536,
     on_error: str = "stop",
     quarantine: Quarantine | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
     index_base: int | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Table:
@@ -42,10 +45,11 @@ def open_table(
     ----------
     paths : path or list of paths
         Files, or directories that stand for the files below them that are not hidden. They are read in the order of
-        their names and must have the same columns and types.
-    format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight"}, optional
+        their names and must have the same columns and types. ``-`` alone is the standard input, CSV by default.
+    format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight", "xlsx"}, optional
         Format of all files. Without it the suffix says it: .csv, .tsv, .parquet, .pq, .arrow, .arrows, .feather, .ipc,
-        .jsonl, .ndjson, .svm, .svmlight, .libsvm; .gz or .zst behind it says that the file is compressed.
+        .jsonl, .ndjson, .svm, .svmlight, .libsvm, .xlsx; .gz or .zst behind it says that the file is compressed.
+        Of an Excel workbook the first sheet is read, into memory.
     columns : list of str, optional
         Columns to read, in this order. Without it all columns are read.
     types : dict, optional
@@ -57,6 +61,13 @@ def open_table(
         What a row that cannot be read does: stop with an error that names it, or be left out.
     quarantine : callable, optional
         With ``on_error="skip"``, called with the file, the row from 1, the text of the row and the reason.
+    separator : str, optional
+        Separator of CSV columns. Without it a comma, or a tab in TSV; if the header has none, a semicolon, a tab or a
+        bar that it has instead, which ``Table.remarks`` says.
+    decimal : {".", ","}
+        Decimal mark of numbers in CSV.
+    encoding : str, optional
+        Encoding of text files. Without it UTF-8, or UTF-16 if they begin with its mark.
     index_base : {0, 1}, optional
         Index of the first feature of svmlight files. Without it 0 if any row has the index 0, and 1 otherwise: give
         that of the rows a model has learnt from (``Table.index_base``) to files that it predicts.
@@ -94,6 +105,7 @@ def open_table(
         {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
         batch_rows,
         quarantine if on_error == "skip" else None,
+        TextStyle(separator, decimal, encoding),
         SVMLightShape(index_base, max_features),
     )
 
@@ -120,6 +132,7 @@ class Table:
         types: Mapping[str, Any],
         batch_rows: int,
         quarantine: Quarantine | None,
+        style: TextStyle,
         shape: SVMLightShape,
     ) -> None:
         self.format = files[0].format
@@ -127,7 +140,7 @@ class Table:
         self._sizes = [file.n_bytes for file in files]
         self.n_bytes = sum(self._sizes)
         self._batch_rows = batch_rows
-        self._types = types
+        self._types, self._style = types, style
         self._shape = shape if self.format == "svmlight" else None
         self._readers = [self._reader(file, quarantine, i < _KEPT_OPEN) for i, file in enumerate(files)]
         self._choose(columns, ())
@@ -136,10 +149,11 @@ class Table:
 
     def _reader(self, file: File, quarantine: Quarantine | None, keep: bool) -> Any:
         if self._shape is not None:
-            return SVMLightFile(file, quarantine, keep, self._shape)
-        if self.format in ("parquet", "arrow"):
-            return (ParquetFile if self.format == "parquet" else ArrowFile)(file, self._batch_rows, keep)
-        return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep)
+            return SVMLightFile(file, quarantine, keep, self._style, self._shape)
+        columns = {"parquet": ParquetFile, "arrow": ArrowFile, "xlsx": ExcelFile}.get(self.format)
+        if columns is not None:
+            return columns(file, self._batch_rows, keep)
+        return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep, self._style)
 
     def _choose(self, columns: list[str] | None, as_written: Sequence[str]) -> None:
         """Settle which columns are read, and their types in all files."""
@@ -209,6 +223,17 @@ class Table:
                 reader.quarantine = quarantine or forget
         other._choose(None if columns is None else list(columns), as_written)
         return other
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was found out about how the files are written, and nobody had declared."""
+        remarks = [(reader.file.name, getattr(reader, "remark", "")) for reader in self._readers]
+        return [f"{place(name)}: {remark}" for name, remark in remarks if remark]
+
+    @property
+    def separator(self) -> str:
+        """Separator of the columns of CSV files; the first one's."""
+        return str(getattr(self._readers[0], "delimiter", ","))
 
     @property
     def header(self) -> bytes | None:

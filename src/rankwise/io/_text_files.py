@@ -6,7 +6,8 @@ the line and the text that broke it, whatever the parser itself says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import codecs
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -22,7 +23,29 @@ from rankwise.io._table_errors import TableError, TableRowError, place, tidy_mes
 
 BLOCK_BYTES = 2 << 20
 _LONGEST_RECORD = 16 << 20
-_BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such files begin with
+
+
+@dataclass(frozen=True)
+class TextStyle:
+    """How text files are written, as far as it was declared."""
+
+    separator: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator.encode()) != 1 or self.separator in '"\r\n'):
+            raise ValueError(
+                f"separator must be one ASCII character other than a quote. Got {self.separator!r} instead."
+            )
+        if self.decimal not in (".", ",") or self.decimal == self.separator:
+            raise ValueError(f"decimal must be '.' or ',' and not the separator. Got {self.decimal!r} instead.")
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except LookupError:
+                raise ValueError(f"encoding must be one that Python knows, as cp1252. Got {self.encoding!r}.") from None
 
 
 class BadRecordError(Exception):
@@ -50,8 +73,9 @@ class TextFile:
     fields: dict[str, Any]  #: columns that the first rows have
     schema: Any  #: columns to read
 
-    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
-        self.file = file
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
+        self.file, self.style = file, style
+        self.remark = ""  #: what was found in the first bytes, if it is worth saying
         self.quarantine = quarantine
         self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
         self.columns: list[str] | None = None  #: columns that were asked for
@@ -85,6 +109,9 @@ class TextFile:
         """What is wrong with one record that does not parse: the rule and the value found."""
         raise NotImplementedError  # each format has its own
 
+    def begin(self, content: bytes) -> None:
+        """Look at the first bytes of the file, before records are told apart."""
+
     def header_size(self, content: bytes) -> tuple[int, int]:
         """Bytes and lines before the first record of the file; 0, 0 where there is no header."""
         return 0, 0
@@ -99,14 +126,16 @@ class TextFile:
 
     def _blocks_from_the_start(self) -> Iterator[TextBlock]:
         with ByteStream(self.file) as stream:
+            read = self._utf8(stream)
             rest, line, at_start = b"", 1, True
             while True:
-                more = stream.read(max(BLOCK_BYTES, len(rest)))
+                more = read(max(BLOCK_BYTES, len(rest)))
                 if more.endswith(b"\r"):
-                    more += stream.read(1)  # so that "\r\n" is never cut in two
+                    more += read(1)  # so that "\r\n" is never cut in two
                 content = rest + more
                 if at_start and content:
-                    content = self._without_mark(content)
+                    content = content.removeprefix(b"\xef\xbb\xbf")
+                    self.begin(content)
                 cut, n_lines = self._cut(content, at_end=not more)
                 block, rest = content[:cut], content[cut:]
                 if block:
@@ -198,11 +227,29 @@ class TextFile:
         end = len(content) if at_end else content.rfind(b"\n") + 1
         return end, content.count(b"\n", 0, end)
 
-    def _without_mark(self, content: bytes) -> bytes:
-        for mark, name in _BYTE_ORDER_MARKS.items():
-            if content.startswith(mark):
-                raise TableError(f"{place(self.file.name)}: a text file must be UTF-8. This one begins as {name} does.")
-        return content.removeprefix(b"\xef\xbb\xbf")
+    def _utf8(self, stream: ByteStream) -> Callable[[int], bytes]:
+        """What reads the bytes of the text as UTF-8, whatever its encoding; never empty before the end."""
+        first, encoding = stream.read(2), self.style.encoding
+        if encoding is None and first in _UTF_16:
+            encoding = "utf-16"
+            self.remark = "the file is UTF-16"
+        decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
+
+        def read(n: int) -> bytes:
+            nonlocal first
+            while True:
+                raw, first = first + stream.read(n), b""
+                if decoder is None:
+                    return raw
+                try:
+                    content = decoder.decode(raw, final=not raw).encode()
+                except UnicodeDecodeError as error:
+                    found = error.object[max(0, error.start - 10) : error.end + 10]
+                    raise TableError(f"{place(self.file.name)}: text must be {encoding}. Got {found!r}.") from None
+                if content or not raw:
+                    return content
+
+        return read
 
 
 def one_batch(table: Any) -> Any:

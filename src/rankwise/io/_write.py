@@ -66,6 +66,8 @@ class TableWriter:
                 f"{place(str(path))}: its name does not say the format to write. Known suffixes are "
                 f"{', '.join(SUFFIXES)}, each alone or with .gz or .zst."
             )
+        if chosen == "xlsx":
+            raise TableError(f"{place(str(path))}: Excel files are read, but not written. Write CSV or Parquet.")
         if chosen == "parquet" and self._compression is not None:
             raise TableError(f"{place(str(path))}: a Parquet file is compressed inside. Leave out {self._path.suffix}.")
         self.format = chosen
@@ -241,7 +243,7 @@ def appended_lines(table: Table, name: str, batch: Batch | None = None, values: 
         between = [b"" if text == b"{" else b", " for text in texts]
         new = [line[1:] for line in _json_rows(column)]
     else:
-        delimiter = "\t" if table.format == "tsv" else ","
+        delimiter = table.separator
         between = [delimiter.encode()] * len(texts)
         new = _csv_rows([pa.array([name] if batch is None else values)], delimiter)
     lines = (text + mark + more.encode() + b"\n" for text, mark, more in zip(texts, between, new, strict=True))
@@ -254,7 +256,9 @@ class TextBody:
     def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
         self._sink = sink
         self._delimiter = "\t" if format == "tsv" else ","
-        self._rows: Callable[[Any], list[str]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}.get(format, self._csv_rows)
+        self._rows: Callable[[Any], list[str]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}.get(
+            format, self._csv_rows
+        )
         self._names = names if format in ("csv", "tsv") else ()
 
     def write(self, rows: Any) -> None:
