@@ -27,6 +27,7 @@ SUFFIXES = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
+    ".xlsx": "xlsx",
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 

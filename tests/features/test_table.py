@@ -2,6 +2,7 @@
 
 import datetime
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -158,6 +159,58 @@ class TestNumbers:
             encoder.transform(pa.table({"a": ["3", "n/a"]}))
         with pytest.raises(ValueError, match="column 'a' held numbers when fitted, and now date"):
             encoder.transform(pa.table({"a": [datetime.date(2020, 1, 1)]}))
+
+    def test_a_column_that_is_nearly_all_numbers_is_numbers(self, rng):
+        texts = rng.normal(size=200).round(3).astype(str).tolist()
+        expected = TableEncoder().fit(pa.table({"a": np.array(texts, dtype=float)}))
+        encoder = TableEncoder().fit(pa.table({"a": texts}))
+        assert encoder.to_plain() == expected.to_plain()
+        texts[70] = "1.2.3"
+        frame = pd.DataFrame({"a": texts})
+        with pytest.raises(RowError, match=r"row 70, column 'a': a number is needed\. Got the text '1\.2\.3'"):
+            TableEncoder().fit(frame)
+        assert [(p.row, p.column) for p in TableEncoder().problems(frame)] == [(70, "a")]
+        assert TableEncoder(kinds={"a": "category"}).fit(frame).kinds_ == {"a": "category"}
+        half = pd.DataFrame({"a": [*texts[:19], "x", "y"]})
+        assert TableEncoder().fit(half).kinds_ == {"a": "category"}
+
+    def test_every_text_among_numbers_is_a_problem(self):
+        encoder = TableEncoder(missing="refuse").fit(pa.table({"a": [1.0, 2.0]}))
+        problems = encoder.problems(pa.table({"a": ["x", "1", None, "y", " "]}))
+        assert [(p.row, p.reason.split(".")[0]) for p in problems] == [
+            (0, "a number is needed"),
+            (2, "a value is missing (NaN), and missing='refuse'"),
+            (3, "a number is needed"),
+            (4, "a value is missing (NaN), and missing='refuse'"),
+        ]
+
+    def test_codes_are_no_numbers(self):
+        assert TableEncoder().fit(pa.table({"a": ["00123", "01234", "12345"]})).kinds_ == {"a": "category"}
+
+    def test_decimal_commas(self):
+        encoder = TableEncoder(scaling="none").fit(pa.table({"a": ["1,5", "-2,25", "3", ",5", "1e-3"]}))
+        assert encoder.kinds_ == {"a": "number"}
+        again = TableEncoder(scaling="none")
+        again.from_plain(encoder.to_plain())
+        np.testing.assert_array_equal(again.transform(pa.table({"a": ["0,25", "4"]}))[:, 0], [0.25, 4.0])
+        with pytest.raises(RowError, match=r"row 1, column 'a': a number with a decimal comma is needed\. Got"):
+            again.transform(pa.table({"a": ["1,5", "1.5"]}))
+
+    def test_thousands_are_not_decimals(self):
+        for texts in (["1,234", "12", "3,456"], ["1,234,567", "2,345"]):
+            with pytest.raises(ValueError, match=r"column 'a' holds texts such as '1,234.*', where the comma may"):
+                TableEncoder().fit(pa.table({"a": texts}))
+        assert TableEncoder().fit(pa.table({"a": ["1,234", "0,125", "3,456"]})).kinds_ == {"a": "number"}
+
+    def test_the_work_grows_with_the_columns_not_their_square(self):
+        def seconds(n):
+            table = pa.table({f"c{j}": [0.0, 1.0] for j in range(n)})
+            start = time.process_time()
+            TableEncoder().fit(table)
+            return time.process_time() - start
+
+        seconds(10)
+        assert seconds(12_000) < 24 * min(seconds(1000) for _ in range(3))
 
     def test_fast_path_copies_values_as_they_are(self, rng):
         table = pa.table({f"f{j}": rng.normal(size=5000) for j in range(3)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli._options import option, require_column
+from rankwise.cli._print import some
 
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
@@ -86,3 +88,25 @@ class EncodingOptions:
         for column in self.kinds:
             require_column(column, source.features, "--kind")
         return TableEncoder(kinds=self.kinds or None, **self.parameters)
+
+
+def read_as(encoder: TableEncoder | None) -> dict[str, str]:
+    """How each column was read, in words."""
+    if encoder is None:
+        return {}
+    words = {name: "no value: left out" for name, kind in encoder.kinds_.items() if kind == "ignore"}
+    for column in encoder.to_plain()["columns"]:
+        words[column["name"]] = {
+            "number": "number with decimal comma" if column.get("decimal") == "," else "number",
+            "category": "hashed category" if column.get("hashed") else "category",
+            "text": "text of hashed words",
+        }.get(column["kind"], column["kind"])
+    return words
+
+
+def by_reading(words: Mapping[str, str], index_base: int | None) -> dict[str, str]:
+    """Lines that say which columns were read in the same way, for people; or where the indices of svmlight begin."""
+    if index_base is not None:
+        return {"first index": str(index_base)}
+    readings = dict.fromkeys(words.values())
+    return {f"  {how}": some([name for name in words if words[name] == how]) for how in readings}

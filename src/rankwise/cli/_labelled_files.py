@@ -18,13 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.cli._exit import suggestion
+from rankwise.cli._exit import complain, suggestion
 from rankwise.cli._options import LabelOptions, LearningOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
-from rankwise.io._classes import find_classes
-from rankwise.io._label_columns import BatchLabels, GoodLabels
+from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
 from rankwise.labels._format import as_order
@@ -111,6 +110,7 @@ class LabelledFiles:
         self.features = list(features)
         self.on_error, self.skips = rows.on_error, rows.skips
         self.quarantine = Quarantine(rows.quarantine)
+        self.reading = rows.reading
         self.format = table.format
         self.is_svmlight = table.format == "svmlight"
         self.n_bytes = table.n_bytes
@@ -129,12 +129,14 @@ class LabelledFiles:
         """One of the files alone, for another process."""
         alone = copy(self)
         alone.files, alone.paths, alone._table = [Path(path)], [path], None
+        if self.is_svmlight:  # where indices begin, all files say together
+            alone.reading = {**self.reading, "index_base": self.index_base}
         return alone
 
     def table(self, columns: Sequence[str] | None = None, *, counts: bool = False) -> Table:
         """The files for a pass; skipped rows go to the quarantine if it ``counts``, and are forgotten otherwise."""
         if self._table is None:
-            self._table = open_table(self.files, format=self.format, on_error=self.on_error.value)
+            self._table = open_table(self.files, format=self.format, on_error=self.on_error.value, **self.reading)
         quarantine = self.quarantine if counts else None
         if self.is_svmlight:
             return self._table.select(quarantine=quarantine)
@@ -146,6 +148,17 @@ class LabelledFiles:
     def n_features(self) -> int | None:
         """Number of features of svmlight files."""
         return self.table().n_features if self.is_svmlight else None
+
+    @property
+    def index_base(self) -> int | None:
+        """First index of svmlight files."""
+        return self.table().index_base if self.is_svmlight else None
+
+    def say_guess(self) -> None:
+        """Say where the indices of svmlight files are taken to begin, if neither they nor anybody else says it."""
+        if "index_base" not in self.reading and self.index_base == 1:
+            hint = "--index-base 0 says that they begin at 0, and --index-base 1 that this is right."
+            complain(f"no row has the index 0, so indices are taken to begin at 1; {hint}", "note")
 
     def order(self, declared: Sequence[Any] | None) -> ClassOrder:
         """Order of the classes: declared, or found in one pass over the labels."""

@@ -10,7 +10,7 @@ from rankwise.cli import _estimators
 from rankwise.cli._labelled_files import LabelledFiles, open_files
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.features import TableEncoder
-from rankwise.persistence import ModelFileError, load
+from rankwise.persistence import ModelFileError, load, read_notes
 from rankwise.table_model import TableModel
 
 
@@ -19,7 +19,9 @@ def open_with_model(
 ) -> tuple[TableModel, LabelledFiles]:
     """A model that takes raw rows, and files with labels whose columns it knows."""
     model = load_model(path)
+    rows = rows.as_learnt(model, read_notes(path))
     source = open_files(files, labels, rows, features=known_columns(model), texts=text_columns(model))
+    source.say_guess()
     return for_columns(model, source.features, is_svmlight=source.is_svmlight), source
 
 
@@ -42,8 +44,8 @@ def known_columns(model: Any) -> list[str] | None:
 
 def text_columns(model: Any) -> list[str]:
     encoder = getattr(model, "encoder_", None)
-    kinds = {} if encoder is None else encoder.kinds_
-    return [name for name, kind in kinds.items() if kind in ("category", "text")]
+    columns = [] if encoder is None else encoder.to_plain()["columns"]
+    return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]
 
 
 def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> TableModel:

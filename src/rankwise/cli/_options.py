@@ -15,6 +15,7 @@ import typer
 from rankwise._files import FORMATS
 from rankwise.cli._exit import MANY_SKIPPED, complain, suggestion
 from rankwise.cli._outputs import INPUTS, MODEL, NEW_QUARANTINE, Reads, Writes, check_files
+from rankwise.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from rankwise.cli._quarantine import Quarantine
@@ -110,7 +111,7 @@ class LearningOptions(ClassOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOptions:
+class RowOptions(ReadingOptions):
     """How rows are read, and what a bad one does."""
 
     format: Annotated[Format | None, option("Format of the files; by default their names say it.", _ROWS, None)] = None
@@ -151,7 +152,10 @@ class RowOptions:
         from rankwise.io import open_table
 
         format = None if self.format is None else self.format.value
-        return open_table(list(files), format=format, on_error=self.on_error.value)
+        table = open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
+        for remark in table.remarks[:1]:
+            complain(remark, "note")
+        return table
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -47,7 +47,7 @@ def check_files(roles: Mapping[str, Reads | Writes], values: Mapping[str, Any]) 
     taken: dict[Any, str] = {}
     for name, role in roles.items():
         if isinstance(role, Reads):
-            given = values[name] if isinstance(values[name], list) else [values[name]]
+            given = values[name] if isinstance(values[name], list) else [values[name]] if values[name] else []
             taken |= {_identity(file): role.what for path in given for file in _files(path, values.get("format"))}
     for name, role in roles.items():
         path, option = values[name], f"--{name.replace('_', '-')}"
@@ -116,7 +116,7 @@ def _is_as_named(path: Path) -> bool:
     return b"\0" not in head and not _is_page(path)
 
 
-INPUTS, MODEL = Reads("an input"), Reads("the model")
+INPUTS, MODEL, COSTS = Reads("an input"), Reads("the model"), Reads("the table of costs")
 NEW_MODEL, NEW_PAGE = Writes("a model", _is_model), Writes("a page", _is_page)
 NEW_TABLE = Writes("a table of that format", _is_as_named)
 NEW_PICTURE = Writes("a picture of that format", _is_as_named, makes_directory=True)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._extras import require
+
 Floats = NDArray[np.float64]
+
+_NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
+_WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
 def load_pyarrow() -> Any:
     """Return the package pyarrow, or say how to get it."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-    except ImportError:
-        raise ImportError('tables of raw columns need pyarrow: pip install "rankwise[io]"') from None
+    pyarrow = require("pyarrow", 'tables of raw columns need pyarrow: pip install "rankwise[io]"')
+    import_module("pyarrow.compute")
     return pyarrow
 
 
@@ -102,7 +106,7 @@ def text_of(value: Any) -> str:
 def numbers(column: Any) -> Floats:
     """Numeric or boolean column as float64, missing values as NaN; without a copy where the memory fits."""
     pa = load_pyarrow()
-    array = _one_chunk(column)
+    array = one_chunk(column)
     if not pa.types.is_float64(array.type):
         if pa.types.is_boolean(array.type):
             array = array.cast(pa.uint8())
@@ -110,10 +114,56 @@ def numbers(column: Any) -> Floats:
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
+def written_number(decimal: str) -> str:
+    """Pattern of a text that is a number with this decimal mark."""
+    mark = re.escape(decimal)
+    return rf"^[+-]?(?:(?:\d+(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
+
+
+def parsed_numbers(column: Any, decimal: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Numbers written as text, NaN where there is none, and which texts are neither blank nor a number."""
+    compute = load_pyarrow().compute
+    texts = _trimmed(column)
+    is_number = compute.match_substring_regex(texts, written_number(decimal))
+    written = compute.if_else(is_number, compute.replace_substring(texts, decimal, "."), None)
+    other = compute.and_not(compute.not_equal(texts, ""), is_number).fill_null(False)
+    return numbers(written.cast("float64")), np.asarray(other.to_numpy(zero_copy_only=False))
+
+
+def decimal_mark(name: str, column: Any) -> str | None:
+    """Decimal mark of a column of texts that are numbers, nearly all of them; None if they are not.
+
+    Whole numbers such as 00123 are codes. A column of numbers such as 1,234 is an error: nothing says what they mean.
+    """
+    compute = load_pyarrow().compute
+    texts = _trimmed(column).drop_null()
+    texts = texts.filter(compute.not_equal(texts, ""))
+    enough = _NEARLY_ALL * max(1, len(texts))
+
+    def matching(pattern: str) -> int:
+        return int(compute.sum(compute.match_substring_regex(texts, pattern)).as_py() or 0)
+
+    n_codes, n_grouped = matching(_CODE), matching(_GROUPED)
+    if matching(written_number(".")) - n_codes >= enough:
+        return "."
+    if n_grouped and n_grouped >= _NEARLY_ALL * matching(",") and n_grouped + matching(_WHOLE) - n_codes >= enough:
+        example = texts.filter(compute.match_substring_regex(texts, _GROUPED))[0].as_py()
+        raise ValueError(
+            f"column {name!r} holds texts such as {example!r}, where the comma may stand before decimals or between "
+            f"thousands: write decimals with a point and thousands without a mark, or declare its kind as 'category'."
+        )
+    return "," if matching(written_number(",")) - n_codes >= enough else None
+
+
+def _trimmed(column: Any) -> Any:
+    pa = load_pyarrow()
+    return pa.compute.utf8_trim_whitespace(one_chunk(column).cast(pa.large_string()))
+
+
 def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     """Distinct texts of a column in order of appearance, and the number of each row's; -1 where it is missing."""
     pa = load_pyarrow()
-    array = _one_chunk(column)
+    array = one_chunk(column)
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_null(array.type):
             return [], np.full(len(array), -1, dtype=np.int32)
@@ -130,7 +180,8 @@ def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     return distinct, np.asarray(codes, dtype=np.int32)
 
 
-def _one_chunk(column: Any) -> Any:
+def one_chunk(column: Any) -> Any:
+    """A column as one array."""
     pa = load_pyarrow()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -7,7 +7,7 @@ numbers and strings, so that a model file can hold it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import murmurhash3_32
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers
+from rankwise.features._arrow import Floats, coded_texts, decimal_mark, load_pyarrow, numbers, one_chunk, parsed_numbers
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, and columns counted from the column's own first
 
@@ -46,38 +46,28 @@ class NumberColumn:
     factor: float = 1.0
     fill: float = 0.0
     indicated: bool = False
+    decimal: str = "."  #: decimal mark of numbers written as text
 
-    def read(self, column: Any) -> Floats:
-        """Values as they are, NaN where missing."""
+    def read(self, column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
+        """Values, NaN where there is none, and which texts, if it holds texts, are no numbers."""
         pa = load_pyarrow()
         if _is_text(pa, column.type):
-            return self._parsed(column)
+            return parsed_numbers(column, self.decimal)
         if not (_is_numeric(pa, column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type)):
             raise ValueError(f"column {self.name!r} held numbers when fitted, and now {column.type}.")
-        return numbers(column)
-
-    def _parsed(self, column: Any) -> Floats:
-        texts, codes = coded_texts(column)
-        values = np.full(len(texts) + 1, np.nan)
-        for place, text in enumerate(texts):
-            try:
-                values[place] = float(text) if text.strip() else np.nan
-            except ValueError:
-                row = int(np.argmax(codes == place))
-                raise RowError(f"a number is needed. Got the text {text!r}.", row, self.name) from None
-        return np.asarray(values[codes])
+        return numbers(column), None
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
-        try:
-            values = self.read(column)
-        except RowError as error:
-            yield error
-            return
+        values, other = self.read(column)
+        for row in () if other is None else np.flatnonzero(other).tolist():
+            text, mark = column[row].as_py(), " with a decimal comma" * (self.decimal == ",")
+            hint = "If the column holds categories, declare its kind as 'category'."
+            yield RowError(f"a number{mark} is needed. Got the text {text!r}. {hint}", row, self.name)
         for row in np.flatnonzero(np.isinf(values)).tolist():
             yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
         if rules.missing == "refuse":
-            yield from _refuse_missing(self.name, np.isnan(values))
+            yield from _refuse_missing(self.name, np.isnan(values) & (True if other is None else ~other))
 
 
 @dataclass(frozen=True)
@@ -154,29 +144,22 @@ class TextColumn:
 
 
 Column = NumberColumn | CategoryColumn | TextColumn
-_CLASSES: dict[str, type[Any]] = {
-    "number": NumberColumn,
-    "boolean": NumberColumn,
-    "category": CategoryColumn,
-    "text": TextColumn,
-}
+_CLASSES: dict[str, type[Any]] = dict(
+    number=NumberColumn, boolean=NumberColumn, category=CategoryColumn, text=TextColumn
+)
 KINDS = (*_CLASSES, "ignore")
 
 
-def to_plain(column: Column) -> dict[str, Any]:
-    """All of a column as plain values."""
-    return asdict(column)
-
-
 def from_plain(plain: Mapping[str, Any]) -> Column:
-    """Column that :func:`to_plain` described, after checking that it can be one."""
+    """Column that ``asdict`` described, after checking that it can be one."""
     column: Column = _CLASSES[plain["kind"]](**plain)
     if not isinstance(column.name, str) or not isinstance(column.indicated, bool):
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
-    if isinstance(column, NumberColumn) and not all(
-        isinstance(v, float) and np.isfinite(v) for v in (column.shift, column.factor, column.fill)
+    if isinstance(column, NumberColumn) and not (
+        all(isinstance(v, float) and np.isfinite(v) for v in (column.shift, column.factor, column.fill))
+        and column.decimal in (".", ",")
     ):
-        raise ValueError(f"a column of numbers needs finite numbers. Got {column!r}")
+        raise ValueError(f"a column of numbers needs finite numbers and a decimal mark. Got {column!r}")
     if isinstance(column, CategoryColumn) and not (
         isinstance(column.categories, list)
         and all(isinstance(text, str) for text in column.categories)
@@ -187,7 +170,7 @@ def from_plain(plain: Mapping[str, Any]) -> Column:
 
 
 def kind_of(name: str, column: Any) -> str:
-    """Kind of a column by its type; of a column of strings by how many words they have."""
+    """Kind of a column by its type; a column of strings may be numbers, or texts of several words."""
     pa = load_pyarrow()
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
@@ -199,6 +182,8 @@ def kind_of(name: str, column: Any) -> str:
     if pa.types.is_dictionary(kind):
         return "category"
     if _is_text(pa, kind):
+        if decimal_mark(name, column) is not None:
+            return "number"
         return "text" if _mean_words(pa, column) > _WORDS_OF_A_TEXT else "category"
     if pa.types.is_temporal(kind):
         raise ValueError(
@@ -227,14 +212,15 @@ def fit_column(name: str, kind: str, column: Any, rules: Rules) -> Column:
 
 
 def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn:
-    values = NumberColumn(name, kind).read(column)
+    decimal = (decimal_mark(name, column) if _is_text(load_pyarrow(), column.type) else None) or "."
+    values, _ = NumberColumn(name, kind, decimal=decimal).read(column)
     missing = np.isnan(values)
     known = values[np.isfinite(values)]
     if known.size == 0:
         raise ValueError(f"column {name!r} holds no finite number in the rows to fit: leave it out.")
     fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
     shift, factor = (0.0, 1.0) if kind == "boolean" else _scale(known, rules.scaling)
-    return NumberColumn(name, kind, shift, factor, fill, rules.indicate_missing and bool(missing.any()))
+    return NumberColumn(name, kind, shift, factor, fill, rules.indicate_missing and bool(missing.any()), decimal)
 
 
 def _scale(values: Floats, scaling: str) -> tuple[float, float]:
@@ -263,7 +249,7 @@ def hashed_place(name: str, text: str, n_hashed: int) -> int:
 def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
     """Rows without a value, NaN included."""
     if isinstance(encoder, NumberColumn):
-        return np.isnan(encoder.read(column))
+        return np.isnan(encoder.read(column)[0])
     if isinstance(encoder, CategoryColumn):
         return np.asarray(coded_texts(column)[1] < 0)
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
@@ -281,17 +267,13 @@ def _is_numeric(pa: Any, kind: Any) -> bool:
 
 
 def _is_text(pa: Any, kind: Any) -> bool:
-    is_view = getattr(pa.types, "is_string_view", lambda _: False)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _words(pa: Any, column: Any) -> Any:
     """List of the words of every row, empty texts among them."""
-    array = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    flat = array.cast(pa.large_string()).combine_chunks() if array.num_chunks else pa.array([], pa.large_string())
-    if isinstance(flat, pa.ChunkedArray):
-        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], pa.large_string())
-    return pa.compute.split_pattern_regex(pa.compute.utf8_lower(flat.fill_null("")), _NOT_A_WORD)
+    texts = one_chunk(column).cast(pa.large_string()).fill_null("")
+    return pa.compute.split_pattern_regex(pa.compute.utf8_lower(texts), _NOT_A_WORD)
 
 
 def _mean_words(pa: Any, column: Any) -> float:

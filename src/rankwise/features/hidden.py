@@ -32,12 +32,8 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import Labels, check_weights, encode
 
-_ACTIVATIONS = {
-    "identity": lambda z: z,
-    "logistic": expit,
-    "relu": lambda z: np.maximum(z, 0),
-    "tanh": np.tanh,
-}
+_ACTIVATIONS = {"identity": lambda z: z, "logistic": expit, "relu": lambda z: np.maximum(z, 0), "tanh": np.tanh}
+_PASSED_ON = ("activation", "alpha", "learning_rate_init", "max_iter", "tol", "n_iter_no_change", "random_state")
 _FEWEST_ROWS = 4  # two to learn from and two to hold out, without which there is no validation score
 
 
@@ -184,17 +180,11 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
         learnt_from = max(1, n - ceil(held_out * n))
         return MLPRegressor(
             hidden_layer_sizes=(self.n_hidden,),
-            activation=self.activation,
             solver="adam",
-            alpha=self.alpha,
             batch_size=min(200 if self.batch_size == "auto" else self.batch_size, learnt_from),
-            learning_rate_init=self.learning_rate_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
             early_stopping=True,
             validation_fraction=held_out,
-            n_iter_no_change=self.n_iter_no_change,
-            random_state=self.random_state,
+            **{name: getattr(self, name) for name in _PASSED_ON},
         )
 
     @reader

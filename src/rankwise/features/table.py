@@ -7,8 +7,9 @@ nothing else; transforming a row does not depend on the rows around it, so a str
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -34,7 +35,6 @@ from rankwise.features._columns import (
     from_plain,
     kind_of,
     missing_rows,
-    to_plain,
 )
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
@@ -44,8 +44,9 @@ _BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the ca
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers, categories, booleans and texts of a table as a matrix of features.
 
-    A column's kind follows from its type: numbers and booleans are themselves; a column of strings is text if its
-    values have more than three words in the mean, and a category otherwise; a column without any value is left out;
+    A column's kind follows from its type: numbers and booleans are themselves; a column of strings is numbers if at
+    least 95 % of its values are, with a decimal point or comma, and any other value is an error then; text if its
+    values have more than three words in the mean; and a category otherwise. A column without any value is left out;
     dates and nested values are refused. ``kinds`` overrides this for single columns.
 
     Parameters
@@ -151,10 +152,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"0 feature(s) (shape=({table.num_rows}, 0)) while a minimum of 1 is required.")
         if table.num_rows == 0:
             raise ValueError("Found array with 0 sample(s): a minimum of 1 is required.")
-        names = list(table.column_names)
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"column {twice!r} occurs twice: columns are known by their names.")
+        name, times = Counter(table.column_names).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"column {name!r} occurs twice: columns are known by their names.")
         kinds = self._decide_kinds(table)
         columns = self._fit_columns(table, kinds)
         if not columns:
@@ -222,7 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Everything it has learnt as plain values: what a model file holds."""
         check_is_fitted(self)
         # Pairs, not a dict: a model file does not keep the order of one.
-        return {"kinds": list(self.kinds_.items()), "columns": [to_plain(column) for column in self._columns]}
+        return {"kinds": list(self.kinds_.items()), "columns": [asdict(column) for column in self._columns]}
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the encoder that :meth:`to_plain` described, after checking that it can be one."""
@@ -251,13 +251,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(columns)
 
     def _decide_kinds(self, table: Any) -> dict[str, str]:
-        given = dict(self.kinds or {})
+        given, present = dict(self.kinds or {}), list(table.column_names)
+        for name in given.keys() - set(present):
+            raise ValueError(f"kinds names the column {name!r}{_which_is_not(name, present)}.")
         for name, kind in given.items():
-            if name not in table.column_names:
-                raise ValueError(f"kinds names the column {name!r}{_which_is_not(name, table.column_names)}.")
             if kind not in KINDS:
                 raise ValueError(f"the kind of column {name!r} must be one of {', '.join(KINDS)}. Got {kind!r}.")
-        return {name: given.get(name) or kind_of(name, table.column(name)) for name in table.column_names}
+        return {name: given.get(name) or kind_of(name, table.column(name)) for name in present}
 
     def _fit_columns(self, table: Any, kinds: Mapping[str, str]) -> list[Column]:
         rules = self._rules
@@ -280,7 +280,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return table
 
     def _problems(self, table: Any, columns: list[Column]) -> list[RowError]:
-        problems = [error for c in columns for error in c.problems(table.column(c.name), self._rules)]
+        rules = self._rules
+        problems = [error for c in columns for error in c.problems(table.column(c.name), rules)]
         return sorted(problems, key=lambda error: error.row)
 
     def _refuse_problems(self, table: Any, columns: list[Column]) -> None:
@@ -309,12 +310,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _put_numbers(self, table: Any, out: NDArray[Any]) -> bool:
         """Write scaled and filled numbers into the first columns; return whether there may be something to refuse."""
         worst = FINITE
-        columns = [_read_only(c.read(table.column(c.name))) for c in self._numbers]
+        read = [c.read(table.column(c.name)) for c in self._numbers]
+        columns = [_read_only(values) for values, _ in read]
         for start in range(0, out.shape[0], _BLOCK):
             stop = min(start + _BLOCK, out.shape[0])
             for j, c in enumerate(self._numbers):
                 worst = max(worst, put_column(columns[j], c.shift, c.factor, c.fill, out, j, start, stop))
-        return worst == INFINITE or (worst == MISSING and self.missing == "refuse")
+        is_text = any(other is not None and other.any() for _, other in read)
+        return is_text or worst == INFINITE or (worst == MISSING and self.missing == "refuse")
 
     def _ones(self, table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
         """Rows and places of all ones, and whether there may be something to refuse."""

@@ -1,9 +1,9 @@
 """Files of raw rows: tables of any size read in batches, label columns, and files written whole or not at all.
 
-CSV, TSV, Parquet, Arrow IPC, JSON lines and svmlight; one file, several or a directory; plain, gzip or zstd. Rows come
-in a fixed order in constant memory, and every complaint names the file and the row.
+CSV, TSV, Parquet, Arrow IPC, JSON lines, svmlight and Excel; one file, several or a directory; plain, gzip or zstd.
+Rows come in a fixed order in constant memory (but Excel's), and every complaint names the file and the row.
 
-This room needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
+This package needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
 """
 
 try:
@@ -15,8 +15,7 @@ except ModuleNotFoundError as error:
 
 from rankwise.io._convert import convert
 from rankwise.io._label_columns import LabelColumns
-from rankwise.io._matrix import numeric_matrix
-from rankwise.io._row_batch import Batch
+from rankwise.io._row_batch import Batch, numeric_matrix
 from rankwise.io._table import Table, open_table
 from rankwise.io._table_errors import TableError, TableRowError
 from rankwise.io._write import TableWriter, append_column, write_table

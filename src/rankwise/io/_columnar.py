@@ -1,149 +1,166 @@
-"""Parquet and Arrow files: columns with types of their own."""
+"""Parquet, Arrow and Excel files: columns with types of their own."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 
-from rankwise.io._input_files import ByteStream, File, open_file
+from rankwise._extras import require
+from rankwise.features._arrow import as_table, one_chunk
+from rankwise.io._input_files import ByteStream, File
 from rankwise.io._row_batch import Batch
-from rankwise.io._table_errors import TableError, place, translated
+from rankwise.io._table_errors import TableError, place, tidy_message, translated
 
 _READ_AHEAD = 256 << 10  # bytes of each column
+_EXCEL_NEEDS = "Excel files need pandas and openpyxl: pip install 'rankwise[io]'"
 _MAGIC = b"ARROW1\0\0"
 
 
-class ParquetFile:
-    """A Parquet file: read row group by row group, columns as wanted.
+class _ColumnFile:
+    """A file of columns, read piece by piece; with ``keep`` it stays open until the first pass."""
 
-    Parameters
-    ----------
-    file : File
-        What to read.
-    batch_rows : int
-        Most rows of a batch.
-    keep : bool
-        Whether the file stays open until the first pass.
-    """
-
+    format_name: str
     schema: Any  #: columns to read
+    n_rows: int | None = None
 
     def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
         self.file, self.batch_rows = file, batch_rows
-        self._begun: list[Any] = []  # shared with copies: whoever reads first takes it
-        raw = open_file(file)
-        with translated(file.name, "read it as Parquet"):
-            parquet = self._parsed(raw)
-            self._groups = [parquet.metadata.row_group(i).num_rows for i in range(parquet.metadata.num_row_groups)]
-            self.fields = distinct_fields(file, parquet.schema_arrow)
-        self.n_rows = sum(self._groups)
-        if keep:
-            self._begun.append((raw, parquet))
-        else:
-            raw.close()
-
-    def batches(self, skip: int) -> Iterator[Batch]:
-        """Batches behind the first ``skip`` rows; whole row groups among them are not read."""
-        row, group = 0, 0
-        while group < len(self._groups) and row + self._groups[group] <= skip:
-            row += self._groups[group]
-            group += 1
-        size = self.file.n_bytes
-        raw, parquet = self._begun.pop() if self._begun else (open_file(self.file), None)
-        with translated(self.file.name, "read it as Parquet"), closing(raw):
-            rows = (parquet or self._parsed(raw)).iter_batches(
-                self.batch_rows,
-                row_groups=range(group, len(self._groups)),
-                columns=self.schema.names,
-                use_threads=False,
-            )
-            while True:
-                with translated(self.file.name, f"read its rows behind row {row}"):
-                    data = next(rows, None)
-                    if data is None:
-                        break
-                    data = data.select(self.schema.names)
-                    data.validate(full=True)  # text that is not UTF-8, for one, is not noticed by the reader
-                first, row = row, row + data.num_rows
-                if row > skip:
-                    start = max(0, skip - first)
-                    yield Batch(data.slice(start), self.file.name, first + start + 1, row, size * row // self.n_rows)
-        if row != self.n_rows and self._groups[group:]:
-            raise TableError(f"{place(self.file.name)}: must hold {self.n_rows} rows as it says. Got {row}.")
-
-    def _parsed(self, raw: Any) -> Any:
-        # Buffered reading keeps memory small: without it whole row groups are fetched at once.
-        return arrow_parquet.ParquetFile(raw, buffer_size=_READ_AHEAD, pre_buffer=False)
-
-
-class ArrowFile:
-    """An Arrow IPC file or stream: read record batch by record batch, columns as wanted.
-
-    Parameters as in :class:`ParquetFile`.
-    """
-
-    schema: Any  #: columns to read
-
-    def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
-        self.file, self.batch_rows = file, batch_rows
-        self.n_rows: int | None = None
         self.n_rows_seen = 0
         self._begun: list[Any] = []  # shared with copies: whoever reads first takes it
-        self._has_magic = False
-        with translated(file.name, "read it as Arrow IPC"):
-            stream = ByteStream(file)
-            if file.compression is None:
-                self._has_magic = stream.read(len(_MAGIC)) == _MAGIC
-                if self._has_magic:
-                    pa.ipc.open_file(stream.raw)  # looks for the footer: a file that was cut has none
-                    self.n_rows = arrow_dataset.IpcFileFormat().make_fragment(stream.raw).count_rows()
-                stream.raw.seek(0)
-                reader = self._opened(stream)
-            else:  # cannot go back: what is no stream may be a file
-                try:
-                    reader = self._opened(stream)
-                except pa.ArrowException:
-                    self._has_magic, stream = True, ByteStream(file)
-                    reader = self._opened(stream)
-            self.fields = distinct_fields(file, reader.schema)
+        with translated(file.name, f"read it as {self.format_name}"):
+            stream, reader, schema = self._look()
+            self.fields = distinct_fields(file, schema)
         if keep:
             self._begun.append((stream, reader))
         else:
             stream.raw.close()
 
+    def _look(self) -> tuple[ByteStream, Any, Any]:
+        """The open file, its reader and its columns."""
+        raise NotImplementedError  # each format has its own
+
+    def _pieces(self, stream: ByteStream, reader: Any, skip: int) -> tuple[Iterator[Any], int]:
+        """Record batches, and the number of rows before them, which is at most ``skip``."""
+        raise NotImplementedError  # each format has its own
+
     def batches(self, skip: int) -> Iterator[Batch]:
         """Batches behind the first ``skip`` rows."""
-        row = 0
-        with translated(self.file.name, "read it as Arrow IPC"):
+        with translated(self.file.name, f"read it as {self.format_name}"):
             stream, reader = self._begun.pop() if self._begun else (ByteStream(self.file), None)
         with stream:
-            with translated(self.file.name, "read it as Arrow IPC"):
-                rows = iter(reader or self._opened(stream))
+            with translated(self.file.name, f"read it as {self.format_name}"):
+                pieces, row = self._pieces(stream, reader, skip)
             while True:
                 with translated(self.file.name, f"read its rows behind row {row}"):
-                    data = next(rows, None)
+                    data = next(pieces, None)
                     if data is None:
                         break
-                    data.validate(full=True)  # a damaged file must not be trusted with the lengths in it
+                    data.validate(full=True)  # a damaged file must not be trusted with its lengths and its UTF-8
                     data = data.select(self.schema.names)
                 first, row = row, row + data.num_rows
                 for start in range(max(0, skip - first), data.num_rows, self.batch_rows):
                     some = data.slice(start, self.batch_rows)
                     end = first + start + some.num_rows
-                    yield Batch(some, self.file.name, first + start + 1, end, stream.position)
+                    position = stream.position if self.n_rows is None else self.file.n_bytes * end // self.n_rows
+                    yield Batch(some, self.file.name, first + start + 1, end, position)
         self.n_rows_seen = row
+        if self.n_rows is not None and row != self.n_rows:
+            raise TableError(f"{place(self.file.name)}: must hold {self.n_rows} rows as it says. Got {row}.")
+
+
+class ParquetFile(_ColumnFile):
+    """A Parquet file: read row group by row group; those among the rows to skip are not read."""
+
+    format_name = "Parquet"
+
+    def _look(self) -> tuple[ByteStream, Any, Any]:
+        stream = ByteStream(self.file)
+        parquet = self._parsed(stream)
+        self._groups = [parquet.metadata.row_group(i).num_rows for i in range(parquet.metadata.num_row_groups)]
+        self.n_rows = sum(self._groups)
+        return stream, parquet, parquet.schema_arrow
+
+    def _pieces(self, stream: ByteStream, reader: Any, skip: int) -> tuple[Iterator[Any], int]:
+        row, group = 0, 0
+        while group < len(self._groups) and row + self._groups[group] <= skip:
+            row += self._groups[group]
+            group += 1
+        groups = range(group, len(self._groups))
+        parquet = reader or self._parsed(stream)
+        return parquet.iter_batches(self.batch_rows, groups, columns=self.schema.names, use_threads=False), row
+
+    def _parsed(self, stream: ByteStream) -> Any:
+        # Buffered reading keeps memory small: without it whole row groups are fetched at once.
+        return arrow_parquet.ParquetFile(stream.raw, buffer_size=_READ_AHEAD, pre_buffer=False)
+
+
+class ArrowFile(_ColumnFile):
+    """An Arrow IPC file or stream: read record batch by record batch."""
+
+    format_name = "Arrow IPC"
+    _has_magic = False
+
+    def _look(self) -> tuple[ByteStream, Any, Any]:
+        stream = ByteStream(self.file)
+        if self.file.compression is None:
+            self._has_magic = stream.read(len(_MAGIC)) == _MAGIC
+            if self._has_magic:
+                pa.ipc.open_file(stream.raw)  # looks for the footer: a file that was cut has none
+                self.n_rows = arrow_dataset.IpcFileFormat().make_fragment(stream.raw).count_rows()
+            stream.raw.seek(0)
+            reader = self._opened(stream)
+        else:  # cannot go back: what is no stream may be a file
+            try:
+                reader = self._opened(stream)
+            except pa.ArrowException:
+                self._has_magic, stream = True, ByteStream(self.file)
+                reader = self._opened(stream)
+        return stream, reader, reader.schema
+
+    def _pieces(self, stream: ByteStream, reader: Any, skip: int) -> tuple[Iterator[Any], int]:
+        return iter(reader or self._opened(stream)), 0
 
     def _opened(self, stream: ByteStream) -> Any:
         """Reader of a stream; an Arrow file is one between a magic number and a footer."""
         if self._has_magic:
             stream.read(len(_MAGIC))
         return pa.ipc.open_stream(stream.arrow_stream)
+
+
+class ExcelFile:
+    """The first sheet of an Excel workbook, in memory; its first row names the columns."""
+
+    schema: Any  #: columns to read
+
+    def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
+        self.file, self.batch_rows = file, batch_rows
+        pandas, _ = (require(name, _EXCEL_NEEDS) for name in ("pandas", "openpyxl"))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about styles and the like
+                self._table = as_table(pandas.read_excel(file.path, engine="openpyxl"))
+        except Exception as error:  # whatever zip, XML and pandas raise about a damaged file
+            raise TableError(f"{place(file.name)}: cannot read it as Excel: {tidy_message(error)}") from None
+        self.fields = distinct_fields(file, self._table.schema)
+        self.n_rows = self._table.num_rows
+
+    def batches(self, skip: int) -> Iterator[Batch]:
+        """Batches behind the first ``skip`` rows."""
+        data = pa.record_batch(
+            [one_chunk(self._table.column(name)) for name in self.schema.names], names=self.schema.names
+        )
+        for start in range(skip, self.n_rows, self.batch_rows):
+            end = min(start + self.batch_rows, self.n_rows)
+            position = self.file.n_bytes * end // self.n_rows
+            yield Batch(
+                data.slice(start, end - start), self.file.name, start + 1, end, position, _line=lambda row: row + 1
+            )
 
 
 def distinct_fields(file: File, schema: Any) -> dict[str, Any]:

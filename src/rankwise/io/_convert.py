@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
+import pyarrow.csv as arrow_csv
 from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise.io._input_files import Paths
 from rankwise.io._label_columns import GoodLabels, LabelColumns, located
-from rankwise.io._matrix import numeric_matrix
-from rankwise.io._row_batch import Batch, Quarantine, forget
+from rankwise.io._row_batch import Batch, Quarantine, forget, numeric_matrix
 from rankwise.io._table import Table, open_table
 from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._write import TableWriter
@@ -23,6 +24,8 @@ from rankwise.labels import ClassOrder
 from rankwise.labels._format import as_order, candidates, format_labels, interval_ends
 
 _MOST_COLUMNS = 10_000  # that an svmlight file is spread into
+_NOT_A_FLOAT = r"^[+-]?0\d|^[+-]?\d{16,}$|(?:\d\.?){18}"  # codes, and more digits than a float has
+_MISSING = pa.array(arrow_csv.ConvertOptions().null_values)
 
 
 def convert(
@@ -39,6 +42,7 @@ def convert(
     batch_rows: int = 65_536,
     on_error: str = "stop",
     quarantine: Quarantine | None = None,
+    **reading: Any,
 ) -> int:
     r"""Copy a table with its labels written in another way, in another file format, or both.
 
@@ -46,6 +50,8 @@ def convert(
     ----------
     paths, format, types, batch_rows, on_error, quarantine
         As in :func:`open_table`. Rows whose labels cannot be read count as bad rows, too.
+    **reading
+        How the files are written, as in :func:`open_table`: ``separator``, ``decimal``, ``encoding``, ...
     output : path
         File to write, whole or not at all. Its suffix says the format unless ``output_format`` does.
     labels_from : LabelColumns, optional
@@ -72,15 +78,15 @@ def convert(
     ...     _ = source.write_text("size,from,to\n1.5,3,5\n2.5,4,\n")
     ...     n = convert(source, target, LabelColumns(lower="from", upper="to"), LabelColumns("grade"))
     ...     print(target.read_text())
-    "size","grade"
-    1.5,"3-5"
-    2.5,">=4"
+    size,grade
+    1.5,3-5
+    2.5,>=4
     """
     if labels_to is not None and labels_from is None:
         raise ValueError("labels_to says where labels go: labels_from must say where they come from.")
     if labels_from is not None and labels_to is not None and labels_to.weight not in (None, labels_from.weight):
         raise ValueError(f"weights stay in their column {labels_from.weight!r}. Got {labels_to.weight!r} in labels_to.")
-    table = open_table(paths, format=format, types=types, batch_rows=batch_rows, on_error=on_error)
+    table = open_table(paths, format=format, types=types, batch_rows=batch_rows, on_error=on_error, **reading)
     skipped = (quarantine or forget) if on_error == "skip" else None
     return convert_table(
         table, output, labels_from, labels_to, style=style, classes=classes, output_format=output_format,
@@ -103,9 +109,13 @@ def convert_table(
     """:func:`convert` of a table that is open; without a quarantine a bad row is an error."""
     if labels_from is not None and table.format in ("csv", "tsv"):
         types = {**labels_from.csv_types, **(types or {})}
-    table = table.select(None, types, quarantine)
     n = 0
     with TableWriter(output, format=output_format) as writer:
+        passed_on: list[str] = []
+        if writer.format != "svmlight" and table.format != "svmlight":  # whose features are numbers
+            read = [*(labels_from.names if labels_from else ()), *(types or ())]
+            passed_on = [name for name in table.schema.names if name not in read]
+        table = passing_on(table, passed_on, writer.format, types=types, quarantine=quarantine)
         task = _Conversion(labels_from, labels_to or labels_from, style, as_order(classes), writer.format)
         for batch in table.batches():
             good = GoodLabels(batch, None, None)
@@ -116,6 +126,42 @@ def convert_table(
         if n == 0:
             raise TableError(f"{place(table.files[0])}: holds no rows to convert.")
     return n
+
+
+def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any) -> Table:
+    """The table with some columns read such that they are written, in a given format, without a change.
+
+    In a text file they are text. Elsewhere columns of CSV have a type if it holds all that their texts say, which takes
+    a pass over them: 123 is a number, and 00123 and 12:30 are not.
+    """
+    if table.format not in ("csv", "tsv") or format in ("csv", "tsv"):
+        return table.select(**selected, as_written=names)
+    types = {name: table.schema.field(name).type for name in names}
+    types = {name: kind for name, kind in types.items() if not pa.types.is_string(kind)}
+    for batch in table.select(list(types), as_written=names).batches() if types else ():
+        for name in list(types):
+            texts = batch.data.column(name)
+            types[name] = next((kind for kind in (types[name], pa.float64()) if _holds(kind, texts)), None)
+            if types[name] is None:
+                del types[name]
+    written = [name for name in names if name not in types]
+    selected["types"] = {**types, **(selected.get("types") or {})}
+    return table.select(**selected, as_written=written)
+
+
+def _holds(kind: Any, texts: Any) -> bool:
+    """Whether values of a type keep all that texts say; marks of missing values say no more than a missing number."""
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    present = texts.filter(compute.invert(compute.is_in(texts, _MISSING))) if is_number else texts.drop_null()
+    try:
+        values = present.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    if pa.types.is_floating(kind):
+        return not compute.any(compute.match_substring_regex(present, _NOT_A_FLOAT)).as_py()
+    if pa.types.is_boolean(kind):
+        present = compute.utf8_lower(present)
+    return bool(compute.all(compute.equal(values.cast(pa.string()), present)).as_py() in (True, None))
 
 
 @dataclass

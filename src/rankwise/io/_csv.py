@@ -15,7 +15,7 @@ import pyarrow.csv as arrow_csv
 from rankwise.io._input_files import File
 from rankwise.io._row_batch import Quarantine
 from rankwise.io._table_errors import TableError, place, shown, translated
-from rankwise.io._text_files import TextFile, one_batch, plain_complaint, utf8_complaint
+from rankwise.io._text_files import TextFile, TextStyle, one_batch, plain_complaint, utf8_complaint
 
 _NULLS = pa.array(arrow_csv.ConvertOptions().null_values, pa.string())
 _QUOTE = ord('"')
@@ -24,19 +24,27 @@ _READ_AS = {pa.binary(): pa.string()}
 
 
 class CSVFile(TextFile):
-    """A CSV or TSV file.
+    """A CSV or TSV file; parameters as in :class:`TextFile`."""
 
-    Parameters
-    ----------
-    file, quarantine, keep
-        As in :class:`TextFile`.
-    """
-
-    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
-        self.delimiter = "\t" if file.format == "tsv" else ","
-        self.dialect = {"delimiter": ord(self.delimiter), "quote": _QUOTE}
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.names: list[str] = []
-        super().__init__(file, quarantine, keep)
+        self.header = b""  #: the line of the names as it stands there
+        self._separate(style.separator or ("\t" if file.format == "tsv" else ","))
+        super().__init__(file, quarantine, keep, style)
+
+    def _separate(self, separator: str) -> None:
+        self.delimiter = separator
+        self.dialect = {"delimiter": ord(separator), "quote": _QUOTE}
+
+    def begin(self, content: bytes) -> None:
+        """Find the separator, if there is no comma among the names: then it is safe."""
+        names = content.lstrip().splitlines()[:1]
+        if self.style.separator is None and names and self.delimiter.encode() not in names[0]:
+            for other in (";", "\t", "|"):
+                if other.encode() in names[0]:
+                    self._separate(other)
+                    self.remark = f"columns are separated by {other!r}"
+                    break
 
     def look(self, content: bytes) -> None:
         if not self.names:  # the header is read on the way to the first block
@@ -62,11 +70,19 @@ class CSVFile(TextFile):
             complaint = f"the names of columns must be distinct. Got {shown(names)}."
         if complaint is not None:
             raise TableError(f"{place(self.file.name, line=1 + int(lines[0]))}: {complaint}")
-        self.names = names
+        self.names, self.header = names, header.rstrip(b"\r\n")
         return stop, int(lines[1]) if len(starts) > 1 else n_lines
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
-        return self._read(content, self.schema.names, {field.name: field.type for field in self.schema}), None
+        types = {field.name: field.type for field in self.schema}
+        if not self.as_written:
+            return self._read(content, self.schema.names, types), None
+        columns: dict[str, Any] = {}
+        for written in (False, True):
+            names = [name for name in self.schema.names if (name in self.as_written) == written]
+            if names:
+                columns.update(zip(names, self._read(content, names, types, written).columns, strict=True))
+        return pa.record_batch([columns[name] for name in self.schema.names], schema=self.schema), None
 
     def complaint(self, record: bytes, error: BaseException) -> str:
         wrong_text = utf8_complaint(record)
@@ -110,13 +126,19 @@ class CSVFile(TextFile):
         except (UnicodeDecodeError, csv.Error, StopIteration):
             return []
 
-    def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any]) -> Any:
+    def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any], as_written: bool = False) -> Any:
+        options = arrow_csv.ConvertOptions(column_types=dict(types), include_columns=list(columns))
+        options.decimal_point = self.style.decimal
+        if as_written:  # NA is a text, and "" another one than nothing at all
+            options.null_values, options.strings_can_be_null, options.quoted_strings_can_be_null = [""], True, False
         table = arrow_csv.read_csv(
             pa.BufferReader(content),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=self.names),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(column_types=dict(types), include_columns=list(columns)),
+            convert_options=options,
         )
+        if as_written:
+            return one_batch(table)
         return _with_nulls(one_batch(table), {name for name, kind in types.items() if kind == pa.large_string()})
 
 

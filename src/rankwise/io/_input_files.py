@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +28,13 @@ class File:
     path: Path
     format: str
     compression: str | None
+    shown: str = ""  #: what errors show instead of the path
+    held: Any = None  #: what must live as long as the file is needed
 
     @property
     def name(self) -> str:
         """The path as errors show it."""
-        return str(self.path)
+        return self.shown or str(self.path)
 
     @property
     def n_bytes(self) -> int:
@@ -79,6 +84,8 @@ def find_files(paths: Paths, format: str | None) -> list[File]:
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise TableError("a table needs at least one file. Got none.")
+    if [str(path) for path in given] == ["-"]:
+        return [_standard_input(format or "csv")]
     existing: set[Path] = set()
     for path in map(Path, given):
         with translated(str(path), "open it"):
@@ -98,6 +105,15 @@ def split_suffix(path: Path) -> tuple[str | None, str | None]:
     compression = _COMPRESSIONS.get(path.suffix.lower())
     inner = path.with_suffix("") if compression else path
     return SUFFIXES.get(inner.suffix.lower()), compression
+
+
+def _standard_input(format: str) -> File:
+    """What comes on the standard input, in a temporary file: tables are read more than once."""
+    with translated("standard input", "read it"):
+        copy = tempfile.NamedTemporaryFile(prefix="rankwise-", suffix=f".{format}")  # noqa: SIM115 - goes with the File
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+    return File(Path(copy.name), format, None, "standard input", copy)
 
 
 def _required(path: Path) -> Path:
@@ -126,9 +142,10 @@ def _described(path: Path, format: str | None) -> File:
             f"{place(str(path))}: its name does not say its format. "
             f"Known suffixes are {', '.join(SUFFIXES)}, each alone or with .gz or .zst; or give format=."
         )
-    if format == "parquet" and compression is not None:
+    if format in ("parquet", "xlsx") and compression is not None:
+        kind = "a Parquet" if format == "parquet" else "an Excel"
         raise TableError(
-            f"{place(str(path))}: a Parquet file is compressed inside and cannot be read through {compression}. "
+            f"{place(str(path))}: {kind} file is compressed inside and cannot be read through {compression}. "
             f"Decompress it first."
         )
     return File(path, format, compression)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
+from rankwise.io._records import nesting
 from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._text_files import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
+
+_DEEPEST = 100
 
 
 class JSONLinesFile(TextFile):
     """A file of JSON objects, one a line; parameters as in :class:`TextFile`."""
 
     dialect = MappingProxyType({"spaces_are_blank": True})
+    header = b""
 
     def look(self, content: bytes) -> None:
         types: dict[str, Any] = {}
@@ -30,6 +34,9 @@ class JSONLinesFile(TextFile):
             raise TableError(f"{place(self.file.name)}: holds no JSON object, so its columns are not known.")
         self.fields = {name: pa.field(name, kind) for name, kind in types.items()}
 
+    def kept_as_text(self, names: Sequence[str]) -> set[str]:
+        return {name for name in names if pa.types.is_temporal(self.fields[name].type)}  # texts that look like dates
+
     def parse(self, content: bytes) -> tuple[Any, Any]:
         # With columns=None a field that the first rows do not have is an error rather than lost in silence.
         data = _read(content, self.schema, "error" if self.columns is None else "ignore")
@@ -38,9 +45,9 @@ class JSONLinesFile(TextFile):
         return data, None
 
     def complaint(self, record: bytes, error: BaseException) -> str:
-        wrong_text = utf8_complaint(record)
-        if wrong_text:
-            return wrong_text
+        wrong = utf8_complaint(record) or _too_deep(record)
+        if wrong:
+            return wrong
         try:
             row = json.loads(record)
         except (ValueError, RecursionError) as wrong:
@@ -62,6 +69,12 @@ class JSONLinesFile(TextFile):
         return plain_complaint(error)
 
 
+def _too_deep(content: bytes) -> str | None:
+    """What is wrong if values are nested so deep that pyarrow's reader, which calls itself, runs out of stack."""
+    depth = nesting(content)
+    return None if depth <= _DEEPEST else f"values must be nested at most {_DEEPEST} deep. Got {depth} levels."
+
+
 def _schemas(lines: list[bytes]) -> Iterator[Any]:
     """Columns that the lines have; those that cannot be read together are halved, bad ones met again in their turn."""
     try:
@@ -73,6 +86,9 @@ def _schemas(lines: list[bytes]) -> Iterator[Any]:
 
 
 def _read(content: bytes, schema: Any, unexpected: str) -> Any:
+    too_deep = _too_deep(content)
+    if too_deep:
+        raise BadRecordError(too_deep)
     table = arrow_json.read_json(
         pa.BufferReader(content),
         read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(content) + 1),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -11,14 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.io._matrix import numeric_matrix
-from rankwise.io._row_batch import Batch, Quarantine
+from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
-from rankwise.labels import ClassOrder, check_weights, encode, parse_labels
-from rankwise.labels._format import as_order
+from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
+from rankwise.labels._format import as_order, distinct_labels, said_by_row
 from rankwise.labels._grammar import UnreadableLabelsError
-from rankwise.labels._raw import Texts
+from rankwise.labels._order import refuse_continuous, warn_of_classes
+from rankwise.labels._raw import Texts, as_ends, whole_if_possible
+from rankwise.labels._read import read
 from rankwise.labels._text import distinct_texts, parse_ends
 
 _T = TypeVar("_T")
@@ -118,8 +120,6 @@ class LabelColumns:
         Numbers sort, whole interval ends bring the whole numbers between them, and names sort with an
         :class:`rankwise.labels.OrderWarning`.
         """
-        from rankwise.io._classes import find_classes  # which needs this module
-
         return find_classes(lambda: (self.of(batch).good(None) for batch in table.first_batches()), self)
 
     @property
@@ -134,7 +134,7 @@ class LabelColumns:
             if not isinstance(y, np.ndarray):
                 y = [{label for label in candidates if label == label} or None for candidates in y]
             return _Values(y)
-        columns = [_column(batch, name) for name in self.label_names]
+        columns = [column_of(batch, name) for name in self.label_names]
         if any(_is_text(column.type) for column in columns):
             if self.label is not None:
                 return _Values(*distinct_texts(columns[0]), self.language)
@@ -148,20 +148,10 @@ class LabelColumns:
 
 @dataclass(frozen=True, eq=False)
 class GoodLabels:
-    """Rows whose labels can be read.
-
-    Attributes
-    ----------
-    batch : Batch
-        The rows.
-    y : Labels, or what :meth:`LabelColumns.read` returns
-        Their labels: encoded if the classes are known.
-    weight : float64 array or None
-        Their weights.
-    """
+    """Rows whose labels can be read."""
 
     batch: Batch
-    y: Any
+    y: Any  #: their labels: encoded if the classes are known, otherwise as :meth:`LabelColumns.read` returns them
     weight: NDArray[np.float64] | None
 
 
@@ -190,7 +180,7 @@ class BatchLabels:
         _halve(lambda some: distinct.take(some).read(order), np.arange(len(rows)), reasons)
         why = reasons[groups]
         if self.columns.weight is not None:
-            weights = self._raw_weights()
+            weights = self._raw_weights(self.columns.weight)
             for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist():
                 why[i] = why[i] or (
                     f"a weight must be a finite number >= 0. Got {weights[i]} in column {self.columns.weight!r}."
@@ -203,37 +193,26 @@ class BatchLabels:
 
     def weights(self) -> NDArray[np.float64] | None:
         """Weights, if there is a column of them."""
-        weight = self.columns.weight
-        if weight is None:
+        name = self.columns.weight
+        if name is None:
             return None
-        return located(self.batch, self.columns, lambda: check_weights(self._raw_weights(), len(self.batch)), [weight])
+        return located(
+            self.batch, self.columns, lambda: check_weights(self._raw_weights(name), len(self.batch)), [name]
+        )
 
-    def _raw_weights(self) -> NDArray[np.float64]:
-        assert self.columns.weight is not None
+    def _raw_weights(self, name: str) -> NDArray[np.float64]:
         if self.batch.labels is not None:
-            raise TableError(
-                f"file {self.batch.file}: an svmlight file has no column {self.columns.weight!r} of weights."
-            )
-        return numeric_matrix(self.batch, [self.columns.weight])[:, 0]
+            raise TableError(f"file {self.batch.file}: an svmlight file has no column {name!r} of weights.")
+        return numeric_matrix(self.batch, [name])[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Labels as columns hold them.
+    """Labels as columns hold them."""
 
-    Attributes
-    ----------
-    held : array, list or tuple of two columns of text
-        Labels, ends of intervals as text, or with ``texts`` the number of each row's text among these.
-    texts : list of str or None
-        The distinct texts of a column of text.
-    language : str
-        Language of their words.
-    """
-
-    held: Any
-    texts: list[Any] | None = None
-    language: str = "en"
+    held: Any  #: labels, a tuple of two columns of texts of ends, or the number of each row's text among ``texts``
+    texts: list[Any] | None = None  #: the distinct texts of a column of text
+    language: str = "en"  #: of their words
 
     def said(self, order: ClassOrder | None) -> Any:
         """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
@@ -306,13 +285,6 @@ def _checked(y: Any, order: ClassOrder | None) -> Any:
     return y
 
 
-def _column(batch: Batch, name: str) -> Any:
-    at = batch.data.schema.get_field_index(name)
-    if at < 0:
-        raise TableError(f"file {batch.file}: there is no column {name!r}. The columns are {batch.data.schema.names}.")
-    return batch.data.column(at)
-
-
 def _is_text(kind: Any) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -342,3 +314,60 @@ def _halve(check: Callable[[NDArray[np.intp]], Any], rows: NDArray[np.intp], rea
         middle = len(rows) // 2
         _halve(check, rows[:middle], reasons)
         _halve(check, rows[middle:], reasons)
+
+
+def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColumns) -> ClassOrder:
+    """Classes of all labels, as they were read without classes, in their order.
+
+    ``labels`` is called again only to name the row whose label does not belong.
+    """
+    distinct: set[Any] = set()
+    n = 0
+    for good in labels():
+        is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
+        distinct.update(distinct_labels(np.unique(good.y, axis=0) if is_table else good.y))
+        n += len(good.y)
+    # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
+    # intervals is one, whether it was written as one number or as two.
+    present = [label for label in distinct if label is not None]
+    _refuse_mixed_types(present, columns, labels)
+    if any(isinstance(label, tuple) for label in present):
+        present = [label if isinstance(label, frozenset) else as_ends(label) for label in present]
+    values = whole_if_possible(read(present).values_present())
+    if values.dtype.kind == "f":
+        values = np.unique(values)
+        refuse_continuous(values, n)
+    order = ClassOrder(values) if values.dtype.kind == "f" else infer_order(values)
+    if len(order) > 1:  # with one class nothing is learnt at all
+        warn_of_classes(order, n)
+    return order
+
+
+def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
+    """Name the labels of the rarer type where some are numbers and others are names: how many rows, and the first."""
+    names = {label for label in labels if _is_name(label)}
+    if not names or len(names) == len(labels):
+        return
+    counts: Counter[Any] = Counter()
+    first: dict[Any, tuple[Batch, int]] = {}
+    for good in again():
+        groups, distinct = said_by_row(good.y)
+        for group, row, count in zip(*np.unique(groups, return_index=True, return_counts=True), strict=True):
+            counts[distinct[group]] += int(count)
+            first.setdefault(distinct[group], (good.batch, int(row)))
+    of_names = sum(counts[label] for label in names)
+    is_odd, kind = (True, "numbers") if 2 * of_names <= sum(counts[label] for label in labels) else (False, "names")
+    odd = [label for label in counts if label is not None and (label in names) == is_odd]  # as they occur
+    reason = (
+        f"a label is {shown(odd[0])} where most are {kind}, and these have no common order. "
+        f"Correct it, or declare the classes."
+    )
+    error = UnreadableLabelsError(reason, [(label, counts[label], k) for k, label in enumerate(odd)])
+    batch, row = first[odd[0]]
+    told = error.told(lambda k: first[odd[k]][0].place(first[odd[k]][1]).removeprefix(f"file {batch.file}, "))
+    raise label_error(batch, row, told, columns.label_names)
+
+
+def _is_name(label: Any) -> bool:
+    """Whether a label, as it was said, has a name in it."""
+    return any(isinstance(value, str) for value in (label if isinstance(label, (tuple, frozenset)) else (label,)))

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import kernel
 
 _NEWLINE, _RETURN, _BLANKS = 10, 13, (9, 32)
+_QUOTE, _BACKSLASH, _OPENING, _CLOSING = ord('"'), ord("\\"), (ord("["), ord("{")), (ord("]"), ord("}"))
 
 
 @kernel
@@ -69,3 +70,28 @@ def find_records(
     starts, lines = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     n, end, n_lines = _find_records(codes, delimiter, quote, spaces_are_blank, comment, at_end, starts, lines)
     return starts[:n], lines[:n], int(end), int(n_lines)
+
+
+@kernel
+def _nesting(content):
+    """Most brackets that are open at once; quotes end with their line."""
+    deepest, depth, quoted, escaped = 0, 0, False, False
+    for c in content:
+        if c == _NEWLINE:
+            depth, quoted, escaped = 0, False, False
+        elif quoted:
+            quoted = escaped or c != _QUOTE
+            escaped = c == _BACKSLASH and not escaped
+        elif c == _QUOTE:
+            quoted = True
+        elif c in _OPENING:
+            depth += 1
+            deepest = max(deepest, depth)
+        elif c in _CLOSING:
+            depth -= 1
+    return deepest
+
+
+def nesting(content: bytes) -> int:
+    """How deep the values of JSON lines are nested, however wrong they are."""
+    return int(_nesting(np.frombuffer(content, dtype=np.uint8)))

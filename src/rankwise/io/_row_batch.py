@@ -1,17 +1,20 @@
-"""Some rows of a table with the place they come from."""
+"""Some rows of a table with the place they come from, and their columns of numbers as a matrix."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from rankwise.io._table_errors import TableRowError, place
+from rankwise.io._table_errors import TableError, TableRowError, place
+
+#: Rows copied at a time: their part of the matrix stays in the cache while it is filled column by column.
+_ROWS_AT_A_TIME = 4096
 
 #: Gets the file, the row from 1, the text of the row (or the value found) and the reason of every row left out.
 Quarantine = Callable[[str, int, str, str], None]
@@ -52,6 +55,7 @@ class Batch:
     labels: Any = None
     rows: NDArray[np.int64] | None = None
     _line: Callable[[int], int] | None = None
+    _text: Callable[[NDArray[np.int64]], list[bytes]] | None = None
 
     def __len__(self) -> int:
         return int(self.data.num_rows if isinstance(self.data, pa.RecordBatch) else self.data.shape[0])
@@ -77,14 +81,22 @@ class Batch:
     def _line_of(self, i: int) -> int | None:
         return None if self._line is None else self._line(self.row_number(i))
 
+    @property
+    def texts(self) -> list[bytes]:
+        """The rows of a text file as it has them, without the ends of their lines."""
+        assert self._text is not None
+        return self._text(self._numbers)
+
+    @property
+    def _numbers(self) -> NDArray[np.int64]:
+        return np.arange(len(self)) + self.first_row if self.rows is None else self.rows
+
     def slice(self, start: int, stop: int, end: int) -> Batch:
         """Rows start..stop-1 without a copy; ``end`` is that of the new batch."""
         labels = None if self.labels is None else self.labels[start:stop]
         rows = None if self.rows is None else self.rows[start:stop]
-        data = self.data
-        data = data.slice(start, stop - start) if isinstance(data, pa.RecordBatch) else data[start:stop]
-        first_row = self.row_number(start)
-        return replace(self, data=data, first_row=first_row, end=end, labels=labels, rows=rows)
+        data = self.data.slice(start, stop - start) if isinstance(self.data, pa.RecordBatch) else self.data[start:stop]
+        return replace(self, data=data, first_row=self.row_number(start), end=end, labels=labels, rows=rows)
 
     def keep(self, mask: NDArray[np.bool_]) -> Batch:
         """The rows where the mask is true; each still knows its place."""
@@ -94,11 +106,65 @@ class Batch:
         """Some of the rows, in their order; each still knows its place."""
         if len(kept) == len(self):
             return self
-        rows = (np.arange(len(self)) + self.first_row if self.rows is None else self.rows)[kept]
-        data = self.data
-        data = data.take(pa.array(kept)) if isinstance(data, pa.RecordBatch) else data[kept]
+        rows = self._numbers[kept]
+        data = self.data.take(pa.array(kept)) if isinstance(self.data, pa.RecordBatch) else self.data[kept]
         labels = self.labels
         if labels is not None:
             labels = labels[kept] if isinstance(labels, np.ndarray) else [labels[i] for i in kept]
         first_row = int(rows[0]) if rows.size else self.first_row
         return replace(self, data=data, first_row=first_row, labels=labels, rows=rows)
+
+
+def numeric_matrix(
+    batch: Any, names: Sequence[str], dtype: DTypeLike = np.float64, *, out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Columns of numbers as a C-contiguous matrix, missing values as NaN.
+
+    Parameters
+    ----------
+    batch : Batch or pyarrow.RecordBatch
+        Some rows.
+    names : list of str
+        Columns, in the order they get in the matrix: whole or floating numbers or booleans.
+    dtype : float64 or float32
+        Type of the matrix.
+    out : array of at least as many rows, optional
+        Memory to reuse from batch to batch; the result is its first rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from rankwise.io import numeric_matrix
+    >>> numeric_matrix(pa.record_batch({"a": [1, 2], "b": [0.5, None]}), ["b", "a"])
+    array([[0.5, 1. ],
+           [nan, 2. ]])
+    """
+    data = batch.data if isinstance(batch, Batch) else batch
+    columns = [_numbers(batch, name) for name in names]
+    n = data.num_rows
+    matrix = np.empty((n, len(columns)), dtype=dtype) if out is None else out[:n]
+    for start in range(0, n, _ROWS_AT_A_TIME):
+        stop = start + _ROWS_AT_A_TIME
+        for j, column in enumerate(columns):
+            matrix[start:stop, j] = column[start:stop]
+    return matrix
+
+
+def column_of(batch: Any, name: str) -> Any:
+    """Column of a batch or record batch."""
+    data, where = (batch.data, f"{place(batch.file)}: ") if isinstance(batch, Batch) else (batch, "")
+    if name not in data.schema.names:
+        raise TableError(f"{where}there is no column {name!r}. The columns are {data.schema.names}.")
+    return data.column(name)
+
+
+def _numbers(batch: Any, name: str) -> NDArray[Any]:
+    column = column_of(batch, name)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    elif pa.types.is_null(column.type) or pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        where = f"{place(batch.file)}: " if isinstance(batch, Batch) else ""
+        raise TableError(f"{where}column {name!r} must hold numbers. It holds {column.type} values.")
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -15,23 +15,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from rankwise.io._input_files import File
 from rankwise.io._row_batch import Batch, Quarantine
-from rankwise.io._table_errors import TableError, place, shown
-from rankwise.io._text_files import TextFile, plain_complaint, utf8_complaint
+from rankwise.io._table_errors import shown
+from rankwise.io._text_files import BadRecordError, TextFile, TextStyle, plain_complaint, utf8_complaint
 
-_LARGEST_INDEX = 2**31 - 1
-_INDEX = re.compile(rb"(?<=\s)(\d{10,}):")  # those that may be too large
+MAX_FEATURES = 10_000_000
+_LARGEST_INDEX = 2**31 - 1  # that scikit-learn's reader can hold
+_INDEX = re.compile(rb"(?<=\s)(\d{10,}):")  # those that may be larger
+_COMMENT = re.compile(rb"#[^\r\n]*")
 _SEVERAL_LABELS = re.compile(rb"^[^\s#]*,", re.MULTILINE)
 
 
 class SVMLightShape:
     """Number of columns, first index and number of labels of all files of a table, as far as they have been read."""
 
-    def __init__(self) -> None:
+    def __init__(self, index_base: int | None, max_features: int) -> None:
+        self.declared, self.max_features = index_base, max_features
         self.largest, self.smallest, self.several_labels = 0, 1, False
         self.is_known = False  #: whether all rows have been read
 
@@ -42,10 +46,26 @@ class SVMLightShape:
             self.largest, self.smallest = max(self.largest, int(indices.max())), min(self.smallest, int(indices.min()))
         self.several_labels = self.several_labels or isinstance(batch.labels, list)
 
+    def refuse(self, indices: NDArray[np.int32]) -> None:
+        """Refuse indices outside the limits."""
+        base = 1 if self.declared is None else self.declared
+        if indices.size and indices.max() - base >= self.max_features:
+            raise BadRecordError(
+                f"an index must be at most {self.max_features - 1 + base}, so that a model does not take all memory. "
+                f"Got {indices.max()}. If it is right, raise the limit max_features={self.max_features}."
+            )
+        if self.declared == 1 and indices.size and indices.min() < 1:
+            raise BadRecordError("an index must be at least 1, where indices begin. Got 0.")
+
+    @property
+    def index_base(self) -> int:
+        """Index of the first column: as declared, or 0 if any row has it."""
+        return min(1, self.smallest) if self.declared is None else self.declared
+
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return max(1, self.largest + (self.smallest == 0))
+        return max(1, self.largest + 1 - self.index_base)
 
     @property
     def schema(self) -> Any:
@@ -55,7 +75,7 @@ class SVMLightShape:
     def applied(self, batch: Batch) -> Batch:
         """Rows as they were read in the shape of all rows."""
         matrix, labels = batch.data, batch.labels
-        indices = matrix.indices - (self.smallest > 0)
+        indices = matrix.indices - self.index_base
         matrix = sparse.csr_matrix((matrix.data, indices, matrix.indptr), shape=(len(batch), self.n_features))
         if self.several_labels and not isinstance(labels, list):
             labels = [(label,) for label in labels.tolist()]
@@ -63,26 +83,15 @@ class SVMLightShape:
 
 
 class SVMLightFile(TextFile):
-    """An svmlight file; its batches have the indices as columns.
-
-    Parameters
-    ----------
-    file, quarantine, keep
-        As in :class:`TextFile`.
-    shape : SVMLightShape
-        What all files of the table have in common.
-    """
+    """An svmlight file; its batches have the indices as columns, and ``shape`` is that of all files of the table."""
 
     dialect = MappingProxyType({"spaces_are_blank": True, "comment": ord("#")})
 
-    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, shape: SVMLightShape) -> None:
+    def __init__(
+        self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle, shape: SVMLightShape
+    ) -> None:
         self.shape = shape
-        super().__init__(file, quarantine, keep)
-
-    def look(self, content: bytes) -> None:
-        complaint = _index_complaint(content)
-        if complaint is not None:
-            raise TableError(f"{place(self.file.name)}: {complaint}")
+        super().__init__(file, quarantine, keep, style)
 
     def batches(self, skip: int) -> Iterator[Batch]:
         for batch in super().batches(skip):
@@ -90,8 +99,13 @@ class SVMLightFile(TextFile):
             yield batch
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
+        content = _COMMENT.sub(b"", content) if b"#" in content else content
+        largest = max(map(int, _INDEX.findall(content)), default=0)
+        if largest > _LARGEST_INDEX:
+            raise BadRecordError(f"an index must be at most {_LARGEST_INDEX}. Got {largest}.")
         several = _SEVERAL_LABELS.search(content) is not None
         matrix, labels = load_svmlight_file(BytesIO(content), zero_based=True, multilabel=several)
+        self.shape.refuse(matrix.indices)
         return matrix, labels
 
     def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
@@ -105,14 +119,8 @@ class SVMLightFile(TextFile):
         return matrix, np.concatenate([np.empty(0), *labels])
 
     def complaint(self, record: bytes, error: BaseException) -> str:
-        complaint = utf8_complaint(record) or _index_complaint(record)
-        if complaint:
-            return complaint
-        return f"a row must be a label and index:value pairs. Got {shown(record.decode().strip())}: " + (
-            plain_complaint(error)
-        )
-
-
-def _index_complaint(content: bytes) -> str | None:
-    largest = max(map(int, _INDEX.findall(content)), default=0)
-    return f"an index must be at most {_LARGEST_INDEX}. Got {largest}." if largest > _LARGEST_INDEX else None
+        complaint = utf8_complaint(record)
+        if complaint or isinstance(error, BadRecordError):
+            return complaint or str(error)
+        found = shown(record.decode().strip())
+        return f"a row must be a label and index:value pairs. Got {found}: {plain_complaint(error)}"

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from rankwise.io._columnar import ArrowFile, ParquetFile
+from rankwise.io._columnar import ArrowFile, ExcelFile, ParquetFile
 from rankwise.io._csv import CSVFile
 from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
 from rankwise.io._row_batch import Batch, Quarantine, forget
-from rankwise.io._svmlight import SVMLightFile, SVMLightShape
+from rankwise.io._svmlight import MAX_FEATURES, SVMLightFile, SVMLightShape
 from rankwise.io._table_errors import TableError, place, shown
-from rankwise.io._text_files import TextFile
+from rankwise.io._text_files import TextFile, TextStyle
 
 #: Files that stay open between the look at their columns and the first pass; each holds a block of 2 MB.
 _KEPT_OPEN = 8
@@ -31,6 +31,11 @@ def open_table(
     batch_rows: int = 65_536,
     on_error: str = "stop",
     quarantine: Quarantine | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    index_base: int | None = None,
+    max_features: int = MAX_FEATURES,
 ) -> Table:
     r"""Open files as one table, to be read in batches.
 
@@ -40,10 +45,11 @@ def open_table(
     ----------
     paths : path or list of paths
         Files, or directories that stand for the files below them that are not hidden. They are read in the order of
-        their names and must have the same columns and types.
-    format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight"}, optional
+        their names and must have the same columns and types. ``-`` alone is the standard input, CSV by default.
+    format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight", "xlsx"}, optional
         Format of all files. Without it the suffix says it: .csv, .tsv, .parquet, .pq, .arrow, .arrows, .feather, .ipc,
-        .jsonl, .ndjson, .svm, .svmlight, .libsvm; .gz or .zst behind it says that the file is compressed.
+        .jsonl, .ndjson, .svm, .svmlight, .libsvm, .xlsx; .gz or .zst behind it says that the file is compressed.
+        Of an Excel workbook the first sheet is read, into memory.
     columns : list of str, optional
         Columns to read, in this order. Without it all columns are read.
     types : dict, optional
@@ -55,6 +61,18 @@ def open_table(
         What a row that cannot be read does: stop with an error that names it, or be left out.
     quarantine : callable, optional
         With ``on_error="skip"``, called with the file, the row from 1, the text of the row and the reason.
+    separator : str, optional
+        Separator of CSV columns. Without it a comma, or a tab in TSV; if the header has none, a semicolon, a tab or a
+        bar that it has instead, which ``Table.remarks`` says.
+    decimal : {".", ","}
+        Decimal mark of numbers in CSV.
+    encoding : str, optional
+        Encoding of text files. Without it UTF-8, or UTF-16 if they begin with its mark.
+    index_base : {0, 1}, optional
+        Index of the first feature of svmlight files. Without it 0 if any row has the index 0, and 1 otherwise: give
+        that of the rows a model has learnt from (``Table.index_base``) to files that it predicts.
+    max_features : int, default 10,000,000
+        Most features of svmlight files; a row with a larger index is an error, before it takes the memory.
 
     Raises
     ------
@@ -77,6 +95,8 @@ def open_table(
         raise ValueError(f"on_error must be 'stop' or 'skip'. Got {on_error!r} instead.")
     if not isinstance(batch_rows, int) or batch_rows < 1:
         raise ValueError(f"batch_rows must be a whole number >= 1. Got {batch_rows!r} instead.")
+    if index_base not in (None, 0, 1):
+        raise ValueError(f"index_base must be 0, 1 or None. Got {index_base!r} instead.")
     if on_error == "skip" and quarantine is None:
         quarantine = forget
     return Table(
@@ -85,6 +105,8 @@ def open_table(
         {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
         batch_rows,
         quarantine if on_error == "skip" else None,
+        TextStyle(separator, decimal, encoding),
+        SVMLightShape(index_base, max_features),
     )
 
 
@@ -110,27 +132,30 @@ class Table:
         types: Mapping[str, Any],
         batch_rows: int,
         quarantine: Quarantine | None,
+        style: TextStyle,
+        shape: SVMLightShape,
     ) -> None:
         self.format = files[0].format
         self.files = [file.name for file in files]
         self._sizes = [file.n_bytes for file in files]
         self.n_bytes = sum(self._sizes)
         self._batch_rows = batch_rows
-        self._types = types
-        self._shape = SVMLightShape() if self.format == "svmlight" else None
+        self._types, self._style = types, style
+        self._shape = shape if self.format == "svmlight" else None
         self._readers = [self._reader(file, quarantine, i < _KEPT_OPEN) for i, file in enumerate(files)]
-        self._choose(columns)
+        self._choose(columns, ())
         known = [reader.n_rows for reader in self._readers]
         self.n_rows = None if None in known else sum(n for n in known if n is not None)
 
     def _reader(self, file: File, quarantine: Quarantine | None, keep: bool) -> Any:
         if self._shape is not None:
-            return SVMLightFile(file, quarantine, keep, self._shape)
-        if self.format in ("parquet", "arrow"):
-            return (ParquetFile if self.format == "parquet" else ArrowFile)(file, self._batch_rows, keep)
-        return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep)
+            return SVMLightFile(file, quarantine, keep, self._style, self._shape)
+        columns = {"parquet": ParquetFile, "arrow": ArrowFile, "xlsx": ExcelFile}.get(self.format)
+        if columns is not None:
+            return columns(file, self._batch_rows, keep)
+        return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep, self._style)
 
-    def _choose(self, columns: list[str] | None) -> None:
+    def _choose(self, columns: list[str] | None, as_written: Sequence[str]) -> None:
         """Settle which columns are read, and their types in all files."""
         if self._shape is not None:
             if columns is not None:
@@ -138,6 +163,9 @@ class Table:
             return
         for reader in self._readers:
             types = self._types if isinstance(reader, TextFile) else {}
+            if isinstance(reader, TextFile):
+                reader.as_written = reader.kept_as_text(as_written) - set(types)
+                types = {**dict.fromkeys(reader.as_written, pa.string()), **types}
             wanted = list(reader.fields) if columns is None else columns
             for name in (*wanted, *types):
                 if name not in reader.fields:
@@ -162,11 +190,17 @@ class Table:
         """Number of features of svmlight files, for which all rows are read once."""
         return None if self._shape is None else self._known_shape().n_features
 
+    @property
+    def index_base(self) -> int | None:
+        """Index of the first feature of svmlight files, for which all rows are read once."""
+        return None if self._shape is None else self._known_shape().index_base
+
     def select(
         self,
         columns: Sequence[str] | None = None,
         types: Mapping[str, Any] | None = None,
         quarantine: Quarantine | None = None,
+        as_written: Sequence[str] = (),
     ) -> Table:
         """The same files with other columns, types or another quarantine, without another look at them.
 
@@ -176,6 +210,9 @@ class Table:
         ----------
         columns, types, quarantine
             As in :func:`open_table`; by default all columns, the types as they were, and rows left out forgotten.
+        as_written : list of str
+            Columns that are only passed on: CSV columns are text, every character as in the file, and JSON texts that
+            look like dates stay texts.
         """
         other = copy(self)
         if types is not None:
@@ -184,8 +221,25 @@ class Table:
         for reader in other._readers:
             if getattr(reader, "quarantine", None) is not None:
                 reader.quarantine = quarantine or forget
-        other._choose(None if columns is None else list(columns))
+        other._choose(None if columns is None else list(columns), as_written)
         return other
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was found out about how the files are written, and nobody had declared."""
+        remarks = [(reader.file.name, getattr(reader, "remark", "")) for reader in self._readers]
+        return [f"{place(name)}: {remark}" for name, remark in remarks if remark]
+
+    @property
+    def separator(self) -> str:
+        """Separator of the columns of CSV files; the first one's."""
+        return str(getattr(self._readers[0], "delimiter", ","))
+
+    @property
+    def header(self) -> bytes | None:
+        """The line before the rows of CSV files, if all have the same one; empty for JSON lines, None for others."""
+        headers = {getattr(reader, "header", None) for reader in self._readers}
+        return headers.pop() if len(headers) == 1 else None
 
     def batches(self, start_row: int = 0) -> Iterator[Batch]:
         """Read the rows in their order, in batches.
@@ -258,7 +312,7 @@ def _common_schema(readers: list[Any]) -> Any:
                 )
         for field in reader.schema:
             known = fields[field.name].type
-            common = _common_type(known, field.type, is_text=isinstance(reader, TextFile))
+            common = _common_type(known, field.type, reader)
             if common is None:
                 raise TableError(
                     f"{place(reader.file.name)}: column {field.name!r} must be of one type in all files of a table. "
@@ -268,16 +322,16 @@ def _common_schema(readers: list[Any]) -> Any:
     return pa.schema([_settled(field) if isinstance(first, TextFile) else field for field in fields.values()])
 
 
-def _common_type(known: Any, other: Any, *, is_text: bool) -> Any:
+def _common_type(known: Any, other: Any, reader: Any) -> Any:
     if known == other:
         return known
-    if is_text:  # types that were guessed from the first rows
+    if isinstance(reader, TextFile):  # types that were guessed from the first rows
         numbers = {pa.int64(), pa.float64()}
         if pa.types.is_null(known) or pa.types.is_null(other):
             return other if pa.types.is_null(known) else known
         if known in numbers and other in numbers:
             return pa.float64()
-    return None
+    return pa.string() if isinstance(reader, CSVFile) else None  # all of CSV is text
 
 
 def _settled(field: Any) -> Any:

@@ -12,19 +12,10 @@ from rankwise._errors import RowError
 from rankwise.labels._order import one_line
 
 _LONGEST_MESSAGE = 200
+shown = one_line  #: a value found, for an error message
 
 #: What pyarrow raises about a damaged or foreign file; a corrupt length asks for more memory than there is.
-_PYARROW_ERRORS = (
-    pa.ArrowException,
-    OSError,
-    EOFError,
-    LookupError,
-    UnicodeError,
-    ValueError,
-    MemoryError,
-    OverflowError,
-    TypeError,
-)
+_PYARROW_ERRORS = (pa.ArrowException, OSError, EOFError, LookupError, ValueError, MemoryError, OverflowError, TypeError)
 
 
 class TableError(ValueError):
@@ -89,13 +80,7 @@ def tidy_message(error: BaseException) -> str:
         message = error.strerror
     else:
         message = str(error) or type(error).__name__
-    message = "".join(c if c.isprintable() else " " for c in message)
-    message = " ".join(message.split())
+    message = " ".join("".join(c if c.isprintable() else " " for c in message).split())
     if len(message) > _LONGEST_MESSAGE:
         message = message[: _LONGEST_MESSAGE - 3] + "..."
     return message if message.endswith(".") else message + "."
-
-
-def shown(value: object) -> str:
-    """A value found, for an error message."""
-    return one_line(value)

@@ -6,7 +6,8 @@ the line and the text that broke it, whatever the parser itself says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import codecs
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -22,7 +23,29 @@ from rankwise.io._table_errors import TableError, TableRowError, place, tidy_mes
 
 BLOCK_BYTES = 2 << 20
 _LONGEST_RECORD = 16 << 20
-_BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such files begin with
+
+
+@dataclass(frozen=True)
+class TextStyle:
+    """How text files are written, as far as it was declared."""
+
+    separator: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator.encode()) != 1 or self.separator in '"\r\n'):
+            raise ValueError(
+                f"separator must be one ASCII character other than a quote. Got {self.separator!r} instead."
+            )
+        if self.decimal not in (".", ",") or self.decimal == self.separator:
+            raise ValueError(f"decimal must be '.' or ',' and not the separator. Got {self.decimal!r} instead.")
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except LookupError:
+                raise ValueError(f"encoding must be one that Python knows, as cp1252. Got {self.encoding!r}.") from None
 
 
 class BadRecordError(Exception):
@@ -41,31 +64,22 @@ class TextBlock:
 class TextFile:
     """A text file of one record a line. Formats say how records are found, parsed and found wrong.
 
-    The first block is read at once. It and the open file are kept for the first pass, which goes on from there.
-
-    Parameters
-    ----------
-    file : File
-        What to read.
-    quarantine : callable or None
-        Gets every record that cannot be read; without it the first one is an error.
-    keep : bool
-        Whether the file stays open until the first pass.
+    The first block is read at once; with ``keep`` it and the open file wait for the first pass, which goes on from
+    there. The quarantine gets every record that cannot be read; without one the first of them is an error.
     """
 
-    #: How records are told apart, see :func:`rankwise.io._records.find_records`.
-    dialect: Mapping[str, Any]
+    dialect: Mapping[str, Any]  #: how records are told apart, see :func:`rankwise.io._records.find_records`
     n_rows: int | None = None
-    #: Columns that the first rows have.
-    fields: dict[str, Any]
-    #: Columns to read.
-    schema: Any
+    fields: dict[str, Any]  #: columns that the first rows have
+    schema: Any  #: columns to read
 
-    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool) -> None:
-        self.file = file
+    def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
+        self.file, self.style = file, style
+        self.remark = ""  #: what was found in the first bytes, if it is worth saying
         self.quarantine = quarantine
         self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
         self.columns: list[str] | None = None  #: columns that were asked for
+        self.as_written: set[str] = set()  #: columns that are text, every character as in the file
         self._begun: list[Iterator[TextBlock]] = []  # shared with copies: whoever reads first goes on from it
         blocks, seen = self._blocks_from_the_start(), []
         for block in blocks:
@@ -76,16 +90,16 @@ class TextFile:
         if keep:
             self._begun.append(chain(seen, blocks))
 
+    def kept_as_text(self, names: Sequence[str]) -> set[str]:
+        """Which of the columns must be read as text to keep every character."""
+        return set(names)
+
     def look(self, content: bytes) -> None:
         """Find out what the columns are from the first records."""
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
         raise NotImplementedError  # each format has its own
-
-    def n_parsed(self, data: Any) -> int:
-        """Number of rows of data."""
-        return int(data.shape[0])
 
     def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Data and labels of several parts; of none, no rows."""
@@ -95,14 +109,16 @@ class TextFile:
         """What is wrong with one record that does not parse: the rule and the value found."""
         raise NotImplementedError  # each format has its own
 
+    def begin(self, content: bytes) -> None:
+        """Look at the first bytes of the file, before records are told apart."""
+
     def header_size(self, content: bytes) -> tuple[int, int]:
         """Bytes and lines before the first record of the file; 0, 0 where there is no header."""
         return 0, 0
 
     def records(self, content: bytes, *, at_end: bool = True) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
         """First bytes and lines of the records, end of the last complete one, and lines up to there."""
-        starts, lines, end, n_lines = find_records(content, at_end=at_end, **self.dialect)
-        return starts, lines, end, n_lines
+        return find_records(content, at_end=at_end, **self.dialect)
 
     def blocks(self) -> Iterator[TextBlock]:
         """Blocks of whole records, the header left out."""
@@ -110,17 +126,18 @@ class TextFile:
 
     def _blocks_from_the_start(self) -> Iterator[TextBlock]:
         with ByteStream(self.file) as stream:
+            read = self._utf8(stream)
             rest, line, at_start = b"", 1, True
             while True:
-                more = stream.read(max(BLOCK_BYTES, len(rest)))
+                more = read(max(BLOCK_BYTES, len(rest)))
                 if more.endswith(b"\r"):
-                    more += stream.read(1)  # so that "\r\n" is never cut in two
+                    more += read(1)  # so that "\r\n" is never cut in two
                 content = rest + more
                 if at_start and content:
-                    content = self._without_mark(content)
+                    content = content.removeprefix(b"\xef\xbb\xbf")
+                    self.begin(content)
                 cut, n_lines = self._cut(content, at_end=not more)
-                rest = content[cut:]
-                block = content[:cut]
+                block, rest = content[:cut], content[cut:]
                 if block:
                     skip, skip_lines = self.header_size(block) if at_start else (0, 0)
                     at_start = False
@@ -156,15 +173,19 @@ class TextFile:
         def line_of(number: int) -> int:
             return block.first_line + int(self.records(block.content)[1][number - row - 1])
 
+        def texts_of(numbers: NDArray[np.int64]) -> list[bytes]:
+            bounds = np.append(self.records(block.content)[0], len(block.content)).tolist()
+            return [block.content[bounds[k] : bounds[k + 1]].rstrip(b"\r\n") for k in (numbers - row - 1).tolist()]
+
         try:
             data, labels = self.parse(block.content)
-            n, rows = self.n_parsed(data), None
+            n, rows = int(data.shape[0]), None
         except TableError:
             raise
         except Exception:
             (data, labels), rows, n = self._salvaged(block, row)
         first_row = row + 1 if rows is None or not rows.size else int(rows[0])
-        return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of)
+        return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of, texts_of)
 
     def _salvaged(self, block: TextBlock, row: int) -> tuple[tuple[Any, Any], NDArray[np.int64], int]:
         """Parse what can be parsed of a block; bad records go to the quarantine, or the first one is an error."""
@@ -180,8 +201,8 @@ class TextFile:
             content = block.content[bounds[first] : bounds[last]]
             try:
                 data, labels = self.parse(content)
-                if self.n_parsed(data) != last - first:
-                    raise BadRecordError(f"it must hold one row. Got {self.n_parsed(data)}")
+                if data.shape[0] != last - first:
+                    raise BadRecordError(f"it must hold one row. Got {data.shape[0]}")
                 parts.append((data, labels))
                 good[first:last] = True
             except Exception as error:
@@ -206,11 +227,29 @@ class TextFile:
         end = len(content) if at_end else content.rfind(b"\n") + 1
         return end, content.count(b"\n", 0, end)
 
-    def _without_mark(self, content: bytes) -> bytes:
-        for mark, name in _BYTE_ORDER_MARKS.items():
-            if content.startswith(mark):
-                raise TableError(f"{place(self.file.name)}: a text file must be UTF-8. This one begins as {name} does.")
-        return content.removeprefix(b"\xef\xbb\xbf")
+    def _utf8(self, stream: ByteStream) -> Callable[[int], bytes]:
+        """What reads the bytes of the text as UTF-8, whatever its encoding; never empty before the end."""
+        first, encoding = stream.read(2), self.style.encoding
+        if encoding is None and first in _UTF_16:
+            encoding = "utf-16"
+            self.remark = "the file is UTF-16"
+        decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
+
+        def read(n: int) -> bytes:
+            nonlocal first
+            while True:
+                raw, first = first + stream.read(n), b""
+                if decoder is None:
+                    return raw
+                try:
+                    content = decoder.decode(raw, final=not raw).encode()
+                except UnicodeDecodeError as error:
+                    found = error.object[max(0, error.start - 10) : error.end + 10]
+                    raise TableError(f"{place(self.file.name)}: text must be {encoding}. Got {found!r}.") from None
+                if content or not raw:
+                    return content
+
+        return read
 
 
 def one_batch(table: Any) -> Any:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
+import pyarrow.compute as compute
 import pyarrow.parquet as arrow_parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
@@ -22,6 +23,9 @@ from rankwise._files import FORMATS, SUFFIXES, replacing
 from rankwise.io._input_files import split_suffix
 from rankwise.io._row_batch import Batch
 from rankwise.io._table_errors import TableError, place, shown, translated
+
+if TYPE_CHECKING:
+    from rankwise.io._table import Table
 
 
 class TableWriter:
@@ -46,8 +50,8 @@ class TableWriter:
     ...     with TableWriter(path) as writer:
     ...         writer.write(pa.record_batch({"size": [1.5], "grade": ["3-5"]}))
     ...     print(path.read_text())
-    "size","grade"
-    1.5,"3-5"
+    size,grade
+    1.5,3-5
     <BLANKLINE>
     """
 
@@ -62,12 +66,14 @@ class TableWriter:
                 f"{place(str(path))}: its name does not say the format to write. Known suffixes are "
                 f"{', '.join(SUFFIXES)}, each alone or with .gz or .zst."
             )
+        if chosen == "xlsx":
+            raise TableError(f"{place(str(path))}: Excel files are read, but not written. Write CSV or Parquet.")
         if chosen == "parquet" and self._compression is not None:
             raise TableError(f"{place(str(path))}: a Parquet file is compressed inside. Leave out {self._path.suffix}.")
         self.format = chosen
         self._schema = schema
         self._sink: Any = None
-        self._body: _Body | None = None
+        self._body: Any = None
 
     def __enter__(self) -> TableWriter:
         name = str(self._path)
@@ -96,11 +102,18 @@ class TableWriter:
 
         Parameters
         ----------
-        rows : pyarrow.RecordBatch, pyarrow.Table or Batch
-            Rows with the columns of the schema; for an svmlight file a Batch that holds a matrix and labels.
+        rows : pyarrow.RecordBatch, pyarrow.Table, Batch or Lines
+            Rows with the columns of the schema; for an svmlight file a Batch that holds a matrix and labels; for a text
+            file its lines, the header of CSV among them.
         """
         if isinstance(rows, Batch) and not sparse.issparse(rows.data):
             rows = rows.data
+        if isinstance(rows, Lines):
+            if self._body is None:
+                self._begin(None)
+            with translated(str(self._path), "write it"):
+                self._body.write(rows)
+            return
         is_matrix = isinstance(rows, Batch)
         if is_matrix != (self.format == "svmlight"):
             rule = "is written from a matrix and labels" if self.format == "svmlight" else "is written from columns"
@@ -108,7 +121,6 @@ class TableWriter:
         with translated(str(self._path), "write it"):
             if self._body is None:
                 self._begin(None if is_matrix else rows.schema)
-            assert self._body is not None
             if not is_matrix and rows.schema.names != self._schema.names:
                 raise TableError(
                     f"{place(str(self._path))}: all rows must have the columns {shown(self._schema.names)}. "
@@ -138,19 +150,14 @@ class TableWriter:
 
     def _begin(self, schema: Any) -> None:
         self._schema = schema
-        if self.format in ("csv", "tsv"):
-            delimiter = "\t" if self.format == "tsv" else ","
-            self._body = arrow_csv.CSVWriter(
-                self._sink, schema, write_options=arrow_csv.WriteOptions(delimiter=delimiter)
-            )
-        elif self.format == "parquet":
+        if self.format == "parquet":
             self._body = arrow_parquet.ParquetWriter(self._sink, schema)
         elif self.format == "arrow":
             is_stream = ".arrows" in self._path.suffixes or self._compression is not None
             make = pa.ipc.new_stream if is_stream else pa.ipc.new_file
             self._body = make(self._sink, schema)
         else:
-            self._body = _JSONLines(self._sink) if self.format == "jsonl" else _SVMLight(self._sink)
+            self._body = TextBody(self._sink, self.format, () if schema is None else schema.names)
 
     def _abandon(self) -> None:
         """Close everything, whatever it says, and leave nothing behind."""
@@ -209,32 +216,104 @@ def append_column(batch: Batch, name: str, values: Any) -> Any:
     >>> append_column(Batch(pa.record_batch({"size": [1.5]}), "sizes.csv", 1), "prediction", [3]).to_pylist()
     [{'size': 1.5, 'prediction': 3}]
     """
+    return append_columns(batch, pa.record_batch({name: pa.array(values)}))
+
+
+def append_columns(batch: Batch, more: Any) -> Any:
+    """As :func:`append_column`, with the columns of a record batch."""
     data = batch.data
     if batch.labels is not None:
         data = pa.record_batch({"label": pa.array(batch.labels)})
-    if name in data.schema.names:
-        raise TableError(f"{place(batch.file)}: has a column {name!r} already.")
-    column = pa.array(values)
-    return pa.RecordBatch.from_arrays([*data.columns, column], names=[*data.schema.names, name])
+    for name in more.schema.names:
+        if name in data.schema.names:
+            raise TableError(f"{place(batch.file)}: has a column {name!r} already.")
+    return pa.RecordBatch.from_arrays([*data.columns, *more.columns], names=[*data.schema.names, *more.schema.names])
 
 
-class _Body(Protocol):
-    """What writes rows of one format into a stream of bytes."""
+@dataclass(frozen=True)
+class Lines:
+    """Lines of a text file as they are to be written."""
 
-    def write(self, rows: Any) -> None: ...
-    def close(self) -> None: ...
+    content: bytes
+    num_rows: int
 
 
-class _JSONLines:
-    def __init__(self, sink: Any) -> None:
+def appended_lines(table: Table, more: Any, batch: Batch | None = None) -> Lines:
+    """The rows of CSV or JSON lines, every byte as in the file, with more columns; without a batch, the header."""
+    if table.header is None:
+        raise TableError(f"{place(table.files[0])}: its lines cannot be copied into one file.")
+    texts = [table.header] if batch is None else batch.texts
+    if table.format == "jsonl":
+        texts = [] if batch is None else [text.strip()[:-1].rstrip() for text in texts]
+        between = [b"" if text == b"{" else b", " for text in texts]
+        new = [line[1:] for line in _json_rows(more)]
+    else:
+        delimiter = table.separator
+        between = [delimiter.encode()] * len(texts)
+        new = _csv_rows([pa.array([name]) for name in more.schema.names] if batch is None else more.columns, delimiter)
+    lines = (text + mark + row.encode() + b"\n" for text, mark, row in zip(texts, between, new, strict=True))
+    return Lines(b"".join(lines), 0 if batch is None else len(batch))
+
+
+class TextBody:
+    """What writes rows of a text format into a stream of bytes; ``names`` are the columns of CSV, its first line."""
+
+    def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
         self._sink = sink
+        self._delimiter = "\t" if format == "tsv" else ","
+        self._rows: Callable[[Any], list[str]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}.get(
+            format, self._csv_rows
+        )
+        self._names = names if format in ("csv", "tsv") else ()
 
     def write(self, rows: Any) -> None:
-        lines = (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in rows.to_pylist())
-        self._sink.write("".join(f"{line}\n" for line in lines).encode())
+        """Write some more rows."""
+        self._begin()
+        self._sink.write(rows.content if isinstance(rows, Lines) else _as_lines(self._rows(rows)))
 
     def close(self) -> None:
+        """Nothing more will come; the stream stays open."""
+        self._begin()
         self._sink.flush()
+
+    def _begin(self) -> None:
+        names, self._names = self._names, ()
+        if names:
+            self._sink.write(_as_lines(_csv_rows([pa.array([name]) for name in names], self._delimiter)))
+
+    def _csv_rows(self, rows: Any) -> list[str]:
+        return _csv_rows(rows.columns, self._delimiter)
+
+
+def _as_lines(rows: Iterable[str]) -> bytes:
+    return "".join(f"{row}\n" for row in rows).encode()
+
+
+def _csv_rows(columns: Sequence[Any], delimiter: str) -> list[str]:
+    """Rows of CSV, with quotes only where they are needed: a value that needs none is written as it is."""
+    cells = [_cells(column, delimiter) for column in columns]
+    if len(cells) == 1:  # a line without anything on it is no row
+        cells = [cells[0].fill_null('""')]
+    rows = _joined(*cells, delimiter, null_handling="replace", null_replacement="")
+    return list(rows.to_pylist())
+
+
+def _cells(column: Any, delimiter: str) -> Any:
+    cells = column.cast(pa.large_string())
+    quoted = compute.or_(compute.match_substring_regex(cells, f'["\r\n{delimiter}]'), compute.equal(cells, ""))
+    if not compute.any(quoted).as_py():
+        return cells
+    doubled = compute.replace_substring(cells, '"', '""')
+    return compute.if_else(quoted, _joined('"', doubled, '"', ""), cells)
+
+
+def _joined(*parts: Any, **options: Any) -> Any:
+    large = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+    return compute.binary_join_element_wise(*large, **options)
+
+
+def _json_rows(rows: Any) -> list[str]:
+    return [json.dumps(_finite(row), ensure_ascii=False, default=str) for row in rows.to_pylist()]
 
 
 def _finite(value: Any) -> Any:
@@ -246,20 +325,12 @@ def _finite(value: Any) -> Any:
     return [_finite(inner) for inner in value] if isinstance(value, list) else value
 
 
-class _SVMLight:
-    def __init__(self, sink: Any) -> None:
-        self._sink = sink
-
-    def write(self, batch: Batch) -> None:
-        lines = BytesIO()
-        dump_svmlight_file(batch.data, np.zeros(len(batch)), lines, zero_based=False)
-        rows = [line for line in lines.getvalue().splitlines() if not line.startswith(b"#")]
-        labels = batch.labels.tolist() if isinstance(batch.labels, np.ndarray) else batch.labels
-        written = (_svmlight_label(label).encode() + row[1:] + b"\n" for label, row in zip(labels, rows, strict=True))
-        self._sink.write(b"".join(written))
-
-    def close(self) -> None:
-        self._sink.flush()
+def _svmlight_rows(batch: Batch) -> list[str]:
+    lines = BytesIO()
+    dump_svmlight_file(batch.data, np.zeros(len(batch)), lines, zero_based=False)
+    rows = [line for line in lines.getvalue().decode().splitlines() if not line.startswith("#")]
+    labels = batch.labels.tolist() if isinstance(batch.labels, np.ndarray) else batch.labels
+    return [_svmlight_label(label) + row[1:] for label, row in zip(labels, rows, strict=True)]
 
 
 def _svmlight_label(label: Any) -> str:

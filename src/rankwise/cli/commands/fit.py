@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import EncodingOptions
+from rankwise.cli._encoding import EncodingOptions, by_reading, read_as
 from rankwise.cli._exit import complain, plain_errors
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped, option
 from rankwise.cli._outputs import NEW_CHECKPOINT, NEW_MODEL
@@ -220,6 +220,7 @@ class _Job:
             "encoding": encoding.parameters,
             "epochs": self.run.epochs or 1,
             "on-error": source.on_error.value,
+            "reading": source.reading,
         }
 
     def _saved(self, model: TableModel, n_rows: int, epochs: int) -> dict[str, Any]:
@@ -235,12 +236,16 @@ class _Job:
             "epochs": epochs,
             "skipped": skipped,
         }
+        if source.is_svmlight:
+            notes["index_base"] = source.index_base
         save(model, self.output, notes=notes)
         return {
             "model": str(self.output),
             "estimator": type(model.estimator_).__name__,
             "classes": model.classes_.tolist(),
             "columns": model.n_features_in_,
+            "read_as": read_as(model.encoder_),
+            "index_base": source.index_base,
             "features": int(model.estimator_.n_features_in_),
             "rows": n_rows,
             "skipped": skipped,
@@ -259,6 +264,7 @@ def _print_results(results: dict[str, Any], as_json: bool) -> None:
         "estimator": results["estimator"],
         "classes": f"{len(results['classes'])}: {some(results['classes'])}",
         "columns": f"{results['columns']:,}, as {results['features']:,} features",
+        **by_reading(results["read_as"], results["index_base"]),
         "rows": with_skipped(f"{results['rows']:,}", results["skipped"]),
     }
     progressive = results.get("progressive", {})
