@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         structured,
     )
     from rankwise._errors import RowError
-    from rankwise.batch import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression
+    from rankwise.batch import MORD, SVOR, VILMA, CumulativeLink, PiecewiseMORD, RoundedRegression
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
     from rankwise.multilabel import MissingLabelClassifier
@@ -50,6 +50,7 @@ _HOME = {
     "SVOR": "rankwise.batch",
     "VILMA": "rankwise.batch",
     "CuSumRank": "rankwise.online",
+    "CumulativeLink": "rankwise.batch",
     "HiddenFeatures": "rankwise.features",
     "KernelCuSumRank": "rankwise.online",
     "ImportanceWeightedPerceptron": "rankwise.online",
