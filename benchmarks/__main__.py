@@ -3,12 +3,12 @@
 import platform
 import sys
 
-from benchmarks import command_line, files, label_ranking, large_margin, missing, online, structured
+from benchmarks import command_line, cumulative_link, files, label_ranking, large_margin, missing, online, structured
 from rankwise.evaluation import format_table
 
 
 def main() -> int:
-    modules = (online, label_ranking, large_margin, missing, structured, files, command_line)
+    modules = (online, label_ranking, large_margin, cumulative_link, missing, structured, files, command_line)
     known = {function.__name__: function for module in modules for function in module.ALL}
     wanted = sys.argv[1:] or list(known)
     unknown = set(wanted) - set(known)

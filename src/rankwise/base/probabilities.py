@@ -50,7 +50,7 @@ class ProbabilityModel(OrdinalEstimator):
         q : float
             Level of the quantile, between 0 and 1, both excluded.
         """
-        _require_level("q", q)
+        require_level("q", q)
         return decode(decisions.quantiles(self._cumulative(self._rows(X, reset=False)), q), self.classes_)
 
     @reader
@@ -67,7 +67,7 @@ class ProbabilityModel(OrdinalEstimator):
         level : float, default 0.9
             Between 0 and 1, both excluded.
         """
-        _require_level("level", level)
+        require_level("level", level)
         cumulative = self._cumulative(self._rows(X, reset=False))
         ends = [decisions.quantiles(cumulative, q) for q in (0.5 * (1.0 - level), 0.5 * (1.0 + level))]
         return decode(np.column_stack(ends).ravel(), self.classes_).reshape(-1, 2)
@@ -96,6 +96,7 @@ class ProbabilityModel(OrdinalEstimator):
         return scores[:, 1] - scores[:, 0] if k.size == 2 else scores
 
 
-def _require_level(name: str, value: Any) -> None:
+def require_level(name: str, value: Any) -> None:
+    """Refuse what is not between 0 and 1."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, both excluded. Got {value!r} instead.")

@@ -5,10 +5,10 @@ losses are added over the pairs of thresholds that bound a label, not over rows.
 
 **Certificate.** At a point (w, t) where the gradient by t is zero, the objective is at least
 ``objective - |gradient by w|^2 / (2 alpha)`` everywhere, as it is convex in t and strongly convex in w. (For the logit
-this is the value of the dual point ``a, g, v``, with its entropies written out.) Rounding leaves a gradient e by t, which
-may gain no more than ``e (t* - t)``: :meth:`LinkRisk.confined` bounds where the best thresholds t* can be. Losses are not
-negative, so an objective F at any known point bounds ``alpha/2 |w*|^2`` and the losses of the rows that end at
-threshold k, of total weight W and mean length of x N:
+this is the value of the dual point ``a, g, v``, with its entropies written out.) Rounding leaves a gradient e by t,
+which may gain no more than ``e (t* - t)``: :meth:`LinkRisk.confined` bounds where the best thresholds t* can be.
+Losses are not negative, so an objective F at any known point bounds ``alpha/2 |w*|^2`` and the losses of the rows that
+end at threshold k, of total weight W and mean length of x N:
 
     |w*| <= R = sqrt(2 F / alpha),       t*_k >= -(1 + F / W) - R N,
 
@@ -45,7 +45,7 @@ Places = NDArray[np.intp]
 _PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
 _POLISH = 8  # most steps of the thresholds alone before a bound is taken
-_LOGIT = LINKS["logit"]
+LOGIT = LINKS["logit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +62,14 @@ class _Barrier:
     def slopes(self, t: Floats) -> tuple[float, Floats]:
         """Loss and its derivatives by the padded thresholds."""
         apart = self.distances(t)
-        pull = self.weight / np.expm1(apart)
-        by_low, by_high = (np.bincount(ends, pull, t.size) for ends in (self.low, self.high))
+        pull = self.weight * np.exp(-apart) / -np.expm1(-apart)
+        by_low, by_high = (at_ends(ends, pull, t.size) for ends in (self.low, self.high))
         return float(self.weight @ -np.log(-np.expm1(-apart))), by_low - by_high
 
     def curvature(self, t: Floats) -> Floats:
         """Stiffness of the springs between thresholds."""
-        pull = 1.0 / np.expm1(self.distances(t))
+        apart = self.distances(t)
+        pull = np.exp(-apart) / -np.expm1(-apart)
         together = np.zeros((t.size, t.size))
         np.add.at(together, (self.low, self.high), self.weight * pull * (1.0 + pull))
         return together
@@ -137,13 +138,13 @@ class LinkRisk(RowRisk):
 
     def confined(self, design: LinearMap, alpha: float) -> Self:
         """The same risk that knows where the best thresholds can be, if alpha regularises the weights."""
-        t = _padded(self.start())
+        t = padded(self.start())
         objective = _slopes(self.pairs, np.zeros((len(self.pairs), 1)), t, *self._likelihood())[1]
         objective += self.barrier.slopes(t)[0]
         radius = math.sqrt(2.0 * objective / alpha)
         lengths = self.rows.mean(_lengths_at_ends, design, t.size, *self.ends)
         by_low, by_high = (
-            1.0 + (objective + radius * length[1:-1]) / np.bincount(ends, self.pairs.weight, t.size)[1:-1]
+            1.0 + (objective + radius * length[1:-1]) / at_ends(ends, self.pairs.weight, t.size)[1:-1]
             for ends, length in zip((self.low, self.high), lengths, strict=True)
         )
         other = copy(self)
@@ -155,7 +156,7 @@ class LinkRisk(RowRisk):
         risk, r, dt, _ = self._slopes(scores, t)
         if risk == np.inf:
             return risk, r, dt
-        extra, by_order = self.guard.slopes(_padded(t))
+        extra, by_order = self.guard.slopes(padded(t))
         return risk + extra, r, dt + by_order[1:-1]
 
     def exact(self, scores: Any, t: Floats) -> tuple[float, Floats]:
@@ -165,7 +166,7 @@ class LinkRisk(RowRisk):
     def hessian(self, design: LinearMap, scores: Any, t: Floats) -> Floats:
         """Second derivatives by weights and thresholds, (d + M, d + M)."""
         d = design.n_features
-        by_weight, by_both, *springs = self.rows.mean(_curvature, design, scores, _padded(t), *self._likelihood())
+        by_weight, by_both, *springs = self.rows.mean(_curvature, design, scores, padded(t), *self._likelihood())
         hessian = np.empty((d + self.n_offsets,) * 2)
         hessian[:d, :d] = by_weight
         hessian[d:, :d] = by_both[1:-1]
@@ -175,7 +176,7 @@ class LinkRisk(RowRisk):
 
     def _by_thresholds(self, t: Floats, alone: Floats, together: Floats) -> Floats:
         """Second derivatives by thresholds, from the springs of the rows; those of the barriers are added."""
-        t = _padded(t)
+        t = padded(t)
         together = together + self.barrier.curvature(t) + self.guard.curvature(t)
         if self.prior is not None:
             more = _springs(self.prior, np.zeros((len(self.prior), 1)), t, *self._likelihood())
@@ -191,7 +192,7 @@ class LinkRisk(RowRisk):
         gain = risk - along - float(dt @ t)
         if not balanced:
             return gain, r, dt
-        left = dt + self.guard.slopes(_padded(t))[1][1:-1]
+        left = dt + self.guard.slopes(padded(t))[1][1:-1]
         least, most = self.reach if self.reach is not None else (-np.inf, np.inf)
         gain += float(np.minimum(left * least, left * most).sum(where=left != 0.0))
         return gain, r, np.zeros_like(t)
@@ -200,7 +201,7 @@ class LinkRisk(RowRisk):
         """Thresholds at which rounding alone is left of the gradient by them."""
         risk, _, gradient = self.derivatives(scores, t)
         for _ in range(_POLISH):
-            springs = self.rows.mean(_springs, scores, _padded(t), *self._likelihood())
+            springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
             factor = cho_factor(self._by_thresholds(t, *springs), check_finite=False)
             further = t - cho_solve(factor, gradient, check_finite=False)
             found = self.derivatives(scores, further)
@@ -216,9 +217,9 @@ class LinkRisk(RowRisk):
 
     def _slopes(self, scores: Any, t: Floats) -> tuple[float, Any, Floats, float]:
         """Mean loss, derivatives by score and by threshold, and the sum of derivatives times scores."""
-        inside = _padded(t)
+        inside = padded(t)
         if not ((self.barrier.distances(inside) > 0.0).all() and (self.guard.distances(inside) > 0.0).all()):
-            r, *_ = self.rows.slopes(_slopes, scores, _padded(self.start()), *self._likelihood())
+            r, *_ = self.rows.slopes(_slopes, scores, padded(self.start()), *self._likelihood())
             return np.inf, r, np.zeros_like(t), 0.0
         r, risk, along, dt = self.rows.slopes(_slopes, scores, inside, *self._likelihood())
         extra, by_barrier = self.barrier.slopes(inside)
@@ -231,20 +232,26 @@ class LinkRisk(RowRisk):
 # -- sums over rows ----------------------------------------------------------------------------------------------------
 
 
-def _padded(t: Floats) -> Floats:
+def at_ends(places: Places, weight: Floats, size: int) -> Floats:
+    """Sum of the weights at every place."""
+    return np.asarray(np.bincount(places, weight, size), dtype=np.float64)
+
+
+def padded(t: Floats) -> Floats:
+    """Thresholds with the infinite ends of the scale."""
     return np.concatenate([[-np.inf], t, [np.inf]])
 
 
 def _weight_of_labels(rows: CodedRows, n_classes: int) -> tuple[Floats]:
     """Weight of every label [lo, hi], (K, K)."""
     cell = rows.lower.astype(np.intp) * n_classes + rows.upper
-    return (np.bincount(cell, rows.weight, n_classes * n_classes).reshape(n_classes, n_classes),)
+    return (at_ends(cell, rows.weight, n_classes * n_classes).reshape(n_classes, n_classes),)
 
 
 def _lengths_at_ends(rows: CodedRows, design: Design, size: int, low: Places, high: Places) -> tuple[Floats, Floats]:
     """Sums of |x| over the rows whose label begins, and over those whose label ends, at each threshold."""
-    weighted = rows.weight * _lengths(design.rows, np.empty(design.n_rows))
-    return np.bincount(low[rows.lower], weighted, size), np.bincount(high[rows.upper], weighted, size)
+    weighted = rows.weight * row_lengths(design.rows, np.empty(design.n_rows))
+    return at_ends(low[rows.lower], weighted, size), at_ends(high[rows.upper], weighted, size)
 
 
 def _slopes(
@@ -259,10 +266,10 @@ def _slopes(
 
 def _springs(rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places) -> tuple[Floats, Floats]:
     """Stiffness of the springs that end at each threshold and at a score, and of those between thresholds."""
-    return _row_springs(rows, scores, t, link, low, high)[2:]
+    return row_springs(rows, scores, t, link, low, high)[2:]
 
 
-def _row_springs(
+def row_springs(
     rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Stiffness of every row's springs to its two thresholds; and as :func:`_springs`."""
@@ -277,9 +284,9 @@ def _curvature(
     rows: CodedRows, design: Design, scores: Floats, t: Floats, link: int, low: Places, high: Places
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Second derivatives by weights (d, d), by padded threshold and weight; and as :func:`_springs`."""
-    above, below, alone, together = _row_springs(rows, scores, t, link, low, high)
+    above, below, alone, together = row_springs(rows, scores, t, link, low, high)
     by_both = np.zeros((t.size, design.n_features))
-    _pull_apart(design.rows, rows.lower, rows.upper, low, high, above, below, by_both)
+    pull_apart(design.rows, rows.lower, rows.upper, low, high, above, below, by_both)
     return design.gram(np.maximum(above + below, 0.0)), by_both, alone, together
 
 
@@ -288,44 +295,44 @@ def _first(f, t, shrink, grow, lower, upper, weight, link, low, high, r, dt):
     """r, dt and the two sums of :func:`_slopes`; without the logit's barrier."""
     risk = along = 0.0
     for i in range(f.size):
-        c, l, h = weight[i], low[lower[i]], high[upper[i]]
+        c, k, h = weight[i], low[lower[i]], high[upper[i]]
         r[i] = 0.0
         if c == 0.0:
             continue
-        if link == _LOGIT:
-            loss, a, g = logit_terms(f[i], t[h], t[l], shrink[h], grow[l])
+        if link == LOGIT:
+            loss, a, g = logit_terms(f[i], t[h], t[k], shrink[h], grow[k])
         else:
-            loss, a, g, _, _ = log_terms(link, t[h] - f[i], t[l] - f[i], t[h] - t[l])
+            loss, a, g, _, _ = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
         risk += c * loss
         r[i] = c * (a - g)
         along += r[i] * f[i]
         dt[h] -= c * a
-        dt[l] += c * g
+        dt[k] += c * g
     return risk, along
 
 
 @kernel
 def _second(f, t, shrink, grow, lower, upper, weight, link, low, high, above, below, alone, together):
-    """Springs of :func:`_row_springs`; without the logit's barrier."""
+    """Springs of :func:`row_springs`; without the logit's barrier."""
     for i in range(f.size):
-        c, l, h = weight[i], low[lower[i]], high[upper[i]]
+        c, k, h = weight[i], low[lower[i]], high[upper[i]]
         above[i] = below[i] = 0.0
         if c == 0.0:
             continue
-        if link == _LOGIT:
-            _, a, g = logit_terms(f[i], t[h], t[l], shrink[h], grow[l])
+        if link == LOGIT:
+            _, a, g = logit_terms(f[i], t[h], t[k], shrink[h], grow[k])
             p, q = a * (1.0 - a), g * (1.0 - g)
         else:
-            _, a, g, p, q = log_terms(link, t[h] - f[i], t[l] - f[i], t[h] - t[l])
-            together[l, h] += c * a * g
+            _, a, g, p, q = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
+            together[k, h] += c * a * g
         above[i], below[i] = c * p, c * q
         alone[h] += c * p
-        alone[l] += c * q
+        alone[k] += c * q
 
 
 @kernel
-def _pull_apart(X, lower, upper, low, high, above, below, out):
-    """out[h] -= above_i x_i, out[l] -= below_i x_i."""
+def pull_apart(X, lower, upper, low, high, above, below, out):
+    """out[h] -= above_i x_i, out[k] -= below_i x_i."""
     for i in range(above.size):
         p, q = above[i], below[i]
         if p != 0.0 or q != 0.0:
@@ -337,7 +344,7 @@ def _pull_apart(X, lower, upper, low, high, above, below, out):
 
 
 @kernel
-def _lengths(X, out):
+def row_lengths(X, out):
     """out[i] = |x_i|."""
     for i in range(out.size):
         out[i] = math.sqrt(squared_norm(X, i))

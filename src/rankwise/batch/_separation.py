@@ -1,8 +1,8 @@
 """Whether labels are separable: then their likelihood has no maximum, and grows with some weights for ever.
 
 Labels are separable along a direction (dw, dt) of the parameters if no row's label loses by it: for every row,
-``dt_h - <dw, x> >= 0`` at its upper threshold and ``<dw, x> - dt_l >= 0`` at its lower one. A solver that runs away runs
-along such a direction, so the last Newton step tells it, and so do the parameters if every row is on its side.
+``dt_h - <dw, x> >= 0`` at its upper threshold and ``<dw, x> - dt_l >= 0`` at its lower one. A solver that runs away
+runs along such a direction, so the last Newton step tells it, and so do the parameters if every row is on its side.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A threshold that no label wants lower, because none begins above it, has no best place below the next one, and no
 harm is done if it meets it; so with one that no label wants higher. What remains (Turnbull 1976) are the innermost
-intervals ``[q_j, p_j]`` of classes: q begins a label, p ends one, and nothing begins or ends between. One threshold lies
-between each two neighbours of them. The likelihood puts no probability on a class outside of all, and cannot tell how
-the classes inside one share theirs.
+intervals ``[q_j, p_j]`` of classes: q begins a label, p ends one, and nothing begins or ends between. One threshold
+lies between each two neighbours of them. The likelihood puts no probability on a class outside of all, and cannot tell
+how the classes inside one share theirs.
 """
 
 from __future__ import annotations

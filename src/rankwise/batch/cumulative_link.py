@@ -8,13 +8,14 @@ interval for interval labels. A label that is the whole scale is no row. The pro
 likelihood of a candidate set with gaps is a sum over its runs, which is not convex: EM (Dempster, Laird and Rubin 1977)
 shares each such row among its runs by their probabilities, and fits again, until a local optimum.
 
-Sources: McCullagh, "Regression models for ordinal data", 1980; Pratt, "Concavity of the log likelihood", 1981; Turnbull,
-"The empirical distribution function with arbitrarily grouped, censored and truncated data", 1976, for what labels tell.
+Sources: McCullagh, "Regression models for ordinal data", 1980; Pratt, "Concavity of the log likelihood", 1981; for what
+labels can tell, Turnbull, "The empirical distribution function with arbitrarily grouped ... data", 1976.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -25,14 +26,21 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
-from rankwise.base.probabilities import DECISIONS, ProbabilityModel
+from rankwise.base.probabilities import DECISIONS, ProbabilityModel, require_level
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import ThresholdBatchEstimator
 from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._link_inference import (
+    LikelihoodRatio,
+    effective_sample_size,
+    inference_table,
+    likelihood_ratio,
+    log_likelihood,
+)
 from rankwise.batch._link_risk import LinkRisk
-from rankwise.batch._told_classes import ToldClasses
 from rankwise.batch._separation import separating_columns
+from rankwise.batch._told_classes import ToldClasses
 from rankwise.decisions import interval_scores, ranks
 from rankwise.labels import ClassOrder, Labels
 from rankwise.losses._links import LINKS, distribution, probabilities, quantile
@@ -83,8 +91,8 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         the classes share their probability in equal parts at the mean score; equal, or infinite, ones enclose classes
         that no label needs.
     objective_, lower_bound_, gap_ : float
-        The objective at the solution, a proven lower bound on it, and their relative difference. NaN, the last two, with
-        ``alpha=0`` and with candidate sets that have gaps: nothing is proven then.
+        The objective at the solution, a proven lower bound on it, and their relative difference. The last two are NaN
+        with ``alpha=0``, and with candidate sets that have gaps: nothing is proven then.
     n_iter_ : int
         Iterations over all rows.
     classes_ : ndarray of shape (K,)
@@ -174,11 +182,12 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         if self.alpha == 0.0 and risk.n_offsets:
             names = separating_columns(design, risk, weights, free)
             if names is not None:
-                shown = ", ".join(str(self._feature_name(j) if self._feature_name(j) is not None else j) for j in names)
+                named = (self._feature_name(j) for j in names)
+                shown = ", ".join(str(j if name is None else name) for j, name in zip(names, named, strict=True))
                 warn_user(
-                    f"{type(self).__name__}(alpha=0): maximum likelihood has no optimum, because the labels are separable "
-                    f"by the columns {shown}: the larger these weights, the larger the likelihood. Set alpha > 0, or drop "
-                    f"the columns.",
+                    f"{type(self).__name__}(alpha=0): maximum likelihood has no optimum, because the labels are "
+                    f"separable by the columns {shown}: the likelihood grows with these weights for ever. "
+                    f"Set alpha > 0, or drop the columns.",
                     ConvergenceWarning,
                 )
         (mean,) = risk.rows.mean(_mean_score, design.times(weights[None]))
@@ -211,7 +220,7 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         """Share rows among the runs of their candidate sets and fit, in turn, until the likelihood stays."""
         rows: RunRows = risk.rows
         n_classes, d, n_iter, objective = risk.told.n_classes, design.n_features, 0, np.inf
-        weight = np.bincount(rows.owner, rows.weight)
+        weight = np.asarray(np.bincount(rows.owner, rows.weight), dtype=np.float64)
         while True:
             with warnings.catch_warnings():  # a round need not converge: the next one goes on
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -227,14 +236,84 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
                 return solution
             if n_iter >= self.max_iter:
                 warn_user(
-                    f"{type(self).__name__}: the likelihood of the candidate sets still rose after {n_iter} iterations: "
-                    f"raise max_iter (now {self.max_iter}) or tol.",
+                    f"{type(self).__name__}: the likelihood of the candidate sets still rose after {n_iter} "
+                    f"iterations: raise max_iter (now {self.max_iter}) or tol.",
                     ConvergenceWarning,
                 )
                 return solution
             # A run whose share vanishes stays in: without it, the labels might tell fewer classes apart.
             share = np.maximum(runs / sets[rows.owner], _LEAST_SHARE)
             risk = LinkRisk(replace(rows, weight=weight[rows.owner] * share), n_classes, self.link)
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        super().from_plain(plain)
+        if (self.thresholds_[1:] < self.thresholds_[:-1]).any():
+            raise ValueError("the thresholds must not descend")
+        self._check_decision(len(self.classes_))
+
+    # -- inference -------------------------------------------------------------------------------------------------
+
+    @reader
+    def inference(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:
+        """Standard errors, tests and confidence intervals of weights and thresholds, as a pandas table.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit; exact and interval labels.
+        level : float, default 0.95
+            Of the confidence intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows: features, then thresholds (``"1|2"``). Columns: ``coef``; ``std_err`` from the observed information;
+            ``robust_std_err`` from the sandwich; ``z`` and ``p`` of the test that the parameter is zero; ``lower`` and
+            ``upper``; ``odds_ratio``, for the logit. With ``alpha > 0`` the errors are those of the penalised estimate,
+            which is biased towards zero. NaN where the labels do not determine a threshold.
+        """
+        require_level("level", level)
+        return inference_table(self, X, y, sample_weight, level)
+
+    @reader
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Weighted sum of ``log P`` of the labels; rows without a label add nothing."""
+        return log_likelihood(self, X, y, sample_weight)
+
+    @reader
+    def likelihood_ratio_test(self, X: Any, y: Any, without: Any = None, sample_weight: Any = None) -> LikelihoodRatio:
+        """Test whether some columns matter: twice the log-likelihood that they add, against chi-squared.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit.
+        without : list of column names or numbers, optional
+            Columns that the smaller model lacks; all of them by default.
+
+        Returns
+        -------
+        LikelihoodRatio
+            ``statistic``, ``df`` (number of columns) and ``p``.
+        """
+        if self.alpha != 0.0:
+            raise ValueError(f"a likelihood-ratio test needs a fit with alpha=0. It has alpha={self.alpha:g}.")
+        return likelihood_ratio(self, X, y, without, sample_weight)
+
+    @reader
+    def effective_sample_size(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Number of exact rows that would tell as much about the weights as these rows do.
+
+        An exact row counts 1, one without a label 0; imprecise ones by their share of the information that they would
+        have if they were exact (traces of the information about the weights, at this model).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows with labels; exact and intervals.
+        """
+        return effective_sample_size(self, X, y, sample_weight)
 
     # -- using -----------------------------------------------------------------------------------------------------
 

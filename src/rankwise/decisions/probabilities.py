@@ -28,7 +28,7 @@ def mode(probabilities: Floats) -> Codes:
     >>> mode(np.array([[0.2, 0.5, 0.3]]))
     array([1])
     """
-    return np.argmax(probabilities, axis=1)
+    return np.asarray(np.argmax(probabilities, axis=1))
 
 
 def quantiles(cumulative: Floats, q: float) -> Codes:
@@ -69,7 +69,7 @@ def least_cost(probabilities: Floats, cost: Any) -> Codes:
     >>> least_cost(np.array([[0.7, 0.3]]), [[0, 1], [10, 0]])
     array([1])
     """
-    return np.argmin(expected_costs(probabilities, cost), axis=1)
+    return np.asarray(np.argmin(expected_costs(probabilities, cost), axis=1))
 
 
 def check_cost(cost: Any, n_classes: int) -> Floats:

@@ -120,7 +120,7 @@ def _cloglog(above: float, below: float, width: float) -> tuple[float, float, fl
 
 
 @register_jitable
-def log_terms(link: int, above: float, below: float, width: float) -> tuple[float, float, float, float, float]:
+def log_terms(link: int, above: float, below: float, width: float) -> Any:
     """-log P, a, g, p and q for ``above = t_h - f``, ``below = t_l - f`` and their difference; v is ``a g``.
 
     Not for the logit, which :func:`logit_terms` has.
