@@ -71,9 +71,7 @@ def test_a_probability_of_zero_has_an_infinite_log_score():
 
 @each_score
 def test_what_is_no_distribution_is_refused_by_row(score):
-    with pytest.raises(
-        ValueError, match=r"row 1: probabilities must not be negative .* Got \[0.5, 0.4"
-    ):
+    with pytest.raises(ValueError, match=r"row 1: probabilities must not be negative .* Got \[0.5, 0.4"):
         score([1, 2], [[0.5, 0.5], [0.5, 0.4]], classes=[1, 2])
     with pytest.raises(ValueError, match=r"a column for each of 3 classes. Got the shape \(2, 2\)"):
         score([1, 2], [[0.5, 0.5], [0.5, 0.5]], classes=[1, 2, 3])

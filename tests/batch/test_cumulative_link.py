@@ -17,9 +17,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rankwise as rw
 from rankwise import CumulativeLink
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LinkRisk
+from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
 from rankwise.losses._links import LINKS, probabilities
 from rankwise.solvers.design import Design
+from rankwise.solvers.risk import Risk
 from tests.reference.cumulative_link import log_probability, objective, optimum
 from tests.streams import make_stream
 
@@ -365,3 +366,40 @@ def test_grid_search_by_log_loss():
     X, lower, *_ = _data("exact", n=300)
     search = GridSearchCV(CumulativeLink(), {"alpha": [100.0, 0.01]}, cv=KFold(3), scoring="neg_log_loss")
     assert search.fit(X, lower).best_params_ == {"alpha": 0.01}
+
+
+# -- wide rows ---------------------------------------------------------------------------------------------------------
+
+
+@each_link
+@pytest.mark.parametrize("alpha", [0.01, 0.0])
+def test_wide_rows_reach_the_optimum_of_narrow_ones(link, alpha, monkeypatch):
+    X, lower, upper, weight = _data("interval", n=300)
+    y = np.column_stack([lower, upper])
+    narrow = CumulativeLink(link, alpha=alpha, tol=1e-8, classes=range(K)).fit(X, y, weight)
+    monkeypatch.setattr("rankwise.solvers.smoothing._NEWTON_UP_TO", 0)
+    wide = CumulativeLink(link, alpha=alpha, tol=1e-8, classes=range(K)).fit(sparse.csr_matrix(X), y, weight)
+    assert wide.objective_ == pytest.approx(narrow.objective_, rel=1e-8)
+    np.testing.assert_allclose(wide.coef_, narrow.coef_, atol=2e-4)
+    np.testing.assert_allclose(wide.thresholds_, narrow.thresholds_, atol=2e-4)
+    assert wide.gap_ <= 1e-8 or alpha == 0.0
+    first, second = wide.path(X, y, [0.02, 0.01], weight)
+    assert second.n_iter_ <= wide.n_iter_ or alpha == 0.0
+    assert first.gap_ <= 1e-8
+
+
+@each_link
+def test_second_derivatives_at_the_best_thresholds(link):
+    X, lower, upper, weight = _data("interval", n=80)
+    told = (lower > 0) | (upper < K - 1)
+    rows = CodedRows(weight[told] / weight[told].sum(), lower[told].astype(np.int32), upper[told].astype(np.int32))
+    risk, design = LinkRisk(rows, K, link), Design(X[told], 3)
+    profiled, w, none = ProfiledRisk(risk, risk.start()), np.array([0.5, -0.2, 0.3]), np.empty(0)
+
+    def gradient(w):
+        return design.pull(profiled.derivatives(design.times(w[None]), none)[1])[0]
+
+    bends = [(gradient(w + u) - gradient(w - u)) / 2e-4 for u in 1e-4 * np.eye(3)]
+    gradient(w)
+    np.testing.assert_allclose(profiled.hessian(design, design.times(w[None]), none), bends, atol=1e-5)
+    assert isinstance(profiled, Risk)

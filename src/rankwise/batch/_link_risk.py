@@ -44,7 +44,10 @@ Places = NDArray[np.intp]
 
 _PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
-_POLISH = 8  # most steps of the thresholds alone before a bound is taken
+_POLISH = 30  # most steps of the thresholds alone
+_NEARLY = 1e-7  # gradient from which on Newton's steps need no control
+_HALVINGS = 40
+_PROFILE = 1e-10  # gradient by the thresholds that counts as none while weights are sought
 LOGIT = LINKS["logit"]
 
 
@@ -187,7 +190,7 @@ class LinkRisk(RowRisk):
     def dual(self, scores: Any, t: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
         """The plane that touches the risk here; ``balanced``: at the best thresholds for these scores, from t on."""
         if balanced:
-            t = self._best_thresholds(scores, t)
+            t = self.best_thresholds(scores, t)
         risk, r, dt, along = self._slopes(scores, t)
         gain = risk - along - float(dt @ t)
         if not balanced:
@@ -197,18 +200,26 @@ class LinkRisk(RowRisk):
         gain += float(np.minimum(left * least, left * most).sum(where=left != 0.0))
         return gain, r, np.zeros_like(t)
 
-    def _best_thresholds(self, scores: Any, t: Floats) -> Floats:
-        """Thresholds at which rounding alone is left of the gradient by them."""
+    def best_thresholds(self, scores: Any, t: Floats, enough: float = 0.0) -> Floats:
+        """Thresholds for these scores, by Newton's steps from t: until the gradient is ``enough``, or rounding."""
         risk, _, gradient = self.derivatives(scores, t)
         for _ in range(_POLISH):
+            size = float(np.abs(gradient).sum())
+            if size <= enough:
+                break
             springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
             factor = cho_factor(self._by_thresholds(t, *springs), check_finite=False)
-            further = t - cho_solve(factor, gradient, check_finite=False)
-            found = self.derivatives(scores, further)
-            # The gradient by thresholds that are best falls with every step until it is rounding.
-            if not np.abs(found[2]).sum() < 0.5 * np.abs(gradient).sum() or found[0] > risk + 1e-12 * abs(risk):
+            step = cho_solve(factor, gradient, check_finite=False)
+            found = self.derivatives(scores, t - step)
+            if size > _NEARLY:  # far from the best ones a step may be too long
+                for _ in range(_HALVINGS):
+                    if found[0] < risk:
+                        break
+                    step = 0.5 * step
+                    found = self.derivatives(scores, t - step)
+            if not (found[0] < risk if size > _NEARLY else np.abs(found[2]).sum() < 0.5 * size):
                 break
-            t, (risk, _, gradient) = further, found
+            t, (risk, _, gradient) = t - step, found
         return t
 
     def _likelihood(self) -> tuple[Any, ...]:
@@ -227,6 +238,53 @@ class LinkRisk(RowRisk):
             _, more, _, by_prior = _slopes(self.prior, np.zeros((len(self.prior), 1)), inside, *self._likelihood())
             extra, by_barrier = extra + more, by_barrier + by_prior
         return float(risk + extra), r, (dt + by_barrier)[1:-1], float(along)
+
+
+class ProfiledRisk:
+    """The risk at the best thresholds, as a function of the scores alone.
+
+    Thresholds of many classes are much stiffer than weights of many features. Minimising over them costs passes over
+    the scores, which are few beside the entries of wide rows, and leaves a well-conditioned problem.
+    """
+
+    n_scores = 1
+    n_offsets = 0
+    unit = 1.0
+
+    def __init__(self, risk: LinkRisk, thresholds: Floats) -> None:
+        self.risk, self.thresholds = risk, thresholds
+
+    def start(self) -> Floats:
+        """No offsets."""
+        return np.empty(0)
+
+    def tidy(self, b: Floats) -> Floats:
+        """No offsets."""
+        return b
+
+    def take(self, index: Any) -> ProfiledRisk:
+        """The risk of some of the rows."""
+        return ProfiledRisk(self.risk.take(index), self.thresholds)
+
+    def derivatives(self, scores: Any, b: Floats) -> tuple[float, Any, Floats]:
+        """Least mean loss and its derivatives by score."""
+        self.thresholds = self.risk.best_thresholds(scores, self.thresholds, _PROFILE)
+        risk, r, _ = self.risk.derivatives(scores, self.thresholds)
+        return risk, r, b
+
+    def exact(self, scores: Any, b: Floats) -> tuple[float, Floats]:
+        """The mean loss itself."""
+        return self.risk.exact(scores, self.risk.best_thresholds(scores, self.thresholds))[0], b
+
+    def hessian(self, design: LinearMap, scores: Any, b: Floats) -> Floats:
+        """Second derivatives by weights: those of the risk without what the thresholds take back."""
+        whole, d = self.risk.hessian(design, scores, self.thresholds), design.n_features
+        return np.asarray(whole[:d, :d] - whole[:d, d:] @ np.linalg.solve(whole[d:, d:], whole[d:, :d]))
+
+    def dual(self, scores: Any, b: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
+        """The plane that touches the risk here."""
+        gain, r, _ = self.risk.dual(scores, self.thresholds, balanced=True)
+        return gain, r, b
 
 
 # -- sums over rows ----------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from rankwise.batch._link_inference import (
     likelihood_ratio,
     log_likelihood,
 )
-from rankwise.batch._link_risk import LinkRisk
+from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
 from rankwise.batch._separation import separating_columns
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.decisions import interval_scores, ranks
@@ -46,7 +46,7 @@ from rankwise.labels import ClassOrder, Labels
 from rankwise.losses._links import LINKS, distribution, probabilities, quantile
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowSums
-from rankwise.solvers.smoothing import minimise_by_smoothing
+from rankwise.solvers.smoothing import affords_newton, minimise_by_smoothing
 from rankwise.solvers.solution import SMALLEST, Solution
 
 Floats = NDArray[np.float64]
@@ -203,9 +203,16 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
             start = np.concatenate([start[:d], risk.told.determined_of(start[d:])])
         if self.alpha > 0.0:
             risk = risk.confined(design, self.alpha)
-        penalty = np.repeat([1.0, 0.0], [d, risk.n_offsets])
-        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "start": start}
-        solution = minimise_by_smoothing(design, risk, float(self.alpha), penalty, **options)
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if affords_newton(design, risk, d + risk.n_offsets):
+            penalty = np.repeat([1.0, 0.0], [d, risk.n_offsets])
+            solution = minimise_by_smoothing(design, risk, float(self.alpha), penalty, start=start, **options)
+        else:
+            profiled = ProfiledRisk(risk, risk.start() if start is None else start[d:])
+            weights = None if start is None else start[:d]
+            solution = minimise_by_smoothing(design, profiled, float(self.alpha), np.ones(d), start=weights, **options)
+            thresholds = risk.best_thresholds(design.times(solution.theta[None]), profiled.thresholds)
+            solution = replace(solution, theta=np.concatenate([solution.theta, thresholds]))
         if self.alpha == 0.0:
             return replace(solution, lower_bound=np.nan)
         if not solution.converged:

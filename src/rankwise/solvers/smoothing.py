@@ -166,6 +166,11 @@ def _continued(
     return whole
 
 
+def affords_newton(design: LinearMap, risk: Risk, n_parameters: int) -> bool:
+    """Whether second derivatives by all parameters cost little enough."""
+    return n_parameters <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
+
+
 def first_smoothing(risk: Any) -> float | None:
     """The mu to begin with; None for a risk that is smooth as it is."""
     return float(risk.first_smoothing) if isinstance(risk, HasKinks) else None
@@ -200,7 +205,7 @@ class _Continuation:
     def __init__(self, design: LinearMap, risk: Risk, penalty: Floats, tol: float, max_iter: int) -> None:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
-        self.newton = penalty.size <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
+        self.newton = affords_newton(design, risk, penalty.size)
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
         self.n_iter = 0

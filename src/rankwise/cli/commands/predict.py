@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise.cli._answers import AnswerOptions
 from rankwise.cli._exit import plain_errors, require_writable
 from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
 from rankwise.cli._print import print_json, print_written, stream_bar
@@ -34,6 +35,7 @@ def predict(
         ),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help=f"Write the column {COLUMN!r} alone.")] = False,
+    answers: AnswerOptions,
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
@@ -41,13 +43,15 @@ def predict(
 
     rankwise predict model.rankwise new.csv --output graded.parquet
 
-    Labels need not be there. With --json and no --output, rows are printed as JSON lines.
+    Labels need not be there. A model with probabilities also gives them (--proba), an interval (--interval 0.9), or the
+    class of least expected cost (--decision costs.csv). With --json and no --output, rows are printed as JSON lines.
     """
     if output is not None:
         require_writable(output, "--output")
     rows.check()
+    answers.check()
     with plain_errors():
-        prediction = _Prediction(model, files, rows, only)
+        prediction = _Prediction(model, files, rows, only, answers)
         with prediction.source.quarantine:
             n = _to_stdout(prediction, json) if output is None else _to_file(prediction, output)
     if output is not None:
@@ -57,7 +61,7 @@ def predict(
 class _Prediction:
     """Record batches with predictions, and their schema."""
 
-    def __init__(self, path: Path, files: list[Path], rows: RowOptions, only: bool) -> None:
+    def __init__(self, path: Path, files: list[Path], rows: RowOptions, only: bool, answers: AnswerOptions) -> None:
         import pyarrow as pa
 
         from rankwise.cli._labelled_files import LabelledFiles, require_features
@@ -69,36 +73,48 @@ class _Prediction:
         table = rows.look_at(files)
         is_svmlight = table.format == "svmlight"
         names = [] if is_svmlight else list(table.schema.names)
-        if COLUMN in names and not only:
-            raise TableError(f"file {table.files[0]}: there is a column {COLUMN!r} already; --only leaves it out.")
         needed = known_columns(loaded) or names
         if not is_svmlight:
             require_features(needed, table)
         self.only = only
         self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
+        answers.require(self.model)
+        self.answers, self.added = answers, answers.names(self.model.classes_)
+        for name in (COLUMN, *self.added):
+            if name in names and not only:
+                raise TableError(f"file {table.files[0]}: there is a column {name!r} already; --only leaves it out.")
         label = read_notes(path).get("labels", {}).get("label")  # such a column is text where it was learnt from, too
         texts = [*text_columns(loaded), *([label] if label is not None and table.format in ("csv", "tsv") else [])]
         self.source = LabelledFiles(table, files, None, needed, texts, rows)
         self.table = self.source.table(needed if only else names, counts=True)
-        field = pa.field(COLUMN, pa.array(self.model.classes_).type)
+        of_class = pa.array(self.model.classes_).type
+        types = {name: pa.float64() if name.startswith("P(") else of_class for name in self.added}
         kept = [] if only or is_svmlight else list(self.table.schema)
-        self.schema = None if is_svmlight and not only else pa.schema([*kept, field])
+        fields = [pa.field(name, kind) for name, kind in {COLUMN: of_class, **types}.items()]
+        self.schema = None if is_svmlight and not only else pa.schema([*kept, *fields])
 
     def batches(self) -> Iterator[Any]:
         """Rows with their predictions, as record batches."""
         import pyarrow as pa
 
         from rankwise.cli._judge import predict_batch
+        from rankwise.cli._labelled_files import fitted_width
         from rankwise.io import append_column
 
         done = 0
         with stream_bar("predicting", self.table.n_bytes) as show:
             for batch in self.table.batches():
                 kept, predicted = predict_batch(self.model, self.source, batch)
+                good = batch if len(kept) == len(batch) else batch.take(kept)
                 if self.only:
-                    yield pa.record_batch({COLUMN: pa.array(predicted)})
+                    rows = pa.record_batch({COLUMN: pa.array(predicted)})
                 else:
-                    yield append_column(batch.take(kept), COLUMN, predicted)
+                    rows = append_column(good, COLUMN, predicted)
+                if self.added:
+                    X = fitted_width(self.source.features_of(good), int(self.model.estimator_.n_features_in_))
+                    for name, values in zip(self.added, self.answers.columns(self.model, X), strict=True):
+                        rows = rows.append_column(name, pa.array(values))
+                yield rows
                 done += len(kept)
                 show(batch.bytes_read, done, None)
 
