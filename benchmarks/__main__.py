@@ -15,7 +15,16 @@ from benchmarks._timing import Result
 from rankwise.datasets import DatasetNotFoundError
 from rankwise.evaluation import format_table
 
-MODULES = ("online", "label_ranking", "large_margin", "missing", "structured", "files", "command_line")
+MODULES = (
+    "online",
+    "label_ranking",
+    "large_margin",
+    "cumulative_link",
+    "missing",
+    "structured",
+    "files",
+    "command_line",
+)
 
 
 def main() -> int:

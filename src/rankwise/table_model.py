@@ -142,6 +142,24 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.estimator_.project(self._encoded(X)))
 
+    @_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probability of every class, (n, K)."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(self._encoded(X)))
+
+    @_estimator_has("predict_quantile")
+    def predict_quantile(self, X: Any, q: float) -> NDArray[Any]:
+        """Lowest class that is not exceeded with a probability of at least ``q``, for every row."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_quantile(self._encoded(X), q))
+
+    @_estimator_has("predict_interval")
+    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[Any]:
+        """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2)."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_interval(self._encoded(X), level))
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of the estimator: negative mean absolute error in ranks. Higher is better."""
         check_is_fitted(self)

@@ -17,6 +17,7 @@ from rankwise import (
     PRIL,
     SVOR,
     VILMA,
+    CumulativeLink,
     CuSumRank,
     ImportanceWeightedPerceptron,
     KernelCuSumRank,
@@ -40,6 +41,8 @@ ESTIMATORS = [
     MultiplicativePRIL(random_state=0),
     MultiplicativePRIL(signed=False, eta=0.1, random_state=0),
     WidrowHoff(random_state=0),
+    CumulativeLink(),
+    CumulativeLink("cloglog", decision="mode"),
     SVOR(alpha=1e-2),
     SVOR(constraints="explicit", alpha=1e-2),
     VILMA(alpha=1e-2),
@@ -238,3 +241,22 @@ def test_classes_of_several_types_are_refused():
 def test_the_type_of_the_input_is_checked():
     with pytest.raises(ValueError, match=r"dtype must be 'float64' or 'float32'.* Got 'float16'"):
         to_onnx(PRIL(), dtype="float16")
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog", "loglog"])
+@pytest.mark.parametrize("decision", ["median", "mode", "mean", "cost"])
+def test_probabilities_of_cumulative_links(link, decision):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.digitize(X[:, 0] + rng.logistic(size=400), [-1.0, 0.0, 1.5])
+    cost = np.abs(np.subtract.outer(range(5), range(5))) ** 1.5
+    model = CumulativeLink(link, decision=cost if decision == "cost" else decision, classes=range(5))
+    with pytest.warns(UserWarning, match="no label needs these classes, their probability is zero: 4"):
+        model.fit(X, y)
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    far = np.vstack([X, 1e4 * np.eye(3), -1e4 * np.eye(3)])
+    label, scores, P = session.run(None, {"X": far})
+    np.testing.assert_array_equal(label, model.predict(far))
+    expected = model.decision_function(far)
+    np.testing.assert_allclose(scores[:, :4], expected[:, :4], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(P, model.predict_proba(far), atol=1e-12)

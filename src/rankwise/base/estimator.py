@@ -31,7 +31,16 @@ from rankwise.base.row_data import (
     row_entries,
 )
 from rankwise.base.transaction import AllOrNothing, reader
-from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode, require_support, warn_of_classes
+from rankwise.labels import (
+    ClassOrder,
+    Labels,
+    check_weights,
+    decode,
+    encode,
+    estimators_with,
+    require_support,
+    warn_of_classes,
+)
 
 
 class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
@@ -145,6 +154,25 @@ class TableEstimator(SavedEstimator):
         return names[column] if names is not None and column < len(names) else None
 
 
+class _NoProbabilitiesError(AttributeError):
+    """Its text names all estimators with the method, and is made when it is read: ``hasattr`` does not read it."""
+
+    def __str__(self) -> str:
+        estimator, method = self.args
+        able = ", ".join(estimators_with(method))
+        return f"{estimator} has no {method}: it knows no probabilities. These have them: {able}."
+
+
+class _NeedsProbabilities:
+    """A method that is not there, as ``hasattr`` says too; asked for, it names the estimators that have it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> NoReturn:
+        raise _NoProbabilitiesError(owner.__name__, self.name)
+
+
 class OrdinalEstimator(ClassifierMixin, TableEstimator):
     """Classifier that is judged by the ranks of its classes; it says which kinds of labels it learns from."""
 
@@ -154,6 +182,10 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
     ordered: ClassVar[bool] = True
 
     classes: Any
+
+    predict_proba: Any = _NeedsProbabilities()
+    predict_quantile: Any = _NeedsProbabilities()
+    predict_interval: Any = _NeedsProbabilities()
 
     @abstractmethod
     def _codes(self, rows: Rows) -> NDArray[Any]:

@@ -223,12 +223,15 @@ def with_repeated_neighbour(values: NDArray[Any], place: int) -> NDArray[Any]:
     return np.insert(values, min(place, values.size), beside)
 
 
-def require_array(name: str, array: Any, dtype: Any, shape: tuple[Any, ...]) -> None:
-    """Refuse an array of a model file that is not what kernels will take it for, or that holds NaN or infinity."""
+def require_array(name: str, array: Any, dtype: Any, shape: tuple[Any, ...], *, finite: bool = True) -> None:
+    """Refuse an array of a model file that is not what kernels will take it for, or that holds NaN or infinity.
+
+    ``finite=False`` allows infinity.
+    """
     if array.dtype != dtype or array.shape != shape:
         raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, not {array.dtype} {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"array {name!r} holds a number that is not finite")
+    if not (np.isfinite(array) if finite else ~np.isnan(array)).all():
+        raise ValueError(f"array {name!r} holds a number that is not finite" if finite else f"array {name!r} holds NaN")
 
 
 def require_arrays(arrays: Mapping[str, Any], like: Mapping[str, NDArray[Any]]) -> None:

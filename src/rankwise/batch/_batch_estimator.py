@@ -30,7 +30,7 @@ from rankwise.base.state import require_array
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.labels import ClassOrder
+from rankwise.labels import ClassOrder, Labels
 from rankwise.losses import check_v_shaped, loss_matrix
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
@@ -54,6 +54,9 @@ class BatchEstimator(OrdinalEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "classes": ["array-like", None],
     }
+
+    #: Arrays of a model file that must not hold infinity.
+    _finite_arrays: ClassVar[tuple[str, ...]] = ("weights", "offsets")
 
     coef_: Floats
 
@@ -134,7 +137,11 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
-        return design, labels.order, CodedRows(shares(weight), labels.lower, labels.upper)
+        return self._coded(design, labels, shares(weight))
+
+    def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, ClassOrder, RowSums]:
+        """What the solvers get of rows and labels."""
+        return design, labels.order, CodedRows(weight, labels.lower, labels.upper)
 
     def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
         n_weights, n_offsets = self._n_parameters(design.n_features, len(order))
@@ -198,7 +205,7 @@ class BatchEstimator(OrdinalEstimator):
         self._take_classes(plain["classes"])
         shapes = self._n_parameters(self.n_features_in_, len(self.classes_))
         for name, size in zip(("weights", "offsets"), shapes, strict=True):
-            require_array(name, plain[name], np.float64, (size,))
+            require_array(name, plain[name], np.float64, (size,), finite=name in self._finite_arrays)
         objective, lower_bound, n_iter = plain["certificate"]
         theta = np.concatenate([plain["weights"], plain["offsets"]])
         try:

@@ -46,14 +46,14 @@ class AnswerOptions:
 
     def require(self, model: Any) -> None:
         """Refuse a model without probabilities, and one whose classes have other costs; set the decision."""
-        for option in ("proba", "interval", "decision"):
-            if getattr(self, option) not in (None, False) and not hasattr(model, "predict_proba"):
+        for wanted in ("proba", "interval", "decision"):
+            if getattr(self, wanted) not in (None, False) and not hasattr(model, "predict_proba"):
                 from rankwise.labels import estimators_with
 
                 able = ", ".join(estimators_with("predict_proba"))
                 name = type(model.estimator_).__name__
                 raise typer.BadParameter(
-                    f"--{option} needs a model with probabilities, and {name} has none: fit {able}."
+                    f"--{wanted} needs a model with probabilities, and {name} has none: fit {able}."
                 )
         if self.decision is not None:
             model.estimator_.decision = read_costs(self.decision, model.classes_)

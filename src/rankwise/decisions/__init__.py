@@ -1,5 +1,14 @@
 """Decision rules and parameterisations as pure functions."""
 
+from rankwise.decisions.probabilities import (
+    check_cost,
+    expected_costs,
+    least_cost,
+    median,
+    mode,
+    quantiles,
+    rounded_mean,
+)
 from rankwise.decisions.thresholds import interval_scores, ranks
 from rankwise.decisions.unified import (
     beta_matrix,
@@ -14,6 +23,7 @@ from rankwise.decisions.unified import (
 )
 
 __all__ = [
-    "beta_matrix", "degenerate_classes", "intercepts_from_thresholds", "interval_scores", "mord_ranks", "ord_ranks",
-    "ranks", "rounded_intercepts", "thresholds_from_intercepts", "unified_ranks", "unified_scores",
+    "beta_matrix", "check_cost", "degenerate_classes", "expected_costs", "intercepts_from_thresholds",
+    "interval_scores", "least_cost", "median", "mode", "mord_ranks", "ord_ranks", "quantiles", "ranks", "rounded_intercepts",
+    "rounded_mean", "thresholds_from_intercepts", "unified_ranks", "unified_scores",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from rankwise.evaluation._claims import ErrorRange, error_range
 from rankwise.evaluation._confusion import interval_confusion
 from rankwise.evaluation._progressive import Progress, progressive
-from rankwise.evaluation._scorers import IntervalScorer
+from rankwise.evaluation._scorers import IntervalScorer, ProbabilityScorer
 from rankwise.evaluation._splits import StratifiedIntervalKFold
 from rankwise.evaluation._tables import compare, format_table
 from rankwise.evaluation._tradeoff import Annotated, annotation_tradeoff
@@ -12,6 +12,7 @@ __all__ = [
     "Annotated",
     "ErrorRange",
     "IntervalScorer",
+    "ProbabilityScorer",
     "Progress",
     "StratifiedIntervalKFold",
     "annotation_tradeoff",

@@ -8,12 +8,48 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
+from rankwise.metrics import log_score, ranked_probability_score
 from rankwise.metrics._compare import compare, mean
 
+_SCORES = {"ranked": ranked_probability_score, "log": log_score}
 _COSTS = {"nearest": interval_insensitive, "farthest": interval_pessimistic}
 
 
-class IntervalScorer:
+class _ClassScorer:
+    """Base of the scorers that know the classes of the estimator, and may ask for weights."""
+
+    def __init__(self, classes: Any) -> None:
+        self.classes = classes
+        self._weight_request: bool | str | None = None
+
+    def _classes_of(self, estimator: Any) -> Any:
+        return getattr(estimator, "classes_", None) if self.classes is None else self.classes
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Say whether cross-validation and searches pass on weights, as with scikit-learn's own scorers.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True: asks for them; False: does not; None: passing them on is an error; a text: asks for them under this
+            name. Needs ``sklearn.set_config(enable_metadata_routing=True)``.
+        """
+        if not get_config()["enable_metadata_routing"]:
+            raise RuntimeError("set_score_request needs sklearn.set_config(enable_metadata_routing=True) before it.")
+        MetadataRequest(owner=self).score.add_request(
+            param="sample_weight", alias=sample_weight
+        )  # refuses what is wrong
+        self._weight_request = sample_weight
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What this scorer asks for, read by scikit-learn's metadata routing."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._weight_request)
+        return request
+
+
+class IntervalScorer(_ClassScorer):
     """Minus the mean loss of an estimator's predictions, in ranks of the estimator's own classes; higher is better.
 
     Unlike ``make_scorer(rankwise.metrics.mean_absolute_error, greater_is_better=False)`` it knows the classes that the
@@ -54,39 +90,54 @@ class IntervalScorer:
     ) -> None:
         if against not in _COSTS:
             raise ValueError(f"against must be 'nearest' or 'farthest'. Got {against!r} instead.")
+        super().__init__(classes)
         self.loss = loss
         self.against = against
-        self.classes = classes
-        self._weight_request: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the weighted mean loss of ``estimator.predict(X)``."""
-        classes = getattr(estimator, "classes_", None) if self.classes is None else self.classes
-        labels, codes, weight = compare(y, estimator.predict(X), classes, sample_weight)
+        labels, codes, weight = compare(y, estimator.predict(X), self._classes_of(estimator), sample_weight)
         return -mean(_COSTS[self.against](labels, codes, self.loss), weight)
-
-    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Say whether cross-validation and searches pass on weights, as with scikit-learn's own scorers.
-
-        Parameters
-        ----------
-        sample_weight : bool, str or None
-            True: asks for them; False: does not; None: passing them on is an error; a text: asks for them under this
-            name. Needs ``sklearn.set_config(enable_metadata_routing=True)``.
-        """
-        if not get_config()["enable_metadata_routing"]:
-            raise RuntimeError("set_score_request needs sklearn.set_config(enable_metadata_routing=True) before it.")
-        MetadataRequest(owner=self).score.add_request(
-            param="sample_weight", alias=sample_weight
-        )  # refuses what is wrong
-        self._weight_request = sample_weight
-        return self
-
-    def get_metadata_routing(self) -> MetadataRequest:
-        """What this scorer asks for, read by scikit-learn's metadata routing."""
-        request = MetadataRequest(owner=self)
-        request.score.add_request(param="sample_weight", alias=self._weight_request)
-        return request
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(loss={self.loss!r}, against={self.against!r}, classes={self.classes!r})"
+
+
+class ProbabilityScorer(_ClassScorer):
+    """Minus the score of an estimator's probabilities, with its own classes; higher is better.
+
+    Parameters
+    ----------
+    score : {"ranked", "log"}, default "ranked"
+        :func:`rankwise.metrics.ranked_probability_score`, which knows the order of the classes, or
+        :func:`rankwise.metrics.log_score`.
+    against : {"label", "nearest", "farthest"}, default "label"
+        What is scored where a label admits several classes; see these functions.
+    classes : sequence, optional
+        The classes, lowest first; by default ``classes_`` of the estimator.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from rankwise import CumulativeLink
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
+    >>> search = GridSearchCV(CumulativeLink(), {"alpha": [0.001, 1000.0]}, scoring=ProbabilityScorer("ranked"))
+    >>> search.fit(X, y).best_params_
+    {'alpha': 0.001}
+    """
+
+    def __init__(self, score: str = "ranked", *, against: Any = "label", classes: Any = None) -> None:
+        if score not in _SCORES:
+            raise ValueError(f"score must be 'ranked' or 'log'. Got {score!r} instead.")
+        super().__init__(classes)
+        self.score = score
+        self.against = against
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Minus the weighted mean score of ``estimator.predict_proba(X)``."""
+        options = dict(against=self.against, classes=self._classes_of(estimator), sample_weight=sample_weight)
+        return -_SCORES[self.score](y, estimator.predict_proba(X), **options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(score={self.score!r}, against={self.against!r}, classes={self.classes!r})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
+from inspect import getattr_static
 
 import numpy as np
 
@@ -19,12 +20,20 @@ def estimators_for(kind: str) -> list[str]:
     return sorted(name for name, kinds in _public_estimators().items() if kind in kinds)
 
 
+def estimators_with(method: str) -> list[str]:
+    """Names of the estimators ``rankwise.Name`` that have a method."""
+    return sorted(name for name, found in _public_classes().items() if callable(getattr_static(found, method, None)))
+
+
 def _public_estimators() -> dict[str, frozenset[str]]:
+    return {name: kinds for name, found in _public_classes().items() if (kinds := getattr(found, "label_kinds", None))}
+
+
+def _public_classes() -> dict[str, type]:
     # This layer knows no estimator and imports none, except here, where a message is about to be written: a table
     # that estimators enter on import would hold only those imported so far, and the user's own.
     rankwise = import_module("rankwise")
-    classes = {name: getattr(rankwise, name) for name in rankwise.__all__ if name[0].isupper()}
-    return {name: kinds for name, found in classes.items() if (kinds := getattr(found, "label_kinds", None))}
+    return {name: getattr(rankwise, name) for name in rankwise.__all__ if name[0].isupper()}
 
 
 def require_support(labels: Labels, estimator: str, kinds: Iterable[str]) -> None:

@@ -6,6 +6,9 @@ those whose label admits every class, are left out**: any prediction would be ri
 flatter. Distances are in ranks: declare ``classes`` when some class occurs neither in ``y_true`` nor in ``y_pred``, or
 its neighbours look adjacent.
 
+Probability scores take ``(y_true, probabilities, *, against="label", classes=None, sample_weight=None)``; with
+``against="nearest"`` and ``"farthest"`` they give the range that imprecise labels allow.
+
 Ranking metrics take ``(relevant, scores, *, classes=None, sample_weight=None)``; :func:`rank_correlation` compares with
 a true order of the labels instead.
 """
@@ -23,6 +26,12 @@ from rankwise.metrics._ordinal import (
     weighted_cost,
     zero_one_loss,
 )
+from rankwise.metrics._probability import (
+    log_score,
+    neg_log_score_scorer,
+    neg_ranked_probability_score_scorer,
+    ranked_probability_score,
+)
 from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
 
 __all__ = [
@@ -32,13 +41,17 @@ __all__ = [
     "coverage_error",
     "interval_coverage",
     "kendall_tau",
+    "log_score",
     "macro_mean_absolute_error",
     "mean_absolute_error",
     "mean_squared_error",
+    "neg_log_score_scorer",
     "neg_mean_absolute_error_scorer",
+    "neg_ranked_probability_score_scorer",
     "one_error",
     "quadratic_weighted_kappa",
     "rank_correlation",
+    "ranked_probability_score",
     "ranking_loss",
     "weighted_cost",
     "zero_one_loss",

@@ -28,6 +28,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
 
     The graph has one input, ``X`` of shape (rows, features), and two outputs: ``label``, what ``predict`` returns, as
     whole numbers, doubles, truth values or text like ``classes_``; and ``scores``, what ``decision_function`` returns.
+    ``CumulativeLink`` has a third one, ``probabilities``, what ``predict_proba`` returns.
     Names of the features and the classes are in its metadata as JSON (``feature_names``, ``classes``), with the name of
     the estimator and the version of rankwise.
 
@@ -35,9 +36,10 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     ----------
     model : estimator or sklearn.pipeline.Pipeline
         A fitted ``PRIL``, ``PRank``, ``MultiplicativePRIL``, ``WidrowHoff``, ``SVOR``, ``VILMA``,
-        ``RoundedRegression``, ``CuSumRank``, ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron``,
-        ``LabelRanker`` (its best label), ``MORD``, ``PiecewiseMORD`` or ``UnifiedClassifier``; or a pipeline that
-        ends in one, with nothing but ``StandardScaler``, ``MinMaxScaler`` and ``MaxAbsScaler`` before it.
+        ``CumulativeLink``, ``RoundedRegression``, ``CuSumRank``, ``ImportanceWeightedPerceptron``,
+        ``MulticlassPerceptron``, ``LabelRanker`` (its best label), ``MORD``, ``PiecewiseMORD`` or
+        ``UnifiedClassifier``; or a pipeline that ends in one, with nothing but ``StandardScaler``, ``MinMaxScaler`` and
+        ``MaxAbsScaler`` before it.
     path : path, optional
         File to write. It is replaced only when the new one is complete.
     dtype : {"float64", "float32"}, default "float64"
@@ -82,11 +84,15 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     rows = "X" if dtype == "float64" else graph.add("Cast", "X", to=TensorProto.DOUBLE)
     for scaler in scalers:
         rows = SCALERS[type(scaler)](graph, rows, scaler)
-    codes, scores = RULES[type(estimator)](graph, rows, estimator)
+    codes, scores, *probabilities = RULES[type(estimator)](graph, rows, estimator)
     classes = _classes(estimator)
     graph.add("Gather", graph.constant(classes), codes, name="label", axis=0)
     graph.add("Identity", scores, name="scores")
-    found = _as_model(graph, scalers[0] if scalers else estimator, estimator, classes, _INPUT_TYPES[dtype])
+    for name in probabilities:
+        graph.add("Identity", name, name="probabilities")
+    found = _as_model(
+        graph, scalers[0] if scalers else estimator, estimator, classes, _INPUT_TYPES[dtype], bool(probabilities)
+    )
     if path is not None:
         write_whole(Path(path), found.SerializeToString())
     return found
@@ -123,7 +129,9 @@ def _classes(estimator: Any) -> NDArray[Any]:
     )
 
 
-def _as_model(graph: Graph, first: Any, estimator: Any, classes: NDArray[Any], input_type: int) -> ModelProto:
+def _as_model(
+    graph: Graph, first: Any, estimator: Any, classes: NDArray[Any], input_type: int, has_probabilities: bool
+) -> ModelProto:
     n_classes = len(classes)
     label_type = {"i": TensorProto.INT64, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL, "U": TensorProto.STRING}
     inputs = [helper.make_tensor_value_info("X", input_type, ["rows", first.n_features_in_])]
@@ -133,6 +141,8 @@ def _as_model(graph: Graph, first: Any, estimator: Any, classes: NDArray[Any], i
             "scores", TensorProto.DOUBLE, ["rows"] if n_classes == 2 else ["rows", n_classes]
         ),
     ]
+    if has_probabilities:
+        outputs.append(helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, ["rows", n_classes]))
     name = type(estimator).__name__
     model = helper.make_model(
         helper.make_graph(graph.nodes, name, inputs, outputs, graph.constants),

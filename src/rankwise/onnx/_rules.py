@@ -1,8 +1,9 @@
 """The decision rules of the estimators as graphs: from rows of doubles to codes 0..K-1 and the decision function.
 
-Three rules serve all linear estimators:
+Four rules serve all linear estimators:
 
 - **thresholds**: one score; the code is the number of thresholds at or below it.
+- **link**: thresholds, and the probabilities that a distribution about the score gives the classes.
 - **cumulative**: scores of the ranks add up; the first largest wins.
 - **linear**: a score for every class, possibly mixed from fewer vectors; the first largest wins.
 
@@ -22,9 +23,10 @@ from onnx import TensorProto
 from rankwise import batch, label_ranking, online
 from rankwise.labels import ClassOrder
 from rankwise.onnx._graph import Graph
+from rankwise.onnx._links import decision_costs, link_probabilities, median_shift
 
-#: Names of the values with codes and decision function.
-Outputs = tuple[str, str]
+#: Names of the values with codes, decision function and, where there are any, probabilities.
+Outputs = tuple[str, ...]
 
 
 def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
@@ -37,10 +39,15 @@ def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
     if n_classes == 1:  # nothing to compare with
         zero = graph.add("Mul", score, graph.number(0.0))
         return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
+    return _among(graph, score, cuts)
+
+
+def _among(graph: Graph, score: str, cuts: Any) -> tuple[str, str]:
+    """Codes and distances of a score among thresholds."""
     cut = graph.constant(np.ascontiguousarray(cuts)[None, :])
     passed = graph.add("Cast", graph.add("GreaterOrEqual", score, cut), to=TensorProto.INT64)
     codes = graph.add("ReduceSum", passed, graph.whole(1), keepdims=0)
-    return codes, _distances(graph, graph.add("Sub", score, cut), n_classes)
+    return codes, _distances(graph, graph.add("Sub", score, cut), len(cuts) + 1)
 
 
 def _distances(graph: Graph, above: str, n_classes: int) -> str:
@@ -54,6 +61,19 @@ def _distances(graph: Graph, above: str, n_classes: int) -> str:
     from_below = graph.add("Pad", above, column_before, endless)
     from_above = graph.add("Pad", below, column_after, endless)
     return graph.add("Min", from_below, from_above)
+
+
+def link(graph: Graph, rows: str, model: Any) -> Outputs:
+    """Cumulative links: thresholds for the median, the least expected cost for other decisions; and probabilities."""
+    score = graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1)))
+    probabilities = link_probabilities(graph, score, model)
+    n_classes = len(model.classes_)
+    if isinstance(model.decision, str) and model.decision == "median" and n_classes > 1:
+        middle = graph.add("Add", score, graph.number(median_shift(model)))
+        return *_among(graph, middle, model.thresholds_), probabilities
+    costs = graph.add("MatMul", probabilities, graph.constant(decision_costs(model)))
+    codes = graph.add("ArgMin", costs, axis=1, keepdims=0)
+    return codes, _lead(graph, graph.add("Neg", costs), n_classes), probabilities
 
 
 def cumulative(graph: Graph, rows: str, model: Any) -> Outputs:
@@ -110,6 +130,7 @@ RULES: dict[type[Any], Callable[[Graph, str, Any], Outputs]] = {
     online.PRank: thresholds,
     online.MultiplicativePRIL: thresholds,
     online.WidrowHoff: thresholds,
+    batch.CumulativeLink: link,
     batch.SVOR: thresholds,
     batch.VILMA: thresholds,
     batch.RoundedRegression: thresholds,

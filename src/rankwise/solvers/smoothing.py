@@ -29,7 +29,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankwise.solvers.design import LinearMap
 from rankwise.solvers.risk import HasKinks, Risk, require_capabilities
-from rankwise.solvers.solution import Solution, relative_gap
+from rankwise.solvers.solution import SMALLEST, Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
 
 Floats = NDArray[np.float64]
@@ -39,6 +39,7 @@ _NEWTON_ENTRIES = 300  # if rows have on average no more entries for all their s
 _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _LAST_ACCURACY = 1e-16  # of the minimum of a smooth risk
+_UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
 _ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
@@ -152,6 +153,11 @@ def _continued(
     return whole
 
 
+def affords_newton(design: LinearMap, risk: Risk, n_parameters: int) -> bool:
+    """Whether second derivatives by all parameters cost little enough."""
+    return n_parameters <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
+
+
 def first_smoothing(risk: Any) -> float | None:
     """The mu to begin with; None for a risk that is smooth as it is."""
     return float(risk.first_smoothing) if isinstance(risk, HasKinks) else None
@@ -184,7 +190,7 @@ class _Continuation:
     def __init__(self, design: LinearMap, risk: Risk, penalty: Floats, tol: float, max_iter: int) -> None:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
-        self.newton = penalty.size <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
+        self.newton = affords_newton(design, risk, penalty.size)
         self.least_penalty = float(penalty[penalty > 0].min(initial=np.inf))
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
@@ -194,6 +200,9 @@ class _Continuation:
         """Minimise from theta, the first time with smoothing mu."""
         self.theta, self.mu = theta, mu
         scores, accuracy = None, _ACCURACY * self.tol
+        bounded = bool(self.penalty[: self.n_weights].all())
+        if mu is None and not bounded:  # no gap will tell when it is enough
+            accuracy = min(accuracy, _UNBOUNDED_ACCURACY)
         self.memory = _QuasiNewton()
         while True:
             smoothed = _Smoothed(self.design, at_smoothing(self.risk, self.mu), self.penalty)
@@ -205,7 +214,7 @@ class _Continuation:
             self._certify(smoothed, point)
             gap = relative_gap(self.objective, self.lower_bound)
             last = accuracy <= _LAST_ACCURACY if self.mu is None else self.mu <= _LAST_SMOOTHING
-            if gap <= self.tol or self.n_iter >= self.max_iter or last:
+            if gap <= self.tol or self.n_iter >= self.max_iter or last or (self.mu is None and not bounded):
                 return
             if self.mu is None:
                 accuracy *= 0.1
@@ -216,7 +225,8 @@ class _Continuation:
         """Minimise for one mu, until the gradient takes no more than a part ``enough`` of it from the dual value."""
         self.memory.last = None  # what was learnt of the curvature stays, but gradients of two mu have no difference
         step = self._newton_step if self.newton else self.memory.step
-        while self.n_iter < self.max_iter and self._slack(point.gradient) > enough * abs(point.value):
+        least = SMALLEST if self.mu is None else 0.0  # a likelihood of separable rows may fall to zero for ever
+        while self.n_iter < self.max_iter and self._slack(point.gradient) > enough * max(abs(point.value), least):
             direction = step(smoothed, point)
             following = smoothed.search(point, direction)
             if following is None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_SMALLEST = 1e-6  # objectives below are zero for all purposes: a hinge has a margin of 1
+#: Objectives below are zero for all purposes: a hinge has a margin of 1.
+SMALLEST = 1e-6
 
 #: By how much a bound may exceed the objective, as a share of the objective and at least as a number: sums of rounded
 #: terms agree to about 1e-12 of their size, and linear programmes, which balance flows and solve risks without a
@@ -35,7 +36,7 @@ def relative_gap(objective: float, lower_bound: float) -> float:
             f"the lower bound {lower_bound!r} is above the objective {objective!r}. This is a defect of rankwise: "
             f"please report it with the data and the parameters."
         )
-    return max(objective - lower_bound, 0.0) / max(abs(objective), _SMALLEST)
+    return max(objective - lower_bound, 0.0) / max(abs(objective), SMALLEST)
 
 
 @dataclass(frozen=True)

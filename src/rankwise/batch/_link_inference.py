@@ -1,0 +1,220 @@
+"""How sure the parameters of a cumulative link are: standard errors, a likelihood-ratio test, effective sample size.
+
+The observed information is the matrix H of second derivatives of ``-sum_i c_i log P_i`` (plus ``alpha/2 sum_i c_i
+|w|^2`` for a ridge) by weights and thresholds, at the fitted ones. Its inverse gives the standard errors. With S the
+sum of the squared slopes of the rows, ``H^-1 S H^-1`` is the sandwich, which also holds if the link is not the true
+one. A row of weight 2 counts as two rows in both. With a ridge they are those of the penalised estimate, which is
+biased: they say how the estimate varies, not how far it is from the truth.
+
+By Louis' (1982) rule an imprecise label has the information that an exact one is expected to have, given the label,
+less what not knowing the class takes away. So the share of it is in [0, 1] for every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.base import clone
+
+from rankwise._errors import RowError
+from rankwise._extras import require
+from rankwise._kernels.compile import kernel
+from rankwise.base.row_data import length
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._link_risk import LOGIT, LinkRisk, padded, pull_apart, row_lengths, row_springs
+from rankwise.labels import encode
+from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, probabilities
+from rankwise.solvers.design import Design
+
+Floats = NDArray[np.float64]
+
+_MOST_PARAMETERS = 5000  # whose information matrix is inverted
+_SINGULAR = 1e-13  # smallest pivot of a scaled information matrix that is not rounding
+
+
+class LikelihoodRatio(NamedTuple):
+    """Result of a likelihood-ratio test."""
+
+    statistic: float
+    df: int
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """Rows with labels as a fitted model sees them; rows without a label, or of weight zero, are left out."""
+
+    design: Design
+    rows: CodedRows  # with weights as given
+    risk: LinkRisk
+    thresholds: Floats  # the determined ones
+    scores: Floats
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> _Evidence:
+        read = model._rows(X, reset=False)
+        labels = encode(y, model.classes_, n_rows=length(read))
+        if labels.has_gaps.any():
+            row = int(np.argmax(labels.has_gaps))
+            raise RowError(f"{labels.describe(row)} has gaps; standard errors need intervals.", row)
+        weight = model._weights(sample_weight, read)
+        weight = np.ones(len(labels)) if weight.size == 0 else weight
+        told = np.flatnonzero((weight > 0.0) & ~labels.is_missing)
+        if told.size == 0:
+            raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
+        design = Design(read, model.n_features_in_).take(told)
+        rows = CodedRows(weight[told], labels.lower[told], labels.upper[told])
+        risk = LinkRisk(rows.normalised(), len(model.classes_), model.link)
+        thresholds = risk.told.determined_of(model.thresholds_)
+        if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0.0).any():
+            raise ValueError("these labels tell classes apart that those of the fit did not: use the rows of the fit.")
+        return cls(design, rows, risk, thresholds, design.times(model.coef_[None]))
+
+    def information(self, alpha: float) -> Floats:
+        total = float(self.rows.weight.sum())
+        hessian = total * self.risk.hessian(self.design, self.scores, self.thresholds)
+        d = self.design.n_features
+        hessian[np.arange(d), np.arange(d)] += alpha * total
+        return hessian
+
+    def squared_slopes(self) -> Floats:
+        """Sum over rows of the outer products of their slopes by weights and thresholds."""
+        t, d, c = padded(self.thresholds), self.design.n_features, self.rows.weight
+        low, high = self.risk.ends[0][self.rows.lower], self.risk.ends[1][self.rows.upper]
+        a, g = np.empty(len(self.rows)), np.empty(len(self.rows))
+        _ends(self.scores[:, 0], t, *exponentials(t), low, high, LINKS[self.risk.link], a, g)
+        by_both, by_threshold = np.zeros((t.size, d)), np.zeros((t.size, t.size))
+        r = c * (a - g)
+        pull_apart(self.design.rows, self.rows.lower, self.rows.upper, *self.risk.ends, r * a, -r * g, by_both)
+        for ends, others, product in ((high, high, a * a), (low, low, g * g), (high, low, -a * g), (low, high, -a * g)):
+            np.add.at(by_threshold, (ends, others), c * product)
+        return np.block(
+            [
+                [self.design.gram(r * (a - g)), by_both[1:-1].T],
+                [by_both[1:-1], by_threshold[1:-1, 1:-1]],
+            ]
+        )
+
+
+@kernel
+def _ends(f, t, shrink, grow, low, high, link, a, g):
+    """Slopes a and g of every row, the logit's with its barrier."""
+    for i in range(f.size):
+        k, h = low[i], high[i]
+        if link == LOGIT:
+            _, a[i], g[i] = logit_terms(f[i], t[h], t[k], shrink[h], grow[k])
+            decay = np.exp(t[k] - t[h])
+            a[i] += decay / (1.0 - decay)
+            g[i] += decay / (1.0 - decay)
+        else:
+            _, a[i], g[i], _, _ = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
+
+
+def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float) -> Any:
+    """Table of :meth:`rankwise.CumulativeLink.inference`."""
+    pandas = require("pandas", "inference returns a pandas table: pip install 'rankwise[io]'.")
+    evidence = _Evidence.of(model, X, y, sample_weight)
+    d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
+    if size > _MOST_PARAMETERS:
+        raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
+    covariance = _inverse(evidence.information(model.alpha), model)
+    errors = np.sqrt(np.diag(covariance))
+    robust = np.sqrt(np.einsum("ij,jk,ki->i", covariance, evidence.squared_slopes(), covariance))
+    # Of all thresholds those that are placed, not determined, have no standard error.
+    place, inside = evidence.risk.told.place_of_all()
+    known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
+    parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
+    estimate = np.concatenate([model.coef_, model.thresholds_])
+    std_err, robust_std_err = (np.append(values, np.nan)[parameter] for values in (errors, robust))
+    z = estimate / std_err
+    reach = stats.norm.isf(0.5 * (1.0 - level)) * std_err
+    names = [model._feature_name(j) for j in range(d)]
+    classes = model.classes_.tolist()
+    between = [f"{low}|{high}" for low, high in pairwise(classes)]
+    ratio = np.concatenate([np.exp(model.coef_), np.full(len(between), np.nan)])
+    return pandas.DataFrame(
+        {
+            "coef": estimate,
+            "std_err": std_err,
+            "robust_std_err": robust_std_err,
+            "z": z,
+            "p": 2.0 * stats.norm.sf(np.abs(z)),
+            "lower": estimate - reach,
+            "upper": estimate + reach,
+            "odds_ratio": ratio if model.link == "logit" else np.nan,
+        },
+        index=[*(f"x{j}" if name is None else name for j, name in enumerate(names)), *between],
+    )
+
+
+def _inverse(information: Floats, model: Any) -> Floats:
+    scale = np.sqrt(np.diag(information))
+    scale[scale == 0.0] = 1.0
+    try:
+        factor = cho_factor(information / np.outer(scale, scale), lower=True)
+        if np.diag(factor[0]).min() ** 2 < _SINGULAR:
+            raise LinAlgError
+    except LinAlgError:
+        raise ValueError(
+            f"the information matrix is singular, so there are no standard errors: columns of X are constant or "
+            f"collinear, or the labels separable. Drop such columns, or set alpha > 0 (now {model.alpha:g})."
+        ) from None
+    return np.asarray(cho_solve(factor, np.eye(scale.size)) / np.outer(scale, scale))
+
+
+def log_likelihood(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Weighted sum of the log-probabilities of the labels."""
+    evidence = _Evidence.of(model, X, y, sample_weight)
+    mean_loss, _ = evidence.risk.exact(evidence.scores, evidence.thresholds)
+    return -mean_loss * float(evidence.rows.weight.sum())
+
+
+def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: Any) -> LikelihoodRatio:
+    """See :meth:`rankwise.CumulativeLink.likelihood_ratio_test`."""
+    d = model.n_features_in_
+    known = {name: j for j, name in enumerate(getattr(model, "feature_names_in_", ()))} or {j: j for j in range(d)}
+    named = list(known) if without is None else list(without)
+    unknown = [name for name in named if name not in known]
+    if unknown or not named:
+        what = f"Got {unknown[0]!r}" if unknown else "Got none"
+        raise ValueError(f"without must be columns of X, {', '.join(map(repr, list(known)[:8]))} ... {what} instead.")
+    dropped = np.unique([known[name] for name in named])
+    kept = np.setdiff1d(np.arange(d), dropped)
+    matrix = Design(model._rows(X, reset=False), d).matrix()
+    # A column of zeros where none is left: thresholds alone.
+    smaller = clone(model).set_params(classes=model.classes_.tolist())
+    fewer = matrix[:, kept] if kept.size else sparse.csr_matrix((matrix.shape[0], 1))
+    smaller.fit(fewer, y, sample_weight)
+    statistic = 2.0 * (log_likelihood(model, X, y, sample_weight) - log_likelihood(smaller, fewer, y, sample_weight))
+    return LikelihoodRatio(max(statistic, 0.0), int(dropped.size), float(stats.chi2.sf(statistic, dropped.size)))
+
+
+def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """See :meth:`rankwise.CumulativeLink.effective_sample_size`."""
+    evidence = _Evidence.of(model, X, y, sample_weight)
+    rows, told, t = evidence.rows, evidence.risk.told, padded(evidence.thresholds)
+    low, high = evidence.risk.ends[0][rows.lower], evidence.risk.ends[1][rows.upper]
+    link = LINKS[model.link], *evidence.risk.ends
+    square = row_lengths(evidence.design.rows, np.empty(len(rows))) ** 2
+    above, below, *_ = row_springs(rows, evidence.scores, t, *link)
+    classes = probabilities(model.link, evidence.scores[:, 0], evidence.thresholds)
+    mass, expected = np.zeros(len(rows)), np.zeros(len(rows))
+    for j in range(told.first.size):
+        inside = (low <= j) & (j < high)
+        code = np.full(len(rows), told.first[j], dtype=np.int32)
+        up, down, *_ = row_springs(CodedRows(rows.weight, code, code), evidence.scores, t, *link)
+        mass += inside * classes[:, j]
+        expected += inside * classes[:, j] * (up + down)
+    expected = np.divide(expected, mass, out=above + below, where=mass > 0.0)
+    imprecise = high > low + 1
+    exact = float(rows.weight[~imprecise].sum())
+    if not imprecise.any():
+        return exact
+    share = float(square[imprecise] @ (above + below)[imprecise]) / float(square[imprecise] @ expected[imprecise])
+    return exact + min(share, 1.0) * float(rows.weight[imprecise].sum())

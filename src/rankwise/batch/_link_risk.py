@@ -1,0 +1,409 @@
+"""The likelihood of cumulative links as an oracle: mean of ``-log P`` of the labels, its derivatives and lower bounds.
+
+:mod:`rankwise.losses._links` has the loss of one row. The logit's factor ``1 - exp(-(t_h - t_l))`` knows no row: its
+losses are added over the pairs of thresholds that bound a label, not over rows.
+
+**Certificate.** At a point (w, t) where the gradient by t is zero, the objective is at least
+``objective - |gradient by w|^2 / (2 alpha)`` everywhere, as it is convex in t and strongly convex in w. (For the logit
+this is the value of the dual point ``a, g, v``, with its entropies written out.) Rounding leaves a gradient e by t,
+which may gain no more than ``e (t* - t)``: :meth:`LinkRisk.confined` bounds where the best thresholds t* can be.
+Losses are not negative, so an objective F at any known point bounds ``alpha/2 |w*|^2`` and the losses of the rows that
+end at threshold k, of total weight W and mean length of x N:
+
+    |w*| <= R = sqrt(2 F / alpha),       t*_k >= -(1 + F / W) - R N,
+
+because -log F is convex, so that its mean over these rows is no less than its value at their mean score, and because
+``-log F(z) <= u`` needs ``z >= -(1 + u)`` for all four links. From above alike, by the rows that begin there.
+
+**Order.** Labels keep in order the thresholds that bound one of them. Neighbours that bound none are kept in order by a
+barrier of weight 1e-9, which is no part of the objective. Its slopes are multipliers of the constraint
+``t_k <= t_{k+1}``, so the bound above holds with it, less the slopes times the distances.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from rankwise._kernels.compile import kernel
+from rankwise._kernels.rows import column, n_entries, squared_norm, value
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._told_classes import ToldClasses
+from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, quantile
+from rankwise.solvers.design import Design, LinearMap
+from rankwise.solvers.row_sums import RowRisk, RowSums
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
+_GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
+_POLISH = 30  # most steps of the thresholds alone
+_NEARLY = 1e-7  # gradient from which on Newton's steps need no control
+_HALVINGS = 40
+_PROFILE = 1e-10  # gradient by the thresholds that counts as none while weights are sought
+LOGIT = LINKS["logit"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Barrier:
+    """Losses ``-log(1 - exp(-(t_high - t_low)))`` of pairs of thresholds, by weights."""
+
+    low: Places
+    high: Places
+    weight: Floats
+
+    def distances(self, t: Floats) -> Floats:
+        return np.asarray(t[self.high] - t[self.low])
+
+    def slopes(self, t: Floats) -> tuple[float, Floats]:
+        """Loss and its derivatives by the padded thresholds."""
+        apart = self.distances(t)
+        pull = self.weight * np.exp(-apart) / -np.expm1(-apart)
+        by_low, by_high = (at_ends(ends, pull, t.size) for ends in (self.low, self.high))
+        return float(self.weight @ -np.log(-np.expm1(-apart))), by_low - by_high
+
+    def curvature(self, t: Floats) -> Floats:
+        """Stiffness of the springs between thresholds."""
+        apart = self.distances(t)
+        pull = np.exp(-apart) / -np.expm1(-apart)
+        together = np.zeros((t.size, t.size))
+        np.add.at(together, (self.low, self.high), self.weight * pull * (1.0 + pull))
+        return together
+
+
+class LinkRisk(RowRisk):
+    """Weighted mean of ``-log P``; see the module's docstring.
+
+    Parameters
+    ----------
+    rows : CodedRows, or sums over such rows elsewhere
+        The rows.
+    n_classes : int
+        K, at least 2.
+    link : str
+        Name of the link.
+    """
+
+    n_scores = 1
+    unit = 1.0
+
+    def __init__(self, rows: RowSums, n_classes: int, link: str) -> None:
+        self.rows = rows
+        (labels,) = rows.mean(_weight_of_labels, n_classes)
+        self.told = ToldClasses.of(labels.sum(axis=1), labels.sum(axis=0))
+        self.n_offsets = self.told.n_thresholds
+        self.link, self.ends = link, (self.told.low_ends(), self.told.high_ends())
+        self._set_pairs(labels)
+        bounded = np.zeros((self.n_offsets + 2,) * 2, dtype=bool)
+        bounded[self.low, self.high] = True
+        free = np.flatnonzero(~np.diag(bounded, 1)[1:-1]) + 1
+        self.guard = _Barrier(free, free + 1, np.full(free.size, _GUARD))
+        self.prior: CodedRows | None = None
+        self.reach: tuple[Floats, Floats] | None = None
+
+    def _set_pairs(self, labels: Floats) -> None:
+        """Pairs of thresholds that bound a label, from the weight of the labels (K, K); as rows, and their barrier."""
+        codes = np.nonzero(labels)
+        weight = np.zeros((self.n_offsets + 2,) * 2)
+        np.add.at(weight, (self.ends[0][codes[0]], self.ends[1][codes[1]]), labels[codes])
+        self.low, self.high = np.nonzero(weight)
+        lower, upper = self.told.first[self.low], self.told.last[self.high - 1]
+        self.pairs = CodedRows(weight[self.low, self.high], lower.astype(np.int32), upper.astype(np.int32))
+        both = (self.low > 0) & (self.high <= self.n_offsets)
+        counted = self.pairs.weight[both] * (self.link == "logit")  # other links have it in the losses of their rows
+        self.barrier = _Barrier(self.low[both], self.high[both], counted)
+
+    def start(self) -> Floats:
+        """Thresholds to start from: the best ones for scores of zero, but for labels that reach across them."""
+        k = np.arange(1, self.n_offsets + 1)[:, None]
+        below, above = (self.high <= k) @ self.pairs.weight, (self.low >= k) @ self.pairs.weight
+        return np.asarray(quantile(self.link, below / (below + above)))
+
+    def tidy(self, t: Floats) -> Floats:
+        """Nothing to tidy: thresholds out of order have an infinite loss."""
+        return t
+
+    def take(self, index: Any) -> Self:
+        """The risk of some of the rows, to which the labels of all rows add a little: so none is missing."""
+        part = self.over(self.rows.take(index))
+        (labels,) = part.rows.mean(_weight_of_labels, self.told.n_classes)
+        np.add.at(labels, (self.pairs.lower, self.pairs.upper), _PRIOR * self.pairs.weight)
+        part.prior = replace(self.pairs, weight=_PRIOR * self.pairs.weight)
+        part._set_pairs(labels)
+        return part
+
+    def confined(self, design: LinearMap, alpha: float) -> Self:
+        """The same risk that knows where the best thresholds can be, if alpha regularises the weights."""
+        t = padded(self.start())
+        objective = _slopes(self.pairs, np.zeros((len(self.pairs), 1)), t, *self._likelihood())[1]
+        objective += self.barrier.slopes(t)[0]
+        radius = math.sqrt(2.0 * objective / alpha)
+        lengths = self.rows.mean(_lengths_at_ends, design, t.size, *self.ends)
+        by_low, by_high = (
+            1.0 + (objective + radius * length[1:-1]) / at_ends(ends, self.pairs.weight, t.size)[1:-1]
+            for ends, length in zip((self.low, self.high), lengths, strict=True)
+        )
+        other = copy(self)
+        other.reach = -by_high, by_low
+        return other
+
+    def derivatives(self, scores: Any, t: Floats) -> tuple[float, Any, Floats]:
+        """Mean loss and its derivatives by score and by threshold, with the barrier that keeps order."""
+        risk, r, dt, _ = self._slopes(scores, t)
+        if risk == np.inf:
+            return risk, r, dt
+        extra, by_order = self.guard.slopes(padded(t))
+        return risk + extra, r, dt + by_order[1:-1]
+
+    def exact(self, scores: Any, t: Floats) -> tuple[float, Floats]:
+        """The mean loss itself."""
+        return self._slopes(scores, t)[0], t
+
+    def hessian(self, design: LinearMap, scores: Any, t: Floats) -> Floats:
+        """Second derivatives by weights and thresholds, (d + M, d + M)."""
+        d = design.n_features
+        by_weight, by_both, *springs = self.rows.mean(_curvature, design, scores, padded(t), *self._likelihood())
+        hessian = np.empty((d + self.n_offsets,) * 2)
+        hessian[:d, :d] = by_weight
+        hessian[d:, :d] = by_both[1:-1]
+        hessian[:d, d:] = by_both[1:-1].T
+        hessian[d:, d:] = self._by_thresholds(t, *springs)
+        return hessian
+
+    def _by_thresholds(self, t: Floats, alone: Floats, together: Floats) -> Floats:
+        """Second derivatives by thresholds, from the springs of the rows; those of the barriers are added."""
+        t = padded(t)
+        together = together + self.barrier.curvature(t) + self.guard.curvature(t)
+        if self.prior is not None:
+            more = _springs(self.prior, np.zeros((len(self.prior), 1)), t, *self._likelihood())
+            alone, together = alone + more[0], together + more[1]
+        together = together + together.T
+        return np.asarray((np.diag(alone + together.sum(axis=1)) - together)[1:-1, 1:-1])
+
+    def dual(self, scores: Any, t: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
+        """The plane that touches the risk here; ``balanced``: at the best thresholds for these scores, from t on."""
+        if balanced:
+            t = self.best_thresholds(scores, t)
+        risk, r, dt, along = self._slopes(scores, t)
+        gain = risk - along - float(dt @ t)
+        if not balanced:
+            return gain, r, dt
+        left = dt + self.guard.slopes(padded(t))[1][1:-1]
+        least, most = self.reach if self.reach is not None else (-np.inf, np.inf)
+        gain += float(np.minimum(left * least, left * most).sum(where=left != 0.0))
+        return gain, r, np.zeros_like(t)
+
+    def best_thresholds(self, scores: Any, t: Floats, enough: float = 0.0) -> Floats:
+        """Thresholds for these scores, by Newton's steps from t: until the gradient is ``enough``, or rounding."""
+        risk, _, gradient = self.derivatives(scores, t)
+        for _ in range(_POLISH):
+            size = float(np.abs(gradient).sum())
+            if size <= enough:
+                break
+            springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
+            factor = cho_factor(self._by_thresholds(t, *springs), check_finite=False)
+            step = cho_solve(factor, gradient, check_finite=False)
+            found = self.derivatives(scores, t - step)
+            if size > _NEARLY:  # far from the best ones a step may be too long
+                for _ in range(_HALVINGS):
+                    if found[0] < risk:
+                        break
+                    step = 0.5 * step
+                    found = self.derivatives(scores, t - step)
+            if not (found[0] < risk if size > _NEARLY else np.abs(found[2]).sum() < 0.5 * size):
+                break
+            t, (risk, _, gradient) = t - step, found
+        return t
+
+    def _likelihood(self) -> tuple[Any, ...]:
+        """What the sums over rows need to know of the link and of the thresholds that end a label."""
+        return LINKS[self.link], *self.ends
+
+    def _slopes(self, scores: Any, t: Floats) -> tuple[float, Any, Floats, float]:
+        """Mean loss, derivatives by score and by threshold, and the sum of derivatives times scores."""
+        inside = padded(t)
+        if not ((self.barrier.distances(inside) > 0.0).all() and (self.guard.distances(inside) > 0.0).all()):
+            r, *_ = self.rows.slopes(_slopes, scores, padded(self.start()), *self._likelihood())
+            return np.inf, r, np.zeros_like(t), 0.0
+        r, risk, along, dt = self.rows.slopes(_slopes, scores, inside, *self._likelihood())
+        extra, by_barrier = self.barrier.slopes(inside)
+        if self.prior is not None:
+            _, more, _, by_prior = _slopes(self.prior, np.zeros((len(self.prior), 1)), inside, *self._likelihood())
+            extra, by_barrier = extra + more, by_barrier + by_prior
+        return float(risk + extra), r, (dt + by_barrier)[1:-1], float(along)
+
+
+class ProfiledRisk:
+    """The risk at the best thresholds, as a function of the scores alone.
+
+    Thresholds of many classes are much stiffer than weights of many features. Minimising over them costs passes over
+    the scores, which are few beside the entries of wide rows, and leaves a well-conditioned problem.
+    """
+
+    n_scores = 1
+    n_offsets = 0
+    unit = 1.0
+
+    def __init__(self, risk: LinkRisk, thresholds: Floats) -> None:
+        self.risk, self.thresholds = risk, thresholds
+
+    def start(self) -> Floats:
+        """No offsets."""
+        return np.empty(0)
+
+    def tidy(self, b: Floats) -> Floats:
+        """No offsets."""
+        return b
+
+    def take(self, index: Any) -> ProfiledRisk:
+        """The risk of some of the rows."""
+        return ProfiledRisk(self.risk.take(index), self.thresholds)
+
+    def derivatives(self, scores: Any, b: Floats) -> tuple[float, Any, Floats]:
+        """Least mean loss and its derivatives by score."""
+        self.thresholds = self.risk.best_thresholds(scores, self.thresholds, _PROFILE)
+        risk, r, _ = self.risk.derivatives(scores, self.thresholds)
+        return risk, r, b
+
+    def exact(self, scores: Any, b: Floats) -> tuple[float, Floats]:
+        """The mean loss itself."""
+        return self.risk.exact(scores, self.risk.best_thresholds(scores, self.thresholds))[0], b
+
+    def hessian(self, design: LinearMap, scores: Any, b: Floats) -> Floats:
+        """Second derivatives by weights: those of the risk without what the thresholds take back."""
+        whole, d = self.risk.hessian(design, scores, self.thresholds), design.n_features
+        return np.asarray(whole[:d, :d] - whole[:d, d:] @ np.linalg.solve(whole[d:, d:], whole[d:, :d]))
+
+    def dual(self, scores: Any, b: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
+        """The plane that touches the risk here."""
+        gain, r, _ = self.risk.dual(scores, self.thresholds, balanced=True)
+        return gain, r, b
+
+
+# -- sums over rows ----------------------------------------------------------------------------------------------------
+
+
+def at_ends(places: Places, weight: Floats, size: int) -> Floats:
+    """Sum of the weights at every place."""
+    return np.asarray(np.bincount(places, weight, size), dtype=np.float64)
+
+
+def padded(t: Floats) -> Floats:
+    """Thresholds with the infinite ends of the scale."""
+    return np.concatenate([[-np.inf], t, [np.inf]])
+
+
+def _weight_of_labels(rows: CodedRows, n_classes: int) -> tuple[Floats]:
+    """Weight of every label [lo, hi], (K, K)."""
+    cell = rows.lower.astype(np.intp) * n_classes + rows.upper
+    return (at_ends(cell, rows.weight, n_classes * n_classes).reshape(n_classes, n_classes),)
+
+
+def _lengths_at_ends(rows: CodedRows, design: Design, size: int, low: Places, high: Places) -> tuple[Floats, Floats]:
+    """Sums of |x| over the rows whose label begins, and over those whose label ends, at each threshold."""
+    weighted = rows.weight * row_lengths(design.rows, np.empty(design.n_rows))
+    return at_ends(low[rows.lower], weighted, size), at_ends(high[rows.upper], weighted, size)
+
+
+def _slopes(
+    rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places
+) -> tuple[Floats, float, float, Floats]:
+    """Derivatives by score; loss, sum of derivatives times scores, derivatives by padded threshold."""
+    r, dt = np.empty_like(scores), np.zeros_like(t)
+    labelled = scores[:, 0], t, *exponentials(t), rows.lower, rows.upper, rows.weight, link, low, high
+    risk, along = _first(*labelled, r[:, 0], dt)
+    return r, risk, along, dt
+
+
+def _springs(rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places) -> tuple[Floats, Floats]:
+    """Stiffness of the springs that end at each threshold and at a score, and of those between thresholds."""
+    return row_springs(rows, scores, t, link, low, high)[2:]
+
+
+def row_springs(
+    rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Stiffness of every row's springs to its two thresholds; and as :func:`_springs`."""
+    above, below = np.empty(len(rows)), np.empty(len(rows))
+    alone, together = np.zeros(t.size), np.zeros((t.size, t.size))
+    labelled = scores[:, 0], t, *exponentials(t), rows.lower, rows.upper, rows.weight, link, low, high
+    _second(*labelled, above, below, alone, together)
+    return above, below, alone, together
+
+
+def _curvature(
+    rows: CodedRows, design: Design, scores: Floats, t: Floats, link: int, low: Places, high: Places
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Second derivatives by weights (d, d), by padded threshold and weight; and as :func:`_springs`."""
+    above, below, alone, together = row_springs(rows, scores, t, link, low, high)
+    by_both = np.zeros((t.size, design.n_features))
+    pull_apart(design.rows, rows.lower, rows.upper, low, high, above, below, by_both)
+    return design.gram(np.maximum(above + below, 0.0)), by_both, alone, together
+
+
+@kernel
+def _first(f, t, shrink, grow, lower, upper, weight, link, low, high, r, dt):
+    """r, dt and the two sums of :func:`_slopes`; without the logit's barrier."""
+    risk = along = 0.0
+    for i in range(f.size):
+        c, k, h = weight[i], low[lower[i]], high[upper[i]]
+        r[i] = 0.0
+        if c == 0.0:
+            continue
+        if link == LOGIT:
+            loss, a, g = logit_terms(f[i], t[h], t[k], shrink[h], grow[k])
+        else:
+            loss, a, g, _, _ = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
+        risk += c * loss
+        r[i] = c * (a - g)
+        along += r[i] * f[i]
+        dt[h] -= c * a
+        dt[k] += c * g
+    return risk, along
+
+
+@kernel
+def _second(f, t, shrink, grow, lower, upper, weight, link, low, high, above, below, alone, together):
+    """Springs of :func:`row_springs`; without the logit's barrier."""
+    for i in range(f.size):
+        c, k, h = weight[i], low[lower[i]], high[upper[i]]
+        above[i] = below[i] = 0.0
+        if c == 0.0:
+            continue
+        if link == LOGIT:
+            _, a, g = logit_terms(f[i], t[h], t[k], shrink[h], grow[k])
+            p, q = a * (1.0 - a), g * (1.0 - g)
+        else:
+            _, a, g, p, q = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
+            together[k, h] += c * a * g
+        above[i], below[i] = c * p, c * q
+        alone[h] += c * p
+        alone[k] += c * q
+
+
+@kernel
+def pull_apart(X, lower, upper, low, high, above, below, out):
+    """out[h] -= above_i x_i, out[k] -= below_i x_i."""
+    for i in range(above.size):
+        p, q = above[i], below[i]
+        if p != 0.0 or q != 0.0:
+            row_high, row_low = out[high[upper[i]]], out[low[lower[i]]]
+            for e in range(n_entries(X, i)):
+                j, x = column(X, i, e), value(X, i, e)
+                row_high[j] -= p * x
+                row_low[j] -= q * x
+
+
+@kernel
+def row_lengths(X, out):
+    """out[i] = |x_i|."""
+    for i in range(out.size):
+        out[i] = math.sqrt(squared_norm(X, i))
+    return out

@@ -1,0 +1,74 @@
+"""Whether labels are separable: then their likelihood has no maximum, and grows with some weights for ever.
+
+Labels are separable along a direction (dw, dt) of the parameters if no row's label loses by it: for every row,
+``dt_h - <dw, x> >= 0`` at its upper threshold and ``<dw, x> - dt_l >= 0`` at its lower one. A solver that runs away
+runs along such a direction, so the last Newton step tells it, and so do the parameters if every row is on its side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, solve
+
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._link_risk import LinkRisk
+from rankwise.solvers.design import Design, LinearMap
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_MOST_PARAMETERS = 2000  # for which a last Newton step is made
+_ROUNDING = 1e-7  # of a direction: rows may lose so little by it
+_MOST_NAMES = 5
+
+
+def separating_columns(design: LinearMap, risk: LinkRisk, weights: Floats, thresholds: Floats) -> list[int] | None:
+    """Columns of X that matter most along which the labels are separable; None if they are not."""
+    for dw, dt in _directions(design, risk, weights, thresholds):
+        scores = design.times(dw[None])
+        padded = np.concatenate([[-np.inf], dt, [np.inf]])
+        (size,) = risk.rows.mean(_size, scores)
+        slack = _ROUNDING * (float(size) + float(np.abs(dt).max()))
+        (losing,) = risk.rows.count(_losing, scores, padded, slack, *risk.ends)
+        if not losing and size > slack:
+            (column_sizes,) = risk.rows.mean(_column_sizes, design)
+            effect = np.abs(dw) * column_sizes
+            order = np.argsort(-effect)[:_MOST_NAMES]
+            return [int(j) for j in order if effect[j] > 1e-2 * effect[order[0]]]
+    return None
+
+
+def _directions(design: LinearMap, risk: LinkRisk, weights: Floats, thresholds: Floats) -> list[tuple[Floats, Floats]]:
+    found = [(weights, thresholds)]
+    d = weights.size
+    if d + thresholds.size <= _MOST_PARAMETERS:
+        scores = design.times(weights[None])
+        _, r, dt = risk.derivatives(scores, thresholds)
+        hessian = risk.hessian(design, scores, thresholds)
+        scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+        scaled = hessian / np.outer(scale, scale)
+        scaled[np.diag_indices_from(scaled)] += 1e-13
+        gradient = np.concatenate([design.pull(r)[0], dt])
+        try:
+            step = -solve(scaled, gradient / scale, assume_a="pos") / scale
+        except LinAlgError:
+            return found
+        found.append((step[:d], step[d:]))
+    return found
+
+
+def _size(rows: CodedRows, scores: Floats) -> tuple[float]:
+    return (float(rows.weight @ np.abs(scores[:, 0])),)
+
+
+def _losing(rows: CodedRows, scores: Floats, dt: Floats, slack: float, low: Places, high: Places) -> tuple[int]:
+    """Number of rows whose label loses."""
+    f = scores[:, 0]
+    lost = (dt[high[rows.upper]] - f < -slack) | (f - dt[low[rows.lower]] < -slack)
+    return (int((lost & (rows.weight > 0.0)).sum()),)
+
+
+def _column_sizes(rows: CodedRows, design: Design) -> tuple[Floats]:
+    """Mean absolute value of every column."""
+    return (np.asarray(np.abs(design.matrix()).T @ rows.weight).ravel(),)

@@ -1,0 +1,376 @@
+"""Cumulative links: class probabilities by (penalised) maximum likelihood, from imprecise labels.
+
+    minimise  alpha/2 |w|^2 + weighted mean of -log P(lo <= y <= hi | x),      P(y <= k | x) = F(t_k - <w, x>)
+
+with F the distribution of the link: McCullagh's proportional odds model for the logit, with the likelihood of an
+interval for interval labels. A label that is the whole scale is no row. The problem is convex for all four links
+(:mod:`rankwise.losses._links`), so the optimum comes with a certificate (:mod:`rankwise.batch._link_risk`). The
+likelihood of a candidate set with gaps is a sum over its runs, which is not convex: EM (Dempster, Laird and Rubin 1977)
+shares each such row among its runs by their probabilities, and fits again, until a local optimum.
+
+Sources: McCullagh, "Regression models for ordinal data", 1980; Pratt, "Concavity of the log likelihood", 1981; for what
+labels can tell, Turnbull, "The empirical distribution function with arbitrarily grouped ... data", 1976.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise._warn import warn_user
+from rankwise.base.probabilities import DECISIONS, ProbabilityModel, require_level
+from rankwise.base.row_data import Rows
+from rankwise.base.transaction import reader
+from rankwise.batch._batch_estimator import ThresholdBatchEstimator
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._link_inference import (
+    LikelihoodRatio,
+    effective_sample_size,
+    inference_table,
+    likelihood_ratio,
+    log_likelihood,
+)
+from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
+from rankwise.batch._separation import separating_columns
+from rankwise.batch._told_classes import ToldClasses
+from rankwise.decisions import interval_scores, ranks
+from rankwise.labels import ClassOrder, Labels
+from rankwise.losses._links import LINKS, distribution, probabilities, quantile
+from rankwise.solvers.design import Design
+from rankwise.solvers.row_sums import RowSums
+from rankwise.solvers.smoothing import affords_newton, minimise_by_smoothing
+from rankwise.solvers.solution import SMALLEST, Solution
+
+Floats = NDArray[np.float64]
+
+_EM_ACCURACY = 1e-2  # of the rise of the likelihood in one round, relative to tol
+_LEAST_SHARE = 1e-100
+
+
+@dataclass(frozen=True, eq=False)
+class RunRows(CodedRows):
+    """Rows of which some are runs of one candidate set: ``owner`` says which label of the data each belongs to."""
+
+    owner: NDArray[np.intp]
+
+
+class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
+    """Class probabilities on an ordered scale, by maximum likelihood with an optional ridge.
+
+    Parameters
+    ----------
+    link : {"logit", "probit", "cloglog", "loglog"}, default "logit"
+        Distribution F in ``P(y <= k) = F(t_k - <w, x>)``: logistic (proportional odds), normal, or the two extreme
+        value distributions (``1 - exp(-exp(z))``, proportional hazards, and ``exp(-exp(-z))``).
+    alpha : float, default 1e-3
+        Strength of the ridge on the weights; 0 is maximum likelihood, which has no optimum if the labels are separable.
+    decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
+        What ``predict`` answers: the class of least expected absolute error, 0/1 loss, squared error, or cost
+        ``[true, answer]``.
+    tol : float, default 1e-6
+        Certified relative gap at which to stop.
+    max_iter : int, default 1000
+        Most iterations.
+    classes : array-like, optional
+        The classes, lowest first; without it the labels tell.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        Weights. For the logit, ``exp(coef_)`` are the factors by which the odds of a higher class grow.
+    thresholds_ : ndarray of shape (K-1,)
+        Thresholds between neighbouring classes, ascending. Those that the labels do not determine are placed so that
+        the classes share their probability in equal parts at the mean score; equal, or infinite, ones enclose classes
+        that no label needs.
+    objective_, lower_bound_, gap_ : float
+        The objective at the solution, a proven lower bound on it, and their relative difference. The last two are NaN
+        with ``alpha=0``, and with candidate sets that have gaps: nothing is proven then.
+    n_iter_ : int
+        Iterations over all rows.
+    classes_ : ndarray of shape (K,)
+        The classes, lowest first, as declared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import CumulativeLink
+    >>> X, y = np.linspace(-1, 1, 60).reshape(-1, 1), np.tile([1, 1, 2, 2, 1, 2, 3, 2, 3, 3], 6)
+    >>> y = np.sort(y)[np.argsort(X[:, 0] + np.tile([0.4, -0.4], 30)).argsort()]
+    >>> model = CumulativeLink().fit(X, y)
+    >>> model.predict_proba([[-0.8], [0.0], [0.8]]).round(2)
+    array([[0.86, 0.13, 0.01],
+           [0.29, 0.54, 0.17],
+           [0.03, 0.24, 0.73]])
+    >>> model.predict_interval([[-0.8], [0.0]], level=0.8)
+    array([[1, 2],
+           [1, 3]])
+    >>> bool(model.gap_ <= 1e-6)
+    True
+
+    Intervals, and labels open on one side:
+
+    >>> intervals = np.column_stack([y, np.minimum(y + 1, 3)]).astype(float)
+    >>> intervals[::2, 1] = y[::2]
+    >>> CumulativeLink(decision="mode").fit(X, intervals).predict([[-0.8], [0.8]])
+    array([1., 3.])
+    """
+
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval", "candidates"})
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "link": [StrOptions(set(LINKS))],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "decision": [StrOptions(set(DECISIONS)), "array-like"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "classes": ["array-like", None],
+    }
+    _finite_arrays: ClassVar[tuple[str, ...]] = ("weights",)
+
+    def __init__(
+        self, link: str = "logit", alpha: float = 1e-3, decision: Any = "median", tol: float = 1e-6,
+        max_iter: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        self.link = link
+        self.alpha = alpha
+        self.decision = decision
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classes = classes
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def _validate_params(self) -> None:
+        if isinstance(self.link, str) and self.link == "cauchit":
+            raise ValueError(
+                f"link='cauchit' is refused: its density is not log-concave, so the likelihood is not convex and no "
+                f"optimum can be certified. Choose among {', '.join(LINKS)}."
+            )
+        super()._validate_params()
+
+    def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, ClassOrder, RowSums]:
+        self._check_decision(len(labels.order))
+        gaps = labels.has_gaps & (weight > 0.0)
+        if not gaps.any():
+            design, order, rows = super()._coded(design, labels, weight)
+        else:
+            order = labels.order
+            design, rows = _by_runs(design, labels, weight)
+        if len(order) > 1:
+            said = LinkRisk(rows, len(order), self.link).told.describe(order.values)
+            if said:
+                warn_user(f"{type(self).__name__}: {said}")
+        return design, order, rows
+
+    def _risk(self, order: ClassOrder, rows: RowSums) -> LinkRisk:
+        return LinkRisk(rows, len(order), self.link)
+
+    def _solve(self, design: Any, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
+        if isinstance(risk.rows, RunRows):
+            solution = self._by_em(design, risk, start)
+        else:
+            solution = self._minimised(design, risk, start)
+        weights, free = solution.theta[:n_weights], solution.theta[n_weights:]
+        if self.alpha == 0.0 and risk.n_offsets:
+            names = separating_columns(design, risk, weights, free)
+            if names is not None:
+                named = (self._feature_name(j) for j in names)
+                shown = ", ".join(str(j if name is None else name) for j, name in zip(names, named, strict=True))
+                warn_user(
+                    f"{type(self).__name__}(alpha=0): maximum likelihood has no optimum, because the labels are "
+                    f"separable by the columns {shown}: the likelihood grows with these weights for ever. "
+                    f"Set alpha > 0, or drop the columns.",
+                    ConvergenceWarning,
+                )
+        (mean,) = risk.rows.mean(_mean_score, design.times(weights[None]))
+        thresholds = risk.told.all_thresholds(free, self.link, float(mean))
+        return replace(solution, theta=np.concatenate([weights, thresholds]))
+
+    def _minimised(self, design: Any, risk: LinkRisk, start: Floats | None) -> Solution:
+        """Solution in the thresholds that the labels determine, from weights and all thresholds."""
+        d = design.n_features
+        if risk.n_offsets == 0:  # one run of classes fits all labels: the likelihood is 1
+            return Solution(np.zeros(d), 0.0, 0.0, 0, True)
+        if start is not None:
+            start = np.concatenate([start[:d], risk.told.determined_of(start[d:])])
+        if self.alpha > 0.0:
+            risk = risk.confined(design, self.alpha)
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if affords_newton(design, risk, d + risk.n_offsets):
+            penalty = np.repeat([1.0, 0.0], [d, risk.n_offsets])
+            solution = minimise_by_smoothing(design, risk, float(self.alpha), penalty, start=start, **options)
+        else:
+            profiled = ProfiledRisk(risk, risk.start() if start is None else start[d:])
+            weights = None if start is None else start[:d]
+            solution = minimise_by_smoothing(design, profiled, float(self.alpha), np.ones(d), start=weights, **options)
+            thresholds = risk.best_thresholds(design.times(solution.theta[None]), profiled.thresholds)
+            solution = replace(solution, theta=np.concatenate([solution.theta, thresholds]))
+        if self.alpha == 0.0:
+            return replace(solution, lower_bound=np.nan)
+        if not solution.converged:
+            warn_user(
+                f"{type(self).__name__} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
+                f"{solution.n_iter} iterations: raise max_iter (now {self.max_iter}) or tol.",
+                ConvergenceWarning,
+            )
+        return solution
+
+    def _by_em(self, design: Design, risk: LinkRisk, start: Floats | None) -> Solution:
+        """Share rows among the runs of their candidate sets and fit, in turn, until the likelihood stays."""
+        rows: RunRows = risk.rows
+        n_classes, d, n_iter, objective = risk.told.n_classes, design.n_features, 0, np.inf
+        weight = np.asarray(np.bincount(rows.owner, rows.weight), dtype=np.float64)
+        while True:
+            with warnings.catch_warnings():  # a round need not converge: the next one goes on
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                solution = self._minimised(design, risk, start)
+            n_iter += max(solution.n_iter, 1)
+            w, free = solution.theta[:d], solution.theta[d:]
+            start = np.concatenate([w, risk.told.all_thresholds(free, self.link, 0.0)])
+            runs = _run_probabilities(rows, self.link, design.times(w[None])[:, 0], risk.told, free)
+            sets = np.bincount(rows.owner, runs)
+            before, objective = objective, 0.5 * self.alpha * float(w @ w) - float(weight @ np.log(sets))
+            solution = Solution(solution.theta, objective, np.nan, n_iter, True)
+            if before - objective <= _EM_ACCURACY * self.tol * max(abs(objective), SMALLEST):
+                return solution
+            if n_iter >= self.max_iter:
+                warn_user(
+                    f"{type(self).__name__}: the likelihood of the candidate sets still rose after {n_iter} "
+                    f"iterations: raise max_iter (now {self.max_iter}) or tol.",
+                    ConvergenceWarning,
+                )
+                return solution
+            # A run whose share vanishes stays in: without it, the labels might tell fewer classes apart.
+            share = np.maximum(runs / sets[rows.owner], _LEAST_SHARE)
+            risk = LinkRisk(replace(rows, weight=weight[rows.owner] * share), n_classes, self.link)
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        super().from_plain(plain)
+        if (self.thresholds_[1:] < self.thresholds_[:-1]).any():
+            raise ValueError("the thresholds must not descend")
+        self._check_decision(len(self.classes_))
+
+    # -- inference -------------------------------------------------------------------------------------------------
+
+    @reader
+    def inference(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:
+        """Standard errors, tests and confidence intervals of weights and thresholds, as a pandas table.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit; exact and interval labels.
+        level : float, default 0.95
+            Of the confidence intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows: features, then thresholds (``"1|2"``). Columns: ``coef``; ``std_err`` from the observed information;
+            ``robust_std_err`` from the sandwich; ``z`` and ``p`` of the test that the parameter is zero; ``lower`` and
+            ``upper``; ``odds_ratio``, for the logit. With ``alpha > 0`` the errors are those of the penalised estimate,
+            which is biased towards zero. NaN where the labels do not determine a threshold.
+        """
+        require_level("level", level)
+        return inference_table(self, X, y, sample_weight, level)
+
+    @reader
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Weighted sum of ``log P`` of the labels; rows without a label add nothing."""
+        return log_likelihood(self, X, y, sample_weight)
+
+    @reader
+    def likelihood_ratio_test(self, X: Any, y: Any, without: Any = None, sample_weight: Any = None) -> LikelihoodRatio:
+        """Test whether some columns matter: twice the log-likelihood that they add, against chi-squared.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit.
+        without : list of column names or numbers, optional
+            Columns that the smaller model lacks; all of them by default.
+
+        Returns
+        -------
+        LikelihoodRatio
+            ``statistic``, ``df`` (number of columns) and ``p``.
+        """
+        if self.alpha != 0.0:
+            raise ValueError(f"a likelihood-ratio test needs a fit with alpha=0. It has alpha={self.alpha:g}.")
+        return likelihood_ratio(self, X, y, without, sample_weight)
+
+    @reader
+    def effective_sample_size(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Number of exact rows that would tell as much about the weights as these rows do.
+
+        An exact row counts 1, one without a label 0; imprecise ones by their share of the information that they would
+        have if they were exact (traces of the information about the weights, at this model).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows with labels; exact and intervals.
+        """
+        return effective_sample_size(self, X, y, sample_weight)
+
+    # -- using -----------------------------------------------------------------------------------------------------
+
+    @reader
+    def decision_function(self, X: Any) -> Floats:
+        """One number for every class, (n, K); (n,) for two classes. The largest entry is the prediction.
+
+        ``decision="median"``: the signed distance of the row's median to the class's interval between thresholds, as
+        for the other threshold models. Other decisions: minus the expected cost of the answer.
+        """
+        rows = self._rows(X, reset=False)
+        if isinstance(self.decision, str) and self.decision == "median":
+            return interval_scores(self._project(rows) + float(quantile(self.link, 0.5)), self.thresholds_)
+        return self._answer_scores(rows)
+
+    def _codes(self, rows: Rows) -> NDArray[Any]:
+        if isinstance(self.decision, str) and self.decision == "median":  # the threshold rule
+            return ranks(self._project(rows) + float(quantile(self.link, 0.5)), self.thresholds_)
+        return super()._codes(rows)
+
+    def _probabilities(self, rows: Rows) -> Floats:
+        return probabilities(self.link, self._project(rows), self.thresholds_)
+
+    def _cumulative(self, rows: Rows) -> Floats:
+        return np.asarray(distribution(self.link, self.thresholds_ - self._project(rows)[:, None]))
+
+    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
+        return n_features, n_classes - 1
+
+    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
+        self.coef_ = weights
+        self.thresholds_ = offsets
+
+
+def _mean_score(rows: CodedRows, scores: Floats) -> tuple[float]:
+    return (float(rows.weight @ scores[:, 0]),)
+
+
+def _by_runs(design: Design, labels: Labels, weight: Floats) -> tuple[Design, RunRows]:
+    """One row for every run of classes that a label admits; the runs of a label share its weight equally."""
+    admitted = np.pad(labels.admissible(), ((0, 0), (1, 1)))
+    owner, lower = np.nonzero(admitted[:, 1:-1] & ~admitted[:, :-2])
+    _, upper = np.nonzero(admitted[:, 1:-1] & ~admitted[:, 2:])
+    shared = weight[owner] / np.bincount(owner)[owner]
+    return design.take(owner), RunRows(shared, lower.astype(np.int32), upper.astype(np.int32), owner)
+
+
+def _run_probabilities(rows: RunRows, link: str, scores: Floats, told: ToldClasses, free: Floats) -> Floats:
+    """Probability of every row's run."""
+    by_interval = probabilities(link, scores, free)
+    before = np.pad(by_interval.cumsum(axis=1), ((0, 0), (1, 0)))
+    i = np.arange(len(rows))
+    return np.asarray(before[i, told.high_ends()[rows.upper]] - before[i, told.low_ends()[rows.lower]])

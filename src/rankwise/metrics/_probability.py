@@ -1,0 +1,129 @@
+"""Scores of predicted probabilities against labels of any form; smaller is better."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import make_scorer
+
+from rankwise._errors import RowError
+from rankwise.labels import Labels, encode
+from rankwise.metrics._compare import Floats, checked_weights, mean
+
+Against = Literal["label", "nearest", "farthest"]
+
+_SUM_TO_ONE = 1e-6  # by which a row of probabilities may miss one
+
+
+def log_score(
+    y_true: Any, probabilities: Any, *, against: Against = "label", classes: Any = None, sample_weight: Any = None
+) -> float:
+    """Mean of ``-log P``: of the label, or of one class that it admits.
+
+    Parameters
+    ----------
+    y_true : labels of any form
+        What the annotator said, see :func:`rankwise.labels.encode`. Rows without a label, or with one that admits
+        every class, are left out.
+    probabilities : array-like of shape (n, K)
+        Probability of every class, as from ``predict_proba``.
+    against : {"label", "nearest", "farthest"}, default "label"
+        What is scored where a label admits several classes: the label as it is, ``P`` of all of them together; or the
+        class that it fits best or worst. The score against the true classes lies between the last two.
+    classes : sequence, optional
+        The classes in the order of the columns, lowest first; ``classes_`` of the model, say.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> P = [[0.25, 0.5, 0.25], [0.1, 0.4, 0.5]]
+    >>> round(log_score([1, (2, 3)], P, classes=[1, 2, 3]), 3)
+    0.746
+    >>> [round(log_score([1, (2, 3)], P, classes=[1, 2, 3], against=end), 3) for end in ("nearest", "farthest")]
+    [1.04, 1.151]
+    """
+    labels, P, weight = _compared(y_true, probabilities, classes, sample_weight, against)
+    admitted = labels.admissible()
+    if against == "label":
+        likelihood = P.sum(axis=1, where=admitted)
+    elif against == "nearest":
+        likelihood = np.where(admitted, P, 0.0).max(axis=1)
+    else:
+        likelihood = np.where(admitted, P, 1.0).min(axis=1)
+    with np.errstate(divide="ignore"):
+        return mean(-np.log(np.minimum(likelihood, 1.0)), weight)
+
+
+def ranked_probability_score(
+    y_true: Any, probabilities: Any, *, against: Against = "label", classes: Any = None, sample_weight: Any = None
+) -> float:
+    """Mean over rows of the sum over classes of the squared errors of ``P(y <= k)``; 0 is perfect, at most K - 1.
+
+    Parameters
+    ----------
+    y_true, probabilities, classes, sample_weight
+        As in :func:`log_score`.
+    against : {"label", "nearest", "farthest"}, default "label"
+        What is scored where a label admits several classes: the events ``y <= k`` that the label decides, without the
+        others; or the class that fits best or worst. The score against the true classes lies between the last two.
+
+    Examples
+    --------
+    >>> P = [[0.25, 0.5, 0.25], [0.1, 0.4, 0.5]]
+    >>> ranked_probability_score([1, (2, 3)], P, classes=[1, 2, 3])
+    0.3175
+    >>> [ranked_probability_score([1, (2, 3)], P, classes=[1, 2, 3], against=end) for end in ("nearest", "farthest")]
+    [0.4425, 0.4425]
+    """
+    labels, P, weight = _compared(y_true, probabilities, classes, sample_weight, against)
+    cumulative = P.cumsum(axis=1)[:, :-1]
+    k = np.arange(P.shape[1] - 1)
+    if against == "label":
+        below, above = k < labels.lower[:, None], k >= labels.upper[:, None]
+        return mean((below * cumulative**2 + above * (1.0 - cumulative) ** 2).sum(axis=1), weight)
+    # The score of class y, for all y: squares of P(y <= k) before it, of 1 - P(y <= k) from it on.
+    before = np.pad((cumulative**2).cumsum(axis=1), ((0, 0), (1, 0)))
+    after = np.pad(((1.0 - cumulative) ** 2)[:, ::-1].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    admitted = labels.admissible()
+    if against == "nearest":
+        return mean(np.where(admitted, before + after, np.inf).min(axis=1), weight)
+    return mean(np.where(admitted, before + after, -np.inf).max(axis=1), weight)
+
+
+neg_log_score_scorer = make_scorer(log_score, greater_is_better=False, response_method="predict_proba")
+neg_ranked_probability_score_scorer = make_scorer(
+    ranked_probability_score, greater_is_better=False, response_method="predict_proba"
+)
+
+
+def _compared(
+    y_true: Any, probabilities: Any, classes: Any, sample_weight: Any, against: str
+) -> tuple[Labels, Floats, Floats]:
+    """Labels, probabilities and weights of the rows with a label."""
+    if against not in ("label", "nearest", "farthest"):
+        raise ValueError(f"against must be 'label', 'nearest' or 'farthest'. Got {against!r} instead.")
+    P = np.asarray(probabilities, dtype=np.float64)
+    labels = encode(y_true, classes)
+    n_classes = len(labels.order)
+    if P.shape == (len(labels),) and n_classes == 2:  # of the second class, as scikit-learn's scorers give it
+        P = np.column_stack([1.0 - P, P])
+    if P.shape != (len(labels), n_classes):
+        raise ValueError(
+            f"probabilities must have a row for each of {len(labels)} labels and a column for each of {n_classes} "
+            f"classes. Got the shape {P.shape}; classes= names classes that do not occur."
+        )
+    _require_distributions(P)
+    labelled = ~labels.is_missing
+    if not labelled.any():
+        raise ValueError(f"y_true must hold at least one label. Got {len(labels)} rows, none of them labelled.")
+    return labels[labelled], P[labelled], checked_weights(sample_weight, labelled)
+
+
+def _require_distributions(P: NDArray[np.float64]) -> None:
+    bad = ~((P >= 0.0).all(axis=1) & (np.abs(P.sum(axis=1) - 1.0) <= _SUM_TO_ONE))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise RowError(f"probabilities must not be negative and must add up to 1. Got {P[row].tolist()}.", row)

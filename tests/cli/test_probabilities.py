@@ -1,0 +1,80 @@
+"""rankwise fit --estimator CumulativeLink, and what predict gives of its probabilities."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankwise as rw
+from tests.cli.commands import fail, make_frame, run, succeed
+
+FEATURES = ["a", "c", "colour"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("probabilities")
+    frame = make_frame()
+    frame.to_csv(folder / "rows.csv", index=False)
+    ends = ("--lower", "lower", "--upper", "upper", "--ignore", "grade,b,remark", "--classes", "1..4")
+    for name in ("CumulativeLink", "SVOR"):
+        arguments = folder / "rows.csv", "--estimator", name, *ends, "-o", folder / f"{name}.rankwise"
+        result = run("fit", *arguments)
+        assert result.exit_code == 0, result.output
+    return folder, frame
+
+
+def _predicted(*arguments):
+    return pd.read_csv(io.StringIO(succeed("predict", *arguments)))
+
+
+def test_probabilities_and_intervals_are_columns(files):
+    folder, frame = files
+    model = rw.load(folder / "CumulativeLink.rankwise")
+    found = _predicted(folder / "CumulativeLink.rankwise", folder / "rows.csv", "--proba", "--interval", 0.8)
+    P = model.predict_proba(frame)
+    np.testing.assert_allclose(found[[f"P({k})" for k in (1, 2, 3, 4)]], P, rtol=1e-12)
+    ends = found[["prediction_lower", "prediction_upper"]].to_numpy()
+    np.testing.assert_array_equal(ends, model.predict_interval(frame, 0.8))
+    np.testing.assert_array_equal(found["prediction"], model.predict(frame))
+    assert found.columns[: len(frame.columns)].tolist() == frame.columns.tolist()
+
+
+def test_only_and_files_have_them_too(files, tmp_path):
+    folder, frame = files
+    where = folder / "CumulativeLink.rankwise", folder / "rows.csv"
+    succeed("predict", *where, "--only", "--proba", "-o", tmp_path / "p.parquet")
+    found = pd.read_parquet(tmp_path / "p.parquet")
+    assert found.columns.tolist() == ["prediction", "P(1)", "P(2)", "P(3)", "P(4)"]
+    assert len(found) == len(frame)
+
+
+def test_costs_decide(files, tmp_path):
+    folder, frame = files
+    cost = np.array([[0, 1, 2, 3], [9, 0, 1, 2], [9, 9, 0, 1], [9, 9, 9, 0]])
+    turned = [3, 0, 1, 2]  # in any order: the names say which is which
+    table = pd.DataFrame(cost, index=[1, 2, 3, 4], columns=[1, 2, 3, 4]).iloc[turned, turned[::-1]]
+    table.to_csv(tmp_path / "costs.csv")
+    where = folder / "CumulativeLink.rankwise", folder / "rows.csv"
+    found = _predicted(*where, "--decision", tmp_path / "costs.csv")
+    P = rw.load(folder / "CumulativeLink.rankwise").predict_proba(frame)
+    np.testing.assert_array_equal(found["prediction"], (P @ cost).argmin(axis=1) + 1)
+
+
+def test_mistakes_are_one_line(files, tmp_path):
+    folder, _ = files
+    model, rows = folder / "CumulativeLink.rankwise", folder / "rows.csv"
+    for option in (("--proba",), ("--interval", 0.9)):
+        line = fail(2, "predict", folder / "SVOR.rankwise", rows, *option)
+        assert f"{option[0]} needs a model with probabilities. SVOR has none: fit CumulativeLink" in line
+    assert "--interval must be between 0 and 1" in fail(2, "predict", model, rows, "--interval", 90)
+    costs = tmp_path / "costs.csv"
+    costs.write_text(",1,2,3\n1,0,1,1\n2,1,0,1\n3,1,1,0\n")
+    assert "its header must name the classes 1, 2, 3, 4. Got 1, 2, 3." in fail(
+        1, "predict", model, rows, "--decision", costs
+    )
+    costs.write_text(",1,2,3,4\n1,0,1,1,1\n2,1,0,1,-1\n3,1,1,0,1\n4,1,1,1,0\n")
+    assert "finite numbers >= 0. Got -1 in row 1, column 3" in fail(1, "predict", model, rows, "--decision", costs)
+    costs.write_text(",1,2,3,4\n1,0,1,1,1\n2,1,0,1,a lot\n3,1,1,0,1\n4,1,1,1,0\n")
+    assert "a cost must be a number" in fail(1, "predict", model, rows, "--decision", costs)
