@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from rankwise._errors import RowError
     from rankwise.batch import MORD, SVOR, VILMA, CumulativeLink, PiecewiseMORD, RoundedRegression
+    from rankwise.calibration import ConformalOrdinal
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
     from rankwise.multilabel import MissingLabelClassifier
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ChainClassifier": "rankwise.structured",
+    "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",
     "PiecewiseMORD": "rankwise.batch",
     "RoundedRegression": "rankwise.batch",
