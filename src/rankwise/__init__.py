@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from rankwise._errors import RowError
     from rankwise.batch import MORD, SVOR, VILMA, CumulativeLink, PiecewiseMORD, RoundedRegression
-    from rankwise.calibration import ConformalOrdinal
+    from rankwise.calibration import CalibratedOrdinal, ConformalOrdinal
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
     from rankwise.multilabel import MissingLabelClassifier
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rankwise.table_model import TableModel
 
 _HOME = {
+    "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
     "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",

@@ -1,5 +1,6 @@
-"""Sets of classes with a promise, for any estimator."""
+"""Probabilities for any score, and sets of classes with a promise."""
 
+from rankwise.calibration.calibrated import CalibratedOrdinal
 from rankwise.calibration.conformal import ConformalOrdinal
 
-__all__ = ["ConformalOrdinal"]
+__all__ = ["CalibratedOrdinal", "ConformalOrdinal"]

@@ -86,11 +86,10 @@ def distance(codes: NDArray[Any], n_classes: int) -> Floats:
     >>> distance(np.array([1]), 4)
     array([[1., 0., 1., 2.]])
     """
-    return np.abs(np.arange(n_classes) - np.asarray(codes)[:, None]).astype(np.float64)
+    return np.asarray(np.abs(np.arange(n_classes) - np.asarray(codes)[:, None]), dtype=np.float64)
 
 
 def _filled(fill: Any, probabilities: Floats) -> Floats:
-    probabilities = np.ascontiguousarray(probabilities, dtype=np.float64)
-    scores = np.empty_like(probabilities)
-    fill(probabilities, scores)
-    return np.asarray(scores)
+    scores = np.empty(probabilities.shape)
+    fill(np.ascontiguousarray(probabilities, dtype=np.float64), scores)
+    return scores

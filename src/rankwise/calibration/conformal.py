@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -43,6 +43,7 @@ from rankwise.base.estimator import SavedEstimator
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
+from rankwise.calibration._folds import fitted, folds, known_classes
 from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode
 from rankwise.labels._order import show
 
@@ -156,8 +157,7 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         with self._afresh() as model:
             model._validate_params()
             model._require_supported()
-            fitted = model.cv == "prefit"
-            labels = encode(y, model.estimator.classes_ if fitted else _declared_classes(model.estimator))
+            labels = encode(y, known_classes(model.estimator, model.cv == "prefit"))
             weight = check_weights(sample_weight, len(labels))
             model.classes_ = labels.classes
             model._fit(X, labels, weight)
@@ -171,7 +171,7 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
             self._calibrate(self._scores(self.estimator, take_rows(X, labelled)), labels, weight, labelled)
         elif self.cv == "split":
             held_out = self._held_out(labelled)
-            self.estimator_ = _fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, held_out))
+            self.estimator_ = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, held_out))
             self._calibrate(self._scores(self.estimator_, take_rows(X, held_out)), labels, weight, held_out)
         else:
             self._cross(X, labels, weight, rows, labelled)
@@ -214,19 +214,15 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         """Models that have not seen their fold, and the scores of the folds."""
         self._require_enough(labelled.size)
         n_folds = _FOLDS if self.cv == "cross" else int(self.cv)
-        order = check_random_state(self.random_state).permutation(labelled)
-        folds = [np.sort(order[k::n_folds]) for k in range(n_folds)]
-        if min(fold.size for fold in folds) == 0:
-            raise ValueError(f"{n_folds} folds need as many labelled rows. Got {labelled.size}.")
         self.models_, self._fold_scores, self._fold_weights = [], [], []
-        for fold in folds:
-            model = _fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
+        for fold in folds(labelled, n_folds, self.random_state):
+            model = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
             scores = self._of_labels(self._scores(model, take_rows(X, fold)), labels.take(fold).admissible())
             places = np.argsort(scores, kind="stable")
             self.models_.append(model)
             self._fold_scores.append(scores[places])
             self._fold_weights.append(_weights_of(weight, fold)[places])
-        self.estimator_ = _fitted(self.estimator, X, labels, weight, rows)
+        self.estimator_ = fitted(self.estimator, X, labels, weight, rows)
         self.n_calibration_ = int(labelled.size)
         self.bounds_ = np.full(labels.classes.size, np.nan)
 
@@ -311,8 +307,6 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
     def _require_supported(self) -> None:
         if self.per_class and self.cv not in ("split", "prefit"):
             raise ValueError(f"per_class needs cv='split' or 'prefit': folds share one bound. Got cv={self.cv!r}.")
-        if self.cv == "prefit" and not self.estimator.__sklearn_is_fitted__():
-            raise ValueError(f"cv='prefit' needs a fitted estimator: fit the {type(self.estimator).__name__} first.")
 
     def _require_enough(self, n_rows: int) -> None:
         if n_rows < _least_rows(self.level):
@@ -361,29 +355,16 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
             if type(model) is not type(self.estimator):
                 raise ValueError("the estimator is not the one that the parameters name")
         require_array("bounds", np.isnan(plain["bounds"]) | (plain["bounds"] >= 0.0), np.bool_, classes.shape)
-        folds = list(zip(plain.get("scores", []), plain.get("weights", []), strict=True))
-        if bool(models) != (self.cv not in ("split", "prefit")) or len(folds) != len(models):
-            raise ValueError(f"{len(models)} models and {len(folds)} folds do not go with cv={self.cv!r}")
-        for scores, weights in folds:
+        calibrated = list(zip(plain.get("scores", []), plain.get("weights", []), strict=True))
+        if bool(models) != (self.cv not in ("split", "prefit")) or len(calibrated) != len(models):
+            raise ValueError(f"{len(models)} models and {len(calibrated)} folds do not go with cv={self.cv!r}")
+        for scores, weights in calibrated:
             require_array("scores", scores, np.float64, (len(scores),))
             require_array("weights", weights, np.float64, scores.shape)
         self.estimator_, self.classes_, self.bounds_ = plain["estimator"], classes, plain["bounds"]
         self.n_calibration_ = int(plain["n_calibration"])
         if models:
-            self.models_, self._fold_scores, self._fold_weights = models, *map(list, zip(*folds, strict=True))
-
-
-def _declared_classes(estimator: Any) -> Any:
-    """Classes that the estimator, or one inside it, was given."""
-    parameters = estimator.get_params(deep=True)
-    named = [value for name, value in parameters.items() if name.rpartition("__")[2] == "classes"]
-    return next((value for value in named if value is not None), None)
-
-
-def _fitted(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: NDArray[Any]) -> Any:
-    """A fresh estimator, learnt from some rows."""
-    weights = {"sample_weight": weight[rows]} if weight.size else {}
-    return clone(estimator).fit(take_rows(X, rows), labels.take(rows), **weights)
+            self.models_, self._fold_scores, self._fold_weights = models, *map(list, zip(*calibrated, strict=True))
 
 
 def _weights_of(weight: Floats, rows: NDArray[Any]) -> Floats:
