@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from rankwise._errors import RowError
     from rankwise.batch import MORD, SVOR, VILMA, CumulativeLink, PiecewiseMORD, RoundedRegression
-    from rankwise.calibration import CalibratedOrdinal, ConformalOrdinal
+    from rankwise.calibration import CalibratedOrdinal, ConformalOrdinal, OnlineConformalOrdinal
     from rankwise.features import HiddenFeatures, TableEncoder
     from rankwise.label_ranking import LabelRanker
     from rankwise.multilabel import MissingLabelClassifier
@@ -62,6 +62,7 @@ _HOME = {
     "MissingLabelClassifier": "rankwise.multilabel",
     "MulticlassPerceptron": "rankwise.online",
     "MultiplicativePRIL": "rankwise.online",
+    "OnlineConformalOrdinal": "rankwise.calibration",
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
     "RowError": "rankwise._errors",

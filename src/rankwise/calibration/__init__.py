@@ -2,5 +2,6 @@
 
 from rankwise.calibration.calibrated import CalibratedOrdinal
 from rankwise.calibration.conformal import ConformalOrdinal
+from rankwise.calibration.online_conformal import OnlineConformalOrdinal
 
-__all__ = ["CalibratedOrdinal", "ConformalOrdinal"]
+__all__ = ["CalibratedOrdinal", "ConformalOrdinal", "OnlineConformalOrdinal"]

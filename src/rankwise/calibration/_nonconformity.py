@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
+from rankwise.labels import encode
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +88,35 @@ def distance(codes: NDArray[Any], n_classes: int) -> Floats:
     array([[1., 0., 1., 2.]])
     """
     return np.asarray(np.abs(np.arange(n_classes) - np.asarray(codes)[:, None]), dtype=np.float64)
+
+
+def class_scores(kind: str, model: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    """How badly every class fits every row, (n, K), by the scores of this kind."""
+    if kind == "distance":
+        return distance(encode(model.predict(X), classes).lower, classes.size)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"score={kind!r} needs the probabilities of the classes, and {type(model).__name__} has none: take "
+            f"score='distance', or an estimator with predict_proba such as CumulativeLink."
+        )
+    known = model.predict_proba(X)
+    probabilities = np.zeros((len(known), classes.size))
+    probabilities[:, encode(model.classes_, classes).lower] = known
+    return shortest(probabilities) if kind == "shortest" else from_the_median(probabilities)
+
+
+def label_scores(scores: Floats, admitted: NDArray[np.bool_], labels: str) -> Floats:
+    """One score for each row: that of the worst class that its label admits if guaranteed, of the best if weak."""
+    if labels == "guaranteed":
+        return np.asarray(np.where(admitted, scores, -np.inf).max(axis=1))
+    return np.asarray(np.where(admitted, scores, np.inf).min(axis=1))
+
+
+def ends(inside: NDArray[np.bool_], scores: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
+    """First and last code of sets, none of them empty; what lies between two classes of a set belongs to it."""
+    inside = inside.copy()
+    inside[np.arange(len(inside)), np.argmin(scores, axis=1)] = True
+    return inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)
 
 
 def _filled(fill: Any, probabilities: Floats) -> Floats:

@@ -189,7 +189,7 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         w = _weights_of(weight, rows)
         admitted = labels.take(rows).admissible()
         if not self.per_class:
-            bound = _bound(self._of_labels(scores, admitted), w, self.level)
+            bound = _bound(_nonconformity.label_scores(scores, admitted, self.labels), w, self.level)
             self.bounds_ = np.full(scores.shape[1], bound)
             return
         if self.labels == "weak":  # the row is taken for one of the class that fits it best
@@ -217,7 +217,8 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         self.models_, self._fold_scores, self._fold_weights = [], [], []
         for fold in folds(labelled, n_folds, self.random_state):
             model = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
-            scores = self._of_labels(self._scores(model, take_rows(X, fold)), labels.take(fold).admissible())
+            admitted = labels.take(fold).admissible()
+            scores = _nonconformity.label_scores(self._scores(model, take_rows(X, fold)), admitted, self.labels)
             places = np.argsort(scores, kind="stable")
             self.models_.append(model)
             self._fold_scores.append(scores[places])
@@ -226,27 +227,8 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         self.n_calibration_ = int(labelled.size)
         self.bounds_ = np.full(labels.classes.size, np.nan)
 
-    def _of_labels(self, scores: Floats, admitted: NDArray[np.bool_]) -> Floats:
-        """One score for each row: that of the worst or of the best class that its label admits."""
-        if self.labels == "guaranteed":
-            return np.asarray(np.where(admitted, scores, -np.inf).max(axis=1))
-        return np.asarray(np.where(admitted, scores, np.inf).min(axis=1))
-
     def _scores(self, model: Any, X: Any) -> Floats:
-        """How badly every class fits every row, (n, K)."""
-        kind = vars(self)["score"]
-        if kind == "distance":
-            codes = encode(model.predict(X), self.classes_).lower
-            return _nonconformity.distance(codes, self.classes_.size)
-        if not hasattr(model, "predict_proba"):
-            raise ValueError(
-                f"score={kind!r} needs the probabilities of the classes, and {type(model).__name__} has none: take "
-                f"score='distance', or an estimator with predict_proba such as CumulativeLink."
-            )
-        known = model.predict_proba(X)
-        probabilities = np.zeros((len(known), self.classes_.size))
-        probabilities[:, encode(model.classes_, self.classes_).lower] = known
-        return (_nonconformity.shortest if kind == "shortest" else _nonconformity.from_the_median)(probabilities)
+        return _nonconformity.class_scores(vars(self)["score"], model, X, self.classes_)
 
     # -- sets --------------------------------------------------------------------------------------------------------
 
@@ -276,9 +258,7 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
                 scores = scores + of_fold
             every = np.concatenate(self._fold_weights)
             inside = np.asarray(below < _needed(float(every.sum()), float(every.max()), self.level))
-        inside[np.arange(len(inside)), np.argmin(scores, axis=1)] = True  # no set is empty
-        # Bounds of classes differ, and so do models: whatever lies between two classes of a set belongs to it, too.
-        return inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)
+        return _nonconformity.ends(inside, scores)
 
     # -- the estimator inside ----------------------------------------------------------------------------------------
 
