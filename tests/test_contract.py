@@ -29,8 +29,8 @@ from rankwise.structured import CumulativeRanks
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 BRIEF = {"n_epochs": 2, "random_state": 0, "gamma": 0.5, "n_hidden": 4, "tol": 0.1}
-INVALID = {"n_epochs": 0, "alpha": -1.0, "n_hidden": 0, "scaling": "odd", "encoder": "odd"}
-READS = ("predict", "transform", "decision_function", "to_plain")
+INVALID = {"n_epochs": 0, "alpha": -1.0, "n_hidden": 0, "scaling": "odd", "encoder": "odd", "level": 2.0, "cv": 1}
+READS = ("predict", "transform", "decision_function", "predict_proba", "predict_set", "to_plain")
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
@@ -101,6 +101,9 @@ SPECIAL = {
     "StructuredPerceptron": Case({"model": CumulativeRanks([0, 1, 2])}, of_outputs, stream={}),
     "MissingLabelClassifier": Case({}, of_yes_and_no, lambda Y: np.where(np.arange(len(Y))[:, None] == 7, 2.0, Y)),
     "LabelRanker": Case(spoil=lambda y: y[:-1]),
+    "CalibratedOrdinal": Case({"estimator": rw.SVOR()}),
+    "ConformalOrdinal": Case({"estimator": rw.PRIL(n_epochs=2, random_state=0), "level": 0.5, "score": "distance"}),
+    "OnlineConformalOrdinal": Case({"estimator": rw.PRIL()}),
     "TableEncoder": Case({"missing": "refuse"}, of_frames, None),
     "TableModel": Case(
         {"estimator": rw.PRIL(n_epochs=2, random_state=0), "encoder": rw.TableEncoder(missing="refuse")}, of_frames

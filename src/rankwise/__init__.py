@@ -32,6 +32,11 @@ if TYPE_CHECKING:
         RoundedRegression as RoundedRegression,
         UnifiedClassifier as UnifiedClassifier,
     )
+    from rankwise.calibration import (
+        CalibratedOrdinal as CalibratedOrdinal,
+        ConformalOrdinal as ConformalOrdinal,
+        OnlineConformalOrdinal as OnlineConformalOrdinal,
+    )
     from rankwise.features import HiddenFeatures as HiddenFeatures, TableEncoder as TableEncoder
     from rankwise.label_ranking import LabelRanker as LabelRanker
     from rankwise.multilabel import MissingLabelClassifier as MissingLabelClassifier
@@ -51,7 +56,9 @@ if TYPE_CHECKING:
     from rankwise.table_model import TableModel as TableModel
 
 _HOME = {
+    "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
+    "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",
     "PiecewiseMORD": "rankwise.batch",
     "RoundedRegression": "rankwise.batch",
@@ -67,6 +74,7 @@ _HOME = {
     "MissingLabelClassifier": "rankwise.multilabel",
     "MulticlassPerceptron": "rankwise.online",
     "MultiplicativePRIL": "rankwise.online",
+    "OnlineConformalOrdinal": "rankwise.calibration",
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
     "RowError": "rankwise._errors",

@@ -1,0 +1,277 @@
+"""Class probabilities for estimators that have none: a link, or monotone curves, from score to probability.
+
+An estimator with thresholds has one score a row (``project``), one with a score for each class has K
+(``decision_function``). Their scores on rows that the estimator has not seen, out of folds, are the features of a
+calibrator:
+
+``link``
+    a :class:`rankwise.CumulativeLink` of the scores, ``P(y <= k) = F(t_k - a s)``; with two classes, Platt's scaling;
+``isotonic``
+    for each k the isotonic regression of ``y <= k`` on the score, falling. Curves of different k never cross, because
+    isotonic regression keeps the order of what it is given. K scores are first made one by the link.
+
+Imprecise labels go into the likelihood of the link as they are. For the curves they are shared among the classes that
+they admit by the probabilities so far, and the curves fitted again, until they stay (EM). Between the rows' scores
+curves are linear. A part ``1 / (n + 1)`` of the probability goes to the classes by their frequency, so that none is
+impossible.
+
+Sources: Platt, "Probabilistic outputs for support vector machines", 1999; Zadrozny and Elkan, "Transforming classifier
+scores into accurate multiclass probability estimates", 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+from sklearn.base import MetaEstimatorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise.base.probabilities import DECISIONS, ProbabilityModel
+from rankwise.base.state import require_array
+from rankwise.batch import CumulativeLink
+from rankwise.calibration._folds import fitted, folds, known_classes
+from rankwise.labels import ClassOrder, Labels, check_weights, encode
+
+Floats = NDArray[np.float64]
+
+_LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
+_ROUNDS = 100  # of sharing out imprecise labels
+_STILL = 1e-6  # change of a probability at which the curves stay
+
+
+class CalibratedOrdinal(MetaEstimatorMixin, ProbabilityModel):
+    """Probabilities of ordered classes from the scores of any estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator with ``project`` or ``decision_function``, alone, in a :class:`rankwise.TableModel` or a pipeline.
+    method : {"link", "isotonic"}, default "link"
+        How scores become probabilities: a cumulative link, or monotone curves, which need more rows.
+    cv : int or "prefit", default 5
+        Folds whose rows are scored by a model that has not seen them; or calibrate an estimator that is fitted already,
+        with rows that it has not seen.
+    decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
+        What ``predict`` answers, as in :class:`rankwise.CumulativeLink`.
+    random_state : int, RandomState or None, default None
+        Seed of the folds.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What gives the scores; learnt from all rows, unless ``cv="prefit"``.
+    classes_ : ndarray of shape (K,)
+        The classes, lowest first.
+
+    Examples
+    --------
+    >>> from rankwise import CalibratedOrdinal, SVOR
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+    >>> model = CalibratedOrdinal(SVOR(), random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).sum(axis=1).round(9)
+    array([1., 1.])
+    """
+
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval", "candidates"})
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "method": [StrOptions({"link", "isotonic"})],
+        "cv": [StrOptions({"prefit"}), Interval(Integral, 2, None, closed="left")],
+        "decision": [StrOptions(set(DECISIONS)), "array-like"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, estimator: Any, method: str = "link", cv: int | str = 5, decision: Any = "median",
+        random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.decision = decision
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator, and a calibrator to scores of rows that it has not seen.
+
+        Parameters
+        ----------
+        X : table or matrix
+            Rows, in a form that the estimator takes.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads and the estimator supports.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0.
+        """
+        with self._afresh() as model:
+            model._validate_params()
+            labels = encode(y, known_classes(model.estimator, model.cv == "prefit"))
+            weight = check_weights(sample_weight, len(labels))
+            model.classes_ = labels.classes
+            model._check_decision(labels.classes.size)
+            model._calibrate(*model._unseen(X, labels, weight))
+        return self
+
+    def _unseen(self, X: Any, labels: Labels, weight: Floats) -> tuple[Floats, Labels, Floats]:
+        """Scores of labelled rows by models that have not seen them, with their labels and weights."""
+        rows = np.arange(len(labels))
+        labelled = rows[~labels.is_missing]
+        if self.cv == "prefit":
+            self.estimator_ = self.estimator
+            scores = _scores(self.estimator, take_rows(X, labelled))
+        else:
+            parts = folds(labelled, int(self.cv), self.random_state)
+            models = (fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, part)) for part in parts)
+            by_part = [_scores(model, take_rows(X, part)) for model, part in zip(models, parts, strict=True)]
+            scores = np.concatenate(by_part)[np.argsort(np.concatenate(parts))]
+            self.estimator_ = fitted(self.estimator, X, labels, weight, rows)
+        return scores, labels.take(labelled), weight[labelled] if weight.size else np.ones(labelled.size)
+
+    def _calibrate(self, scores: Floats, labels: Labels, weight: Floats) -> None:
+        self._centre = scores.mean(axis=0)
+        self._scale = max(float(scores.std()), np.finfo(np.float64).tiny)
+        link = CumulativeLink(alpha=_LIGHT, classes=self.classes_)
+        self.link_ = link.fit(self._standardised(scores), labels, sample_weight=weight)
+        if self.method == "isotonic":
+            at = self.link_.project(self._standardised(scores))
+            self._knots, self._curves = _monotone_curves(at, labels, weight)
+            self._frequencies = _shared(labels, self.link_.predict_proba(self._standardised(scores))).T @ weight
+            self._frequencies /= self._frequencies.sum()
+            self._n_rows = int(scores.shape[0])
+
+    def _standardised(self, scores: Floats) -> Floats:
+        return np.asarray((scores - self._centre) / self._scale)
+
+    # -- probabilities -----------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        return X  # the estimator inside reads them
+
+    def _probabilities(self, rows: Any) -> Floats:
+        scores = self._standardised(_scores(self.estimator_, rows))
+        if self.method == "link":
+            return self.link_.predict_proba(scores)
+        cumulative = np.column_stack([_at(self._knots, curve, self.link_.project(scores)) for curve in self._curves])
+        ends = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
+        return np.asarray((self._n_rows * np.diff(ends, axis=1) + self._frequencies) / (self._n_rows + 1.0))
+
+    def _cumulative(self, rows: Any) -> Floats:
+        return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Minus the expected cost of every answer, (n, K); their difference, (n,), for two classes."""
+        return np.asarray(self._undisturbed(lambda: self._answer_scores(X)))
+
+    # -- the estimator inside, and files -------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "link_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns, as the estimator has it."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
+        """Names of the columns, as the estimator has them."""
+        return np.asarray(self.estimator_.feature_names_in_)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The fitted estimator and the calibrator: what a model file holds."""
+        plain = {
+            "estimator": self.estimator_,
+            "classes": list(self.classes_),
+            "link": self.link_,
+            "centre": np.atleast_1d(self._centre),
+            "scale": self._scale,
+        }
+        if self.method == "isotonic":
+            plain |= {
+                "knots": self._knots,
+                "curves": self._curves,
+                "frequencies": self._frequencies,
+                "n_rows": self._n_rows,
+            }
+        return plain
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        classes = ClassOrder(plain["classes"]).values
+        estimator, link, centre = plain["estimator"], plain["link"], plain["centre"]
+        if type(estimator) is not type(self.estimator) or not isinstance(link, CumulativeLink):
+            raise ValueError("the parts are not those that the parameters name")
+        require_array("centre", centre, np.float64, (link.n_features_in_,))
+        if link.classes_.tolist() != classes.tolist() or not plain["scale"] > 0.0:
+            raise ValueError("the link does not go with the classes, or the scale is not positive")
+        if self.method == "isotonic":
+            knots, curves = plain["knots"], plain["curves"]
+            require_array("knots", knots, np.float64, (len(knots),))
+            require_array("curves", curves, np.float64, (classes.size - 1, knots.size))
+            require_array("frequencies", plain["frequencies"], np.float64, classes.shape)
+            if not knots.size or (np.diff(knots) < 0).any() or (np.diff(curves, axis=0) < 0).any():
+                raise ValueError("the curves are not those of probabilities")
+            self._knots, self._curves, self._frequencies = knots, curves, plain["frequencies"]
+            self._n_rows = int(plain["n_rows"])
+        self.classes_, self.estimator_, self.link_ = classes, estimator, link
+        self._centre, self._scale = centre, float(plain["scale"])
+
+
+def _scores(model: Any, X: Any) -> Floats:
+    """Scores of rows, (n, 1) on the axis of the thresholds, or (n, K) if every class has its own."""
+    if isinstance(model, Pipeline):
+        return _scores(model[-1], model[:-1].transform(X))
+    if hasattr(model, "project"):
+        return np.asarray(model.project(X))[:, None]
+    if not hasattr(model, "decision_function"):
+        raise ValueError(
+            f"{type(model).__name__} has neither project nor decision_function: there is no score to calibrate."
+        )
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    return scores[:, None] if scores.ndim == 1 else scores
+
+
+def _shared(labels: Labels, probabilities: Floats) -> Floats:
+    """Each label shared among the classes that it admits, by their probabilities, (n, K)."""
+    shares = np.where(labels.admissible(), np.maximum(probabilities, np.finfo(np.float64).tiny), 0.0)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _monotone_curves(at: Floats, labels: Labels, weight: Floats) -> tuple[Floats, Floats]:
+    """Scores in order, and at each of them ``P(y <= k)`` for all classes but the last, (K-1, m)."""
+    knots, place = np.unique(at, return_inverse=True)
+    total = np.bincount(place, weight)
+    seen = total > 0.0
+    K = labels.classes.size
+    probabilities = np.full((len(at), K), 1.0 / K)
+    for _ in range(_ROUNDS):
+        shares = _shared(labels, probabilities)
+        below = np.cumsum(shares, axis=1)[:, :-1]
+        curves = np.empty((K - 1, int(seen.sum())))
+        for k in range(K - 1):
+            mean = np.bincount(place, weight * below[:, k])[seen] / total[seen]
+            curves[k] = isotonic_regression(mean, weights=total[seen], increasing=False).x
+        curves = np.maximum.accumulate(np.clip(curves, 0.0, 1.0), axis=0)  # in order but for rounding
+        before = probabilities
+        cumulative = np.column_stack([_at(knots[seen], curve, at) for curve in curves])
+        probabilities = np.diff(np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0))), axis=1)
+        if (labels.lower == labels.upper).all() or np.abs(probabilities - before).max() <= _STILL:
+            break
+    return knots[seen], curves
+
+
+def _at(knots: Floats, curve: Floats, scores: Floats) -> Floats:
+    return np.asarray(np.interp(scores, knots, curve))

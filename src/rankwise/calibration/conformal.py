@@ -1,0 +1,383 @@
+"""Sets of neighbouring classes that hold the truth with a promised probability (conformal prediction).
+
+Each row of a calibration part gets a score ``s(x, y)`` that says how badly its label fits it
+(:mod:`rankwise.calibration._nonconformity`). The bound q is the ``ceil((n + 1) level)``-th smallest of the n scores.
+If calibration rows and new rows are exchangeable, the set of all classes with ``s(x, y) <= q`` holds the class of a
+new row with probability at least ``level``, whatever the estimator is worth.
+
+A label may admit several classes. The largest score among them stands for the worst of them, so the promise holds
+whatever the truth is (``labels="guaranteed"``). The smallest promises only that the set holds *some* class which the
+annotator would have admitted (``labels="weak"``); its sets are shorter. Rows without a label say nothing and are left
+out, as if labels were missing by chance.
+
+``per_class``: a bound for each class, so that the promise holds within every class. Whether a row with an imprecise
+label belongs to a class is not known; the guaranteed bound is the largest over all ways in which it may (a row counts
+if its score is above the bound and does not if it is below).
+
+``cv="cross"``: no row is lost for learning. Each of k models is judged on the fold that it did not see, and a class
+is in the set of a new row unless it fits worse, in the model of their fold, than nearly all calibration rows (CV+;
+Barber and others, "Predictive inference with the jackknife+", 2021). The promise is then ``1 - 2 (1 - level)``, less
+a little; in practice coverage is near ``level``.
+
+Sources: Vovk and others, "Algorithmic learning in a random world", 2005; Cauchois and others, "Predictive inference
+with weak supervision", 2024; Romano and others, "Classification with valid and adaptive coverage", 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+
+from rankwise import metrics
+from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise._warn import warn_user
+from rankwise.base.estimator import SavedEstimator
+from rankwise.base.state import require_array
+from rankwise.base.transaction import reader
+from rankwise.calibration import _nonconformity
+from rankwise.calibration._folds import fitted, folds, known_classes
+from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode
+from rankwise.labels._order import show
+
+Floats = NDArray[np.float64]
+
+_FOLDS = 5
+
+
+def _estimator_has(name: str) -> Any:
+    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), name))
+
+
+class MethodBesideParameter:
+    """A method and a parameter of one name: what is assigned is the parameter, what is called the method."""
+
+    def __init__(self, method: Any, name: str) -> None:
+        self.method, self.name = method, name
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.method if instance is None else self.method.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.name] = value
+
+
+class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
+    """Sets of neighbouring classes that hold the truth with a promised probability.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier of ordered classes: an estimator of rankwise, a :class:`rankwise.TableModel`, a pipeline.
+    level : float, default 0.9
+        Promised probability that a set holds the class of a new row.
+    score : {"shortest", "median", "distance"}, default "shortest"
+        How sets grow: the shortest window of a given probability; from the median to the more probable side; by ranks
+        around the predicted class. The first two need ``predict_proba``.
+    labels : {"guaranteed", "weak"}, default "guaranteed"
+        What imprecise calibration labels promise: that the set holds the truth, or a class that the label admits.
+    cv : {"split", "cross", "prefit"} or int, default "split"
+        Where calibration rows come from: a part of the rows that the estimator does not learn from; folds (five, or
+        this many), each judged by a model that has not seen it; all rows, as ``estimator`` is fitted already.
+    per_class : bool, default False
+        Keep the promise within each class, with a bound for each.
+    calibration_fraction : float, default 0.25
+        Share of the rows that ``cv="split"`` keeps for calibration.
+    random_state : int, RandomState or None, default None
+        Seed of the split.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What predicts; learnt from all rows if ``cv="cross"``.
+    bounds_ : ndarray of shape (K,)
+        Largest score in a set, for each class; NaN if ``cv="cross"``, where bounds depend on the row.
+    n_calibration_ : int
+        Labelled rows that calibrated the sets.
+    classes_ : ndarray of shape (K,)
+        The classes, lowest first.
+
+    Examples
+    --------
+    >>> from rankwise import ConformalOrdinal, CumulativeLink
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(2000, 3, 5, noise=0.5, random_state=0)
+    >>> model = ConformalOrdinal(CumulativeLink(), level=0.9, random_state=0).fit(X[:1000], y[:1000])
+    >>> model.predict_interval(X[1000:1002]).shape
+    (2, 2)
+    >>> sets = model.predict_set(X[1000:])
+    >>> bool(sets[range(1000), y[1000:] - 1].mean() > 0.87)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "score": [StrOptions({"shortest", "median", "distance"})],
+        "labels": [StrOptions({"guaranteed", "weak"})],
+        "cv": [StrOptions({"split", "cross", "prefit"}), Interval(Integral, 2, None, closed="left")],
+        "per_class": ["boolean"],
+        "calibration_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, estimator: Any, level: float = 0.9, score: str = "shortest", labels: str = "guaranteed",
+        cv: str | int = "split", per_class: bool = False, calibration_fraction: float = 0.25, random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.estimator = estimator
+        self.level = level
+        self.score = score
+        self.labels = labels
+        self.cv = cv
+        self.per_class = per_class
+        self.calibration_fraction = calibration_fraction
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator and calibrate its sets.
+
+        Parameters
+        ----------
+        X : table or matrix
+            Rows, in a form that the estimator takes.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0, for learning and for calibration. The new row that a promise is about counts
+            as much as the heaviest calibration row.
+        """
+        with self._afresh() as model:
+            model._validate_params()
+            model._require_supported()
+            labels = encode(y, known_classes(model.estimator, model.cv == "prefit"))
+            weight = check_weights(sample_weight, len(labels))
+            model.classes_ = labels.classes
+            model._fit(X, labels, weight)
+        return self
+
+    def _fit(self, X: Any, labels: Labels, weight: Floats) -> None:
+        rows = np.arange(len(labels))
+        labelled = rows[~labels.is_missing]
+        if self.cv == "prefit":
+            self.estimator_ = self.estimator
+            self._calibrate(self._scores(self.estimator, take_rows(X, labelled)), labels, weight, labelled)
+        elif self.cv == "split":
+            held_out = self._held_out(labelled)
+            self.estimator_ = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, held_out))
+            self._calibrate(self._scores(self.estimator_, take_rows(X, held_out)), labels, weight, held_out)
+        else:
+            self._cross(X, labels, weight, rows, labelled)
+
+    def _held_out(self, labelled: NDArray[Any]) -> NDArray[Any]:
+        """Labelled rows to calibrate with."""
+        count = int(self.calibration_fraction * labelled.size)
+        self._require_enough(count)
+        return np.sort(check_random_state(self.random_state).permutation(labelled)[:count])
+
+    def _calibrate(self, scores: Floats, labels: Labels, weight: Floats, rows: NDArray[Any]) -> None:
+        """Bounds from the scores (m, K) of rows that the model has not seen."""
+        self._require_enough(rows.size)
+        self.n_calibration_ = int(rows.size)
+        w = _weights_of(weight, rows)
+        admitted = labels.take(rows).admissible()
+        if not self.per_class:
+            bound = _bound(_nonconformity.label_scores(scores, admitted, self.labels), w, self.level)
+            self.bounds_ = np.full(scores.shape[1], bound)
+            return
+        if self.labels == "weak":  # the row is taken for one of the class that fits it best
+            best = np.where(admitted, scores, np.inf).argmin(axis=1)
+            admitted = np.arange(scores.shape[1]) == best[:, None]
+        certain = admitted & (admitted.sum(axis=1) == 1)[:, None]
+        self.bounds_ = np.array(
+            [
+                _worst_bound(scores[:, k], certain[:, k], admitted[:, k] & ~certain[:, k], w, self.level)
+                for k in range(scores.shape[1])
+            ]
+        )
+        unbounded = self.classes_[np.isinf(self.bounds_)]
+        if unbounded.size:
+            warn_user(
+                f"too few calibration rows have the classes {show(unbounded)} for a level of {self.level:g}, which "
+                f"takes {_least_rows(self.level)} each: every set holds them.",
+                UserWarning,
+            )
+
+    def _cross(self, X: Any, labels: Labels, weight: Floats, rows: NDArray[Any], labelled: NDArray[Any]) -> None:
+        """Models that have not seen their fold, and the scores of the folds."""
+        self._require_enough(labelled.size)
+        n_folds = _FOLDS if self.cv == "cross" else int(self.cv)
+        self.models_, self._fold_scores, self._fold_weights = [], [], []
+        for fold in folds(labelled, n_folds, self.random_state):
+            model = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
+            admitted = labels.take(fold).admissible()
+            scores = _nonconformity.label_scores(self._scores(model, take_rows(X, fold)), admitted, self.labels)
+            places = np.argsort(scores, kind="stable")
+            self.models_.append(model)
+            self._fold_scores.append(scores[places])
+            self._fold_weights.append(_weights_of(weight, fold)[places])
+        self.estimator_ = fitted(self.estimator, X, labels, weight, rows)
+        self.n_calibration_ = int(labelled.size)
+        self.bounds_ = np.full(labels.classes.size, np.nan)
+
+    def _scores(self, model: Any, X: Any) -> Floats:
+        return _nonconformity.class_scores(vars(self)["score"], model, X, self.classes_)
+
+    # -- sets --------------------------------------------------------------------------------------------------------
+
+    @reader
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Which classes the set of each row holds, (n, K): neighbours, at least one."""
+        low, high = self._ends(X)
+        k = np.arange(self.classes_.size)
+        return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
+
+    @reader
+    def predict_interval(self, X: Any) -> NDArray[Any]:
+        """Lowest and highest class of each row's set, (n, 2), both included."""
+        return decode(np.column_stack(self._ends(X)).ravel(), self.classes_).reshape(-1, 2)
+
+    def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        scores: Any = 0.0
+        below: Any = 0.0
+        if self.cv in ("split", "prefit"):
+            scores = self._scores(self.estimator_, X)
+            inside = scores <= self.bounds_
+        else:
+            for model, found, weight in zip(self.models_, self._fold_scores, self._fold_weights, strict=True):
+                of_fold = self._scores(model, X)
+                worse = np.concatenate([[0.0], np.cumsum(weight)])
+                below = below + worse[np.searchsorted(found, of_fold, side="left")]
+                scores = scores + of_fold
+            every = np.concatenate(self._fold_weights)
+            inside = np.asarray(below < _needed(float(every.sum()), float(every.max()), self.level))
+        return _nonconformity.ends(inside, scores)
+
+    # -- the estimator inside ----------------------------------------------------------------------------------------
+
+    @reader
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row, as the estimator predicts it."""
+        return np.asarray(self.estimator_.predict(X))
+
+    @_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of every class, (n, K), as the estimator has it."""
+        return np.asarray(self._undisturbed(lambda: self.estimator_.predict_proba(X)))
+
+    def _score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
+        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    score = MethodBesideParameter(_score, "score")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, those of the estimator too if ``deep``."""
+        return {**super().get_params(deep), "score": vars(self)["score"]}
+
+    # -- checks and files ----------------------------------------------------------------------------------------------
+
+    def _require_supported(self) -> None:
+        if self.per_class and self.cv not in ("split", "prefit"):
+            raise ValueError(f"per_class needs cv='split' or 'prefit': folds share one bound. Got cv={self.cv!r}.")
+
+    def _require_enough(self, n_rows: int) -> None:
+        if n_rows < _least_rows(self.level):
+            raise ValueError(
+                f"a level of {self.level:g} takes at least {_least_rows(self.level)} labelled calibration rows. "
+                f"Got {n_rows}: give more rows, a lower level, or cv='cross'."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "bounds_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns, as the estimator has it."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
+        """Names of the columns, as the estimator has them."""
+        return np.asarray(self.estimator_.feature_names_in_)
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """The fitted estimators and what calibrated them: what a model file holds."""
+        plain = {
+            "estimator": self.estimator_,
+            "classes": list(self.classes_),
+            "bounds": self.bounds_,
+            "n_calibration": self.n_calibration_,
+        }
+        if hasattr(self, "models_"):
+            plain |= {"models": self.models_, "scores": self._fold_scores, "weights": self._fold_weights}
+        return plain
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        classes = ClassOrder(plain["classes"]).values
+        models = list(plain.get("models", []))
+        for model in (plain["estimator"], *models):
+            if type(model) is not type(self.estimator):
+                raise ValueError("the estimator is not the one that the parameters name")
+        require_array("bounds", np.isnan(plain["bounds"]) | (plain["bounds"] >= 0.0), np.bool_, classes.shape)
+        calibrated = list(zip(plain.get("scores", []), plain.get("weights", []), strict=True))
+        if bool(models) != (self.cv not in ("split", "prefit")) or len(calibrated) != len(models):
+            raise ValueError(f"{len(models)} models and {len(calibrated)} folds do not go with cv={self.cv!r}")
+        for scores, weights in calibrated:
+            require_array("scores", scores, np.float64, (len(scores),))
+            require_array("weights", weights, np.float64, scores.shape)
+        self.estimator_, self.classes_, self.bounds_ = plain["estimator"], classes, plain["bounds"]
+        self.n_calibration_ = int(plain["n_calibration"])
+        if models:
+            self.models_, self._fold_scores, self._fold_weights = models, *map(list, zip(*calibrated, strict=True))
+
+
+def _weights_of(weight: Floats, rows: NDArray[Any]) -> Floats:
+    return weight[rows] if weight.size else np.ones(rows.size)
+
+
+def _least_rows(level: float) -> int:
+    """How many rows with equal weights a level takes: n with ``ceil((n + 1) level) <= n``."""
+    return math.ceil(level / (1.0 - level) - 1e-9)
+
+
+def _needed(total: float, heaviest: float, level: float) -> float:
+    """Weight of the calibration rows that must not fit worse; all rows and the new one have a part ``level`` of it."""
+    return level * (total + heaviest) * (1.0 - 1e-12)  # 0.7 * 10 is above 7
+
+
+def _bound(scores: Floats, weight: Floats, level: float) -> float:
+    """Smallest score that enough of the rows do not exceed; infinite if there is none."""
+    return _worst_bound(scores, np.ones(scores.size, dtype=bool), np.zeros(scores.size, dtype=bool), weight, level)
+
+
+def _worst_bound(
+    scores: Floats, certain: NDArray[np.bool_], possible: NDArray[np.bool_], weight: Floats, level: float
+) -> float:
+    """Smallest bound that holds whichever of the possible rows belong to the class, besides those that surely do."""
+    if not weight[certain].sum() > 0.0:
+        return math.inf
+    counts = certain | possible
+    order = np.argsort(scores[counts], kind="stable")
+    values = scores[counts][order]
+    sure = np.cumsum(np.where(certain, weight, 0.0)[counts][order])
+    maybe = np.cumsum(np.where(possible, weight, 0.0)[counts][order])
+    last = np.searchsorted(values, values, side="right") - 1  # equal scores count together
+    above = maybe[-1] - maybe[last]
+    enough = sure[last] >= _needed(sure[-1] + above, float(weight[counts].max()), level)
+    return float(values[np.argmax(enough)]) if enough.any() else math.inf

@@ -1,0 +1,248 @@
+"""Conformal sets on a stream, whose rows need not be exchangeable: adaptive conformal inference.
+
+Before a row is learnt it gets the set of all classes with ``s(x, y) <= q``, q the ``1 - eps_t`` quantile of the scores
+of the last rows. Its label then says whether the set missed, and
+
+    eps_(t+1) = eps_t + rate (eps - miss_t),      eps = 1 - level
+
+After a miss sets grow, after hits they shrink a little. Whatever the stream does, the share of misses in T labelled
+rows exceeds eps by at most ``(1 - eps + rate) / (rate T)``. An imprecise label misses if a class that it admits is not
+in the set (``labels="guaranteed"``), or if none is (``labels="weak"``).
+
+Source: Gibbs and Candes, "Adaptive conformal inference under distribution shift", 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from copy import deepcopy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+
+from rankwise import metrics
+from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise.base.estimator import SavedEstimator
+from rankwise.base.state import require_array
+from rankwise.base.transaction import reader
+from rankwise.calibration import _nonconformity
+from rankwise.calibration._folds import known_classes
+from rankwise.calibration.conformal import MethodBesideParameter
+from rankwise.labels import ClassOrder, check_weights, decode, encode
+
+Floats = NDArray[np.float64]
+
+
+class OnlineConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
+    """Sets of neighbouring classes around an online estimator that keep their promise on a stream that changes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An online estimator, or anything with ``partial_fit`` and ``predict``.
+    level : float, default 0.9
+        Share of the rows whose set is to hold the truth, in the long run.
+    score : {"shortest", "median", "distance"}, default "distance"
+        How sets grow, as in :class:`rankwise.ConformalOrdinal`.
+    labels : {"guaranteed", "weak"}, default "guaranteed"
+        What imprecise labels must find in a set: all classes that they admit, or one.
+    rate : float, default 0.01
+        How fast sets answer to a change.
+    window : int, default 1000
+        Scores of so many last rows are remembered.
+    classes : array-like, optional
+        All classes, lowest first; those of the estimator by default. A stream needs them declared.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What predicts.
+    miss_rate_ : float
+        The present ``eps_t``.
+    n_labelled_, n_missed_ : int
+        Labelled rows so far, and those whose set missed.
+    classes_ : ndarray of shape (K,)
+        The classes, lowest first.
+
+    Examples
+    --------
+    >>> from rankwise import OnlineConformalOrdinal, PRIL
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(1500, 3, 5, noise=0.5, random_state=0)
+    >>> model = OnlineConformalOrdinal(PRIL(), level=0.9, classes=[1, 2, 3, 4, 5])
+    >>> sets = model.progressive_predict_set(X, y)
+    >>> bool(sets[range(1500), y - 1].mean() > 0.88)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "score": [StrOptions({"shortest", "median", "distance"})],
+        "labels": [StrOptions({"guaranteed", "weak"})],
+        "rate": [Interval(Real, 0, 1, closed="neither")],
+        "window": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self, estimator: Any, level: float = 0.9, score: str = "distance", labels: str = "guaranteed",
+        rate: float = 0.01, window: int = 1000, classes: Any = None,
+    ) -> None:  # fmt: skip
+        self.estimator = estimator
+        self.level = level
+        self.score = score
+        self.labels = labels
+        self.rate = rate
+        self.window = window
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch, one pass in the order given; see :meth:`partial_fit`."""
+        with self._afresh() as model:
+            for name in ("estimator_", "classes_"):
+                model.__dict__.pop(name, None)
+            model._learn(X, y, None, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in the order given. A chunk with a bad row leaves everything as it was.
+
+        Parameters
+        ----------
+        X : table or matrix
+            Rows, in a form that the estimator takes.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads and the estimator supports.
+        classes : array-like, optional
+            All classes, lowest first, for the first call.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row to the estimator, >= 0. A miss is a miss whatever its weight.
+        """
+        self.progressive_predict_set(X, y, classes, sample_weight)
+        return self
+
+    def progressive_predict_set(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> NDArray[np.bool_]:
+        """Give each row its set, (n, K), then learn from it; arguments as in :meth:`partial_fit`."""
+        with self._afresh() as model:
+            if "estimator_" in vars(self):
+                model.estimator_ = deepcopy(self.estimator_)
+                model._recent = self._recent.copy()
+            return model._learn(X, y, classes, sample_weight)
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> NDArray[np.bool_]:
+        self._validate_params()
+        if "estimator_" not in vars(self):
+            declared = [classes, self.classes, known_classes(self.estimator, prefit=False)]
+            labels = encode(y, next((given for given in declared if given is not None), None))
+            self.classes_ = labels.classes
+            self.estimator_ = clone(self.estimator)
+            self._recent, self.miss_rate_ = np.empty(0), 1.0 - self.level
+            self.n_labelled_ = self.n_missed_ = 0
+        else:
+            labels = encode(y, self.classes_)
+        weight = check_weights(sample_weight, len(labels))
+        sets = np.ones((len(labels), self.classes_.size), dtype=bool)
+        for i in range(len(labels)):
+            row, label = take_rows(X, slice(i, i + 1)), labels.take(slice(i, i + 1))
+            if self.n_labelled_:
+                scores = self._scores(row)
+                sets[i] = self._inside(scores)[0]
+                if not label.is_missing[0]:
+                    self._judge(scores, sets[i], label.admissible())
+            elif not label.is_missing[0]:
+                self.n_labelled_ = 1  # a set of all classes misses nothing
+            weights = {"sample_weight": weight[i : i + 1]} if weight.size else {}
+            self.estimator_.partial_fit(row, label, classes=self.classes_, **weights)
+        return sets
+
+    def _judge(self, scores: Floats, inside: NDArray[np.bool_], admitted: NDArray[np.bool_]) -> None:
+        """Remember how badly the label fits, and move the rate by whether the set missed it."""
+        missed = (admitted[0] & ~inside).any() if self.labels == "guaranteed" else not (admitted[0] & inside).any()
+        self.n_labelled_ += 1
+        self.n_missed_ += int(missed)
+        self.miss_rate_ += self.rate * (1.0 - self.level - float(missed))
+        score = _nonconformity.label_scores(scores, admitted, self.labels)
+        self._recent = np.append(self._recent[max(0, self._recent.size + 1 - self.window) :], score)
+
+    def _scores(self, X: Any) -> Floats:
+        return _nonconformity.class_scores(vars(self)["score"], self.estimator_, X, self.classes_)
+
+    def _inside(self, scores: Floats) -> NDArray[np.bool_]:
+        count = math.ceil((self._recent.size + 1) * (1.0 - self.miss_rate_) - 1e-9)
+        bound = math.inf if count > self._recent.size else -math.inf if count < 1 else np.sort(self._recent)[count - 1]
+        low, high = _nonconformity.ends(scores <= bound, scores)
+        k = np.arange(scores.shape[1])
+        return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
+
+    @reader
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Which classes the set of each row holds, (n, K): neighbours, at least one."""
+        return self._inside(self._scores(X))
+
+    @reader
+    def predict_interval(self, X: Any) -> NDArray[Any]:
+        """Lowest and highest class of each row's set, (n, 2), both included."""
+        inside = self._inside(self._scores(X))
+        both = np.column_stack([inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)])
+        return decode(both.ravel(), self.classes_).reshape(-1, 2)
+
+    @reader
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row, as the estimator predicts it."""
+        return np.asarray(self.estimator_.predict(X))
+
+    def _score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
+        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    score = MethodBesideParameter(_score, "score")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, those of the estimator too if ``deep``."""
+        return {**super().get_params(deep), "score": vars(self)["score"]}
+
+    # -- the estimator inside, and files -------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns, as the estimator has it."""
+        return int(self.estimator_.n_features_in_)
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """The estimator and what its sets follow from: what a model file holds."""
+        return {
+            "estimator": self.estimator_,
+            "classes": list(self.classes_),
+            "recent": self._recent,
+            "miss_rate": self.miss_rate_,
+            "counts": np.array([self.n_labelled_, self.n_missed_]),
+        }
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        classes, recent, counts = ClassOrder(plain["classes"]).values, plain["recent"], plain["counts"]
+        if type(plain["estimator"]) is not type(self.estimator):
+            raise ValueError("the estimator is not the one that the parameters name")
+        require_array("recent", recent, np.float64, (len(recent),))
+        require_array("counts", counts, np.int64, (2,))
+        if not 0 <= counts[1] <= counts[0] or not math.isfinite(plain["miss_rate"]):
+            raise ValueError("the counts or the rate cannot be those of a stream")
+        self.estimator_, self.classes_, self._recent = plain["estimator"], classes, recent
+        self.miss_rate_ = float(plain["miss_rate"])
+        self.n_labelled_, self.n_missed_ = (int(count) for count in counts)
