@@ -24,6 +24,6 @@ from rankwise.decisions.unified import (
 
 __all__ = [
     "beta_matrix", "check_cost", "degenerate_classes", "expected_costs", "intercepts_from_thresholds",
-    "interval_scores", "least_cost", "median", "mode", "mord_ranks", "ord_ranks", "quantiles", "ranks", "rounded_intercepts",
-    "rounded_mean", "thresholds_from_intercepts", "unified_ranks", "unified_scores",
+    "interval_scores", "least_cost", "median", "mode", "mord_ranks", "ord_ranks", "quantiles", "ranks",
+    "rounded_intercepts", "rounded_mean", "thresholds_from_intercepts", "unified_ranks", "unified_scores",
 ]  # fmt: skip
