@@ -5,9 +5,11 @@ loss of the most violating pair, ``max(0, margin - (rho_r - rho_s))``. The learn
 
     D = margin * sum(tau) - sum_y G(theta_y),     omega_y = grad G(theta_y),
 
-and after every example changes only the dual variables tau of that example, so that D grows. By weak duality D never
-exceeds P, and a mistake adds at least ``margin C - C^2 / 2`` to D if <x, H x> <= 1/2 for the Hessian H of G: that
-bounds the number of mistakes (:func:`rankwise.bounds.label_ranking_mistakes`). The updates are described in
+and after every example changes only the dual variables tau of that example. By weak duality D never exceeds P. A best
+step never lowers it; a fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G, which needs
+scaled features: it is at least ``margin C - C^2 / 2`` if <x, H x> <= 1/2. That bounds the number of mistakes
+(:func:`rankwise.bounds.label_ranking_mistakes`). Intercepts are the weights of a feature that is always 1, which x then
+includes. The updates are described in
 :mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic`.
 
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
