@@ -204,9 +204,7 @@ class ChainClassifier(ChainModel):
             self._minimise(sequences, annotation, weight, perceptron.averaged(state, self.average))
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more sequences, one pass in the order given; solver "perceptron" only.
-
-        If one is bad, the model stays as it was.
+        """Learn from some more sequences, in order, or from none if one is bad; solver "perceptron" only.
 
         Parameters
         ----------
