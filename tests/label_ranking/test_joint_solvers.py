@@ -11,8 +11,7 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from rankwise import LabelRanker
-from rankwise.label_ranking.interior_point import WORK_ROWS, make_interior_point
-from rankwise.label_ranking.joint import make_joint_solver, room_for_joint
+from rankwise.label_ranking.interior_point import WORK_ROWS, make_interior_point, make_joint_solver, room_for_joint
 from rankwise.label_ranking.levels import lead_of_log_odds, lead_of_scores, make_levels
 
 

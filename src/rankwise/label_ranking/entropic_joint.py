@@ -1,8 +1,8 @@
 """Update III for the relative entropy: the best steps of all labels of an example at once.
 
 If the non-zero entries of x are equal, :mod:`rankwise.label_ranking.levels` finds them directly. For any other x they
-are found by the interior point (:mod:`rankwise.label_ranking.joint`), whose work in an iteration is linear in the
-number of labels.
+are found by the interior point (:mod:`rankwise.label_ranking.interior_point`), whose work in an iteration is linear in
+the number of labels.
 
 **Labels that cannot move** are left out of the interior point. At the solution the moved relevant labels share one
 score, the moved others another, at most ``margin`` apart. So a label stays where it is if it keeps the margin to every
@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from rankwise.label_ranking.entropic import make_entropic_pass, pair_step
-from rankwise.label_ranking.joint import make_joint_solver, room_for_joint
+from rankwise.label_ranking.interior_point import make_joint_solver, room_for_joint
 from rankwise.label_ranking.levels import lead_of_log_odds, make_levels
 from rankwise.label_ranking.rounds import MOST_ITERATIONS, UNSOLVED
 from rankwise.label_ranking.softmax import share_elsewhere, tilted_moments

@@ -5,9 +5,11 @@ loss of the most violating pair, ``max(0, margin - (rho_r - rho_s))``. The learn
 
     D = margin * sum(tau) - sum_y G(theta_y),     omega_y = grad G(theta_y),
 
-and after every example changes only the dual variables tau of that example, so that D grows. By weak duality D never
-exceeds P, and a mistake adds at least ``margin C - C^2 / 2`` to D if <x, H x> <= 1/2 for the Hessian H of G: that
-bounds the number of mistakes (:func:`rankwise.bounds.label_ranking_mistakes`). The updates are described in
+and after every example changes only the dual variables tau of that example. By weak duality D never exceeds P. A best
+step never lowers it; a fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G, so it needs
+scaled features: that is at least ``margin C - C^2 / 2`` if <x, H x> <= 1/2. This bounds the number of mistakes
+(:func:`rankwise.bounds.label_ranking_mistakes`). Intercepts are the weights of a feature that is always 1, which x then
+includes. The updates are described in
 :mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic`.
 
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
@@ -64,8 +66,8 @@ class LabelRanker(OnlineEstimator):
         As in :class:`rankwise.PRIL`.
     average : bool, default True
         Rank by the average of the weights over all rounds, which doubles the memory. Learning, ``dual_value_`` and
-        ``n_mistakes_`` are those of the last weights. The entropic ranker does not use it: with every update all
-        weights of a label change, so their average would cost as much as there are features.
+        ``n_mistakes_`` are those of the last weights. The entropic ranker does not use it: every update changes all
+        weights of a label, so their average would cost as much as there are features.
     classes : array-like, optional
         All labels. Without it :meth:`fit` takes those that occur, and in a stream new labels may appear at any time.
 
@@ -76,8 +78,7 @@ class LabelRanker(OnlineEstimator):
     intercept_ : ndarray of shape (k,)
         Intercept of every label; zero without ``fit_intercept``.
     dual_value_ : float
-        D, which is a lower bound of the competitor's objective. Every round is an example of its own: with several
-        epochs D belongs to the sequence of all rounds.
+        D, a lower bound of the competitor's objective. With several epochs every round is an example of its own.
     n_mistakes_ : int
         Rounds in which some pair of labels was in the wrong order, or tied.
     classes_ : ndarray of shape (k,)
@@ -243,7 +244,7 @@ class LabelRanker(OnlineEstimator):
     # -- learning -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch: ``n_epochs`` passes over the rows, each in a new random order if ``shuffle``.
+        """Learn from scratch, as :meth:`rankwise.PRIL.fit` does.
 
         Parameters
         ----------
@@ -288,11 +289,11 @@ class LabelRanker(OnlineEstimator):
         self, state: State, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
     ) -> int:
         counts, update = state["counts"], rounds.UPDATES_BY_NAME[self.update]
+        unsolved = counts[rounds.UNSOLVED]
         rankings = predictions if predictions.ndim == 2 else NO_RANKINGS
         firsts = np.empty(len(rankings), dtype=np.int32)  # the label ranked first, which is all the loop asks for
         options = "lag" in state, update, float(self.C), float(self.margin), 1.0 if "b" in state else 0.0
         model = self._kind.parameters(state, self.n_features_in_), counts, state["sums"], rankings
-        unsolved = counts[rounds.UNSOLVED]
         bad = self._kind.learner(update)(rows, labels, weight, order, model, counts, options, firsts)
         if counts[rounds.UNSOLVED] > unsolved:
             warn_user(
@@ -395,9 +396,11 @@ def _count(name: str, value: Any) -> int:
 
 
 def _one_example(y: Any) -> Any:
-    if isinstance(y, Preferences) and len(y) != 1:
+    if not isinstance(y, Preferences):
+        return [y]
+    if len(y) != 1:
         raise ValueError(f"y must be the preferences of one example. Got {len(y)} instead.")
-    return y if isinstance(y, Preferences) else [y]
+    return y
 
 
 def _names_no_label(y: Any) -> bool:

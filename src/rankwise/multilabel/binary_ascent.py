@@ -242,7 +242,7 @@ def solve_binary(
     X: Any, n_features: int, rows: NDArray[np.int32], sign: Floats, cost: Floats, squares: Floats, *, loss: str,
     alpha: float, fit_intercept: bool, tol: float, max_iter: int, seed: int,
 ) -> BinarySolution:  # fmt: skip
-    """Solve the problem of the module's docstring until the gap is at most ``tol`` times the objective.
+    """Solve the problem of this module until the gap is at most ``tol`` times the objective.
 
     ``rows`` are the numbers of the rows of X that take part, ``sign`` their labels ±1, ``cost`` their costs > 0, which
     sum to one; ``squares`` are the squared norms of all rows of X. With an intercept both labels must occur. ``seed``
@@ -271,8 +271,6 @@ def solve_binary(
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The problem of the module's docstring."""
-
     X: Any
     rows: NDArray[np.int32]
     sign: Floats

@@ -358,8 +358,10 @@ def _new_classes(y: Any, known: ClassOrder | None) -> Iterator[tuple[int, ClassO
             continue
         brought = [value for value in encode(one, ordered=False).order.values.tolist() if value in ahead]
         if brought:
-            for value in brought:
-                known = ClassOrder([value]) if known is None else known.inserted(value)[0]
+            first, *others = brought
+            known = ClassOrder([first]) if known is None else known.inserted(first)[0]
+            for value in others:
+                known = known.inserted(value)[0]
             ahead -= set(brought)
             yield row, known
         if not ahead:

@@ -195,7 +195,7 @@ class ChainClassifier(ChainModel):
         generator = check_random_state(self.random_state)
         for _ in range(self.n_epochs):
             order = generator.permutation(len(sequences)).astype(np.int64) if self.shuffle else GIVEN_ORDER
-            how = {"margin": self.margin, "average": self.average, "order": order}
+            how: dict[str, Any] = {"margin": self.margin, "average": self.average, "order": order}
             perceptron.learn(state, sequences, annotation, weight, **how)
         if self.solver == "perceptron":
             self.n_iter_ = self.n_epochs
@@ -204,9 +204,7 @@ class ChainClassifier(ChainModel):
             self._minimise(sequences, annotation, weight, perceptron.averaged(state, self.average))
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more sequences, one pass in the order given; solver "perceptron" only.
-
-        If one is bad, the model stays as it was.
+        """Learn from some more sequences, in order, or from none if one is bad; solver "perceptron" only.
 
         Parameters
         ----------
@@ -245,7 +243,7 @@ class ChainClassifier(ChainModel):
             if not first:
                 state = {name: array.copy() for name, array in model._state.items()}
             predictions = np.zeros(sequences.starts[-1] if predict else 0, dtype=np.int64)
-            how = {"margin": model.margin, "average": model.average, "predictions": predictions}
+            how: dict[str, Any] = {"margin": model.margin, "average": model.average, "predictions": predictions}
             perceptron.learn(state, sequences, annotation, weight, **how)
             model._take_state(state)
         return sequences.split(model._decode(predictions)) if predict else []

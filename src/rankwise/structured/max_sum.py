@@ -233,27 +233,10 @@ def chain_parents(starts: Ints) -> Ints:
 
 
 def best_labellings(unary: Floats, pairwise: Floats, starts: Ints, parents: Ints) -> tuple[Ints, Floats]:
-    """Best labelling of every structure, and its score.
+    """Best labelling of every structure, (n,), and its score, (m,).
 
-    Parameters
-    ----------
-    unary : ndarray of shape (n, K)
-        Score of every label at every part; -inf forbids a label.
-    pairwise : ndarray of shape (K, K)
-        Score of a label (row: of the parent) with the label of a part (column).
-    starts : ndarray of shape (m + 1,)
-        Structure s has the rows ``starts[s] .. starts[s + 1] - 1``.
-    parents : ndarray of shape (n,)
-        Row of each part's parent, before it; -1 at a root.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-    values : ndarray of shape (m,)
-
-    Examples
-    --------
-    Two labels that like to change:
+    Structure s has the rows ``starts[s] .. starts[s + 1] - 1`` of ``unary``, where -inf forbids a label. For example,
+    two labels that like to change:
 
     >>> unary = np.array([[1.0, 0.0], [0.5, 0.0], [0.0, 0.0]])
     >>> change = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -274,8 +257,6 @@ def best_disagreeing(
     A structure that allows everything has none: its score is -inf. In a tree, of equally good labellings it is one that
     disagrees in the first child that can do so at no loss, in a chain the smallest.
 
-    Examples
-    --------
     >>> unary, starts = np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([0, 2])
     >>> only_zero = np.array([[True, False], [True, False]])
     >>> best_disagreeing(unary, np.zeros((2, 2)), starts, chain_parents(starts), only_zero)
