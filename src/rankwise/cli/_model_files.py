@@ -21,8 +21,9 @@ def open_with_model(
     model = load_model(path)
     rows = rows.as_learnt(model, read_notes(path))
     source = open_files(files, labels, rows, features=known_columns(model), texts=text_columns(model))
+    model = for_columns(model, source.features, is_svmlight=source.is_svmlight)
     source.say_guess()
-    return for_columns(model, source.features, is_svmlight=source.is_svmlight), source
+    return model, source
 
 
 def load_model(path: Path) -> Any:
