@@ -130,15 +130,17 @@ def test_encodings(file, rows, monkeypatch, block):
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_separators(file, rows, separator):
+@pytest.mark.parametrize("block", [1, 1000])
+def test_separators(file, rows, monkeypatch, separator, block):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = file("a.csv", separator.join(["x", "y"]) + "\n" + separator.join(["1,5", "a"]) + "\n")
     assert open_table(path).remarks == [f"file {path}: columns are separated by {separator!r}"]
     assert rows(path)[0][0] == {"x": "1,5", "y": "a"}
     assert rows(path, decimal=",")[0][0] == {"x": 1.5, "y": "a"}
     assert open_table(path, separator=separator).remarks == []
     assert open_table(path, separator=",").schema.names == [f"x{separator}y"]
-    mixed = file("b.csv", f"x,y{separator}z\n1,2\n")  # a comma is the separator where there is one
-    assert open_table(mixed).schema.names == ["x", f"y{separator}z"]
+    mixed = file("b.csv", f"y{separator}z,x\n1,2\n")  # a comma is the separator where there is one
+    assert open_table(mixed).schema.names == [f"y{separator}z", "x"]
 
 
 def test_wrong_styles(file):
@@ -419,7 +421,7 @@ def test_parquet_files_that_differ(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xlsx"}, "format must be one of csv, tsv, parquet, arrow, jsonl, svmlight or None. Got 'xlsx'"),
+        ({"format": "ods"}, "format must be one of csv, tsv, parquet, arrow, jsonl, svmlight, xlsx or None. Got 'ods'"),
         ({"on_error": "ignore"}, "on_error must be 'stop' or 'skip'. Got 'ignore'"),
         ({"batch_rows": 0}, "batch_rows must be a whole number >= 1. Got 0"),
         ({"types": {"a": "number"}}, r"types\['a'\] must be a type of pyarrow or its name. Got 'number'"),

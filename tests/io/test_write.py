@@ -152,7 +152,7 @@ def test_a_directory_that_is_read_only(tmp_path):
 @pytest.mark.parametrize(
     ("name", "batches", "message"),
     [
-        ("a.xlsx", [batch_of()], "its name does not say the format to write. Known suffixes are .csv, "),
+        ("a.ods", [batch_of()], "its name does not say the format to write. Known suffixes are .csv, "),
         ("a.parquet.gz", [batch_of()], "a Parquet file is compressed inside. Leave out .gz."),
         ("none/a.csv", [batch_of()], "cannot write it: there is no directory "),
         ("folder.csv", [batch_of()], "cannot write it: there is a directory of that name"),
@@ -179,7 +179,7 @@ def test_what_cannot_be_written(tmp_path, name, batches, message):
 
 def test_a_format_that_does_not_exist():
     with pytest.raises(ValueError, match="format must be one of csv, "):
-        TableWriter("a.csv", format="xlsx")
+        TableWriter("a.csv", format="ods")
 
 
 def test_predictions_beside_raw_rows(file):

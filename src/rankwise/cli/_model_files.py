@@ -21,9 +21,9 @@ def open_with_model(
     model = load_model(path)
     rows = rows.as_learnt(model, read_notes(path))
     source = open_files(files, labels, rows, features=known_columns(model), texts=text_columns(model))
-    fitting = for_columns(model, source.features, is_svmlight=source.is_svmlight)
+    model = for_columns(model, source.features, is_svmlight=source.is_svmlight)
     source.say_guess()
-    return fitting, source
+    return model, source
 
 
 def load_model(path: Path) -> Any:
@@ -44,6 +44,7 @@ def known_columns(model: Any) -> list[str] | None:
 
 
 def text_columns(model: Any) -> list[str]:
+    """Columns that must be read as text."""
     encoder = getattr(model, "encoder_", None)
     columns = [] if encoder is None else encoder.to_plain()["columns"]
     return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]

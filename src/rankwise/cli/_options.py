@@ -153,7 +153,7 @@ class RowOptions(ReadingOptions):
 
         format = None if self.format is None else self.format.value
         table = open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
-        for remark in table.remarks[:1]:
+        for remark in table.remarks:
             complain(remark, "note")
         return table
 

@@ -1,7 +1,7 @@
 """Files of raw rows: tables of any size read in batches, label columns, and files written whole or not at all.
 
 CSV, TSV, Parquet, Arrow IPC, JSON lines, svmlight and Excel; one file, several or a directory; plain, gzip or zstd.
-Rows come in a fixed order in constant memory (but Excel's), and every complaint names the file and the row.
+Rows come in a fixed order, all but Excel's in constant memory, and every complaint names the file and the row.
 
 This package needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
 """

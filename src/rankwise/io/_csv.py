@@ -29,7 +29,8 @@ class CSVFile(TextFile):
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.names: list[str] = []
         self.header = b""  #: the line of the names as it stands there
-        self._separate(style.separator or ("\t" if file.format == "tsv" else ","))
+        self._usual = style.separator or ("\t" if file.format == "tsv" else ",")
+        self._separate(self._usual)
         super().__init__(file, quarantine, keep, style)
 
     def _separate(self, separator: str) -> None:
@@ -37,14 +38,13 @@ class CSVFile(TextFile):
         self.dialect = {"delimiter": ord(separator), "quote": _QUOTE}
 
     def begin(self, content: bytes) -> None:
-        """Find the separator, if there is no comma among the names: then it is safe."""
-        names = content.lstrip().splitlines()[:1]
-        if self.style.separator is None and names and self.delimiter.encode() not in names[0]:
-            for other in (";", "\t", "|"):
-                if other.encode() in names[0]:
-                    self._separate(other)
-                    self.remark = f"columns are separated by {other!r}"
-                    break
+        """Find the separator: if the usual one is not among the names, another one that is can be no part of them."""
+        names = content.lstrip().partition(b"\n")[0].decode(errors="replace")
+        found = self._usual
+        if self.style.separator is None and found not in names:
+            found = next((other for other in (";", "\t", "|") if other in names), found)
+        self._separate(found)
+        self.remarks["separator"] = "" if found == self._usual else f"columns are separated by {found!r}"
 
     def look(self, content: bytes) -> None:
         if not self.names:  # the header is read on the way to the first block

@@ -227,8 +227,8 @@ class Table:
     @property
     def remarks(self) -> list[str]:
         """What was found out about how the files are written, and nobody had declared."""
-        remarks = [(reader.file.name, getattr(reader, "remark", "")) for reader in self._readers]
-        return [f"{place(name)}: {remark}" for name, remark in remarks if remark]
+        found = [(r.file.name, filter(None, r.remarks.values())) for r in self._readers if isinstance(r, TextFile)]
+        return [f"{place(name)}: {remark}" for name, remarks in found for remark in remarks]
 
     @property
     def separator(self) -> str:

@@ -75,7 +75,7 @@ class TextFile:
 
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.file, self.style = file, style
-        self.remark = ""  #: what was found in the first bytes, if it is worth saying
+        self.remarks: dict[str, str] = {}  #: what was found in the first bytes, and is worth saying
         self.quarantine = quarantine
         self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
         self.columns: list[str] | None = None  #: columns that were asked for
@@ -232,7 +232,7 @@ class TextFile:
         first, encoding = stream.read(2), self.style.encoding
         if encoding is None and first in _UTF_16:
             encoding = "utf-16"
-            self.remark = "the file is UTF-16"
+            self.remarks["encoding"] = "the file is UTF-16"
         decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
 
         def read(n: int) -> bytes:

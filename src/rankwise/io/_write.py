@@ -286,7 +286,7 @@ class TextBody:
 
 
 def _as_lines(rows: Iterable[str]) -> bytes:
-    return "".join(f"{row}\n" for row in rows).encode()
+    return "\n".join([*rows, ""]).encode()
 
 
 def _csv_rows(columns: Sequence[Any], delimiter: str) -> list[str]:
@@ -300,6 +300,8 @@ def _csv_rows(columns: Sequence[Any], delimiter: str) -> list[str]:
 
 def _cells(column: Any, delimiter: str) -> Any:
     cells = column.cast(pa.large_string())
+    if pa.types.is_primitive(column.type):  # numbers, booleans, dates: nothing in them needs quotes
+        return cells
     quoted = compute.or_(compute.match_substring_regex(cells, f'["\r\n{delimiter}]'), compute.equal(cells, ""))
     if not compute.any(quoted).as_py():
         return cells
