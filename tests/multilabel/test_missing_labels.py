@@ -115,6 +115,8 @@ def test_weights_count_as_copies_and_zero_leaves_out(table, loss):
     np.testing.assert_allclose(weighted.objectives_, copied.objectives_, rtol=1e-8)
     np.testing.assert_allclose(weighted.coef_, copied.coef_, atol=1e-3)
     assert weighted.n_annotated_.tolist() == np.count_nonzero(~np.isnan(Y[count > 0]), axis=0).tolist()
+    huge = MissingLabelClassifier(**exact).fit(X, Y, sample_weight=count * 2.0**1021)  # whose sum would be infinite
+    np.testing.assert_allclose(huge.objectives_, weighted.objectives_, rtol=1e-8)
 
 
 # -- storage and cores -------------------------------------------------------------------------------------------------

@@ -31,12 +31,11 @@ from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.labels import ClassOrder, Labels
-from rankwise.losses import check_v_shaped, loss_matrix
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly
 from rankwise.solvers.risk import HasPieces, Risk
-from rankwise.solvers.row_sums import RowSums, shares
+from rankwise.solvers.row_sums import RowSums, near_one
 from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import CertificateError, Solution
 
@@ -133,11 +132,11 @@ class BatchEstimator(OrdinalEstimator):
         weight = np.ones(design.n_rows) if weight.size == 0 and design.n_rows else weight
         if not weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-        weight = np.where(labels.is_missing, 0.0, weight)
+        weight = near_one(np.where(labels.is_missing, 0.0, weight))
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
-        return self._coded(design, labels, shares(weight))
+        return self._coded(design, labels, weight / weight.sum())
 
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, ClassOrder, RowSums]:
         """What the solvers get of rows and labels."""
@@ -237,20 +236,6 @@ class LossEstimator(BatchEstimator):
     ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.loss = loss
-
-    def _margin_loss(self, n_classes: int, rows: RowSums) -> Floats:
-        """Target loss of margin rescaling: any for exact labels; the two maxima of intervals need a V-shaped one."""
-        matrix = loss_matrix(self.loss, n_classes, v_shaped=False)
-        if not isinstance(self.loss, str) and rows.count(_n_intervals)[0]:
-            try:
-                check_v_shaped(matrix)
-            except ValueError as error:
-                raise ValueError(f"{type(self).__name__} needs a V-shaped loss for interval labels: {error}") from None
-        return matrix
-
-
-def _n_intervals(rows: CodedRows) -> tuple[int]:
-    return (int(np.count_nonzero((rows.lower < rows.upper) & (rows.weight > 0.0))),)
 
 
 class ThresholdBatchEstimator(ThresholdModel, BatchEstimator):

@@ -28,6 +28,7 @@ from scipy.optimize import linprog
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise.batch._coded_rows import CodedRows
+from rankwise.losses import Loss, check_v_shaped, loss_matrix
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
 from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
@@ -237,6 +238,21 @@ def _curvature(
 def _n_pieces(rows: CodedRows, n_classes: int) -> tuple[int]:
     both = rows.lower.astype(np.int64) + (n_classes - 1 - rows.upper)
     return (int(both.sum()),)  # one maximum has as many as two: all classes but the label's
+
+
+def margin_loss(loss: Loss, n_classes: int, rows: RowSums, name: str) -> Floats:
+    """Target loss of margin rescaling: any for exact labels; the two maxima of intervals need a V-shaped one."""
+    matrix = loss_matrix(loss, n_classes, v_shaped=False)
+    if not isinstance(loss, str) and rows.count(_n_intervals)[0]:
+        try:
+            check_v_shaped(matrix)
+        except ValueError as error:
+            raise ValueError(f"{name} needs a V-shaped loss for interval labels: {error}") from None
+    return matrix
+
+
+def _n_intervals(rows: CodedRows) -> tuple[int]:
+    return (int(np.count_nonzero((rows.lower < rows.upper) & (rows.weight > 0.0))),)
 
 
 class MaximaRisk(KinkedRowRisk):

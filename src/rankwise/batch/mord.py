@@ -32,7 +32,7 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import LossEstimator
-from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder
 from rankwise.solvers.row_sums import RowSums
@@ -50,7 +50,8 @@ class _UnifiedEstimator(LossEstimator):
         """Model matrix (K, Z)."""
 
     def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
-        return MaximaRisk(rows, self._beta(order), self._margin_loss(len(order), rows), joint=True)
+        loss = margin_loss(self.loss, len(order), rows, type(self).__name__)
+        return MaximaRisk(rows, self._beta(order), loss, joint=True)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return self._beta(ClassOrder(self.classes_)).shape[1] * n_features, n_classes

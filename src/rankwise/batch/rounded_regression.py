@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankwise.base.row_data import Rows
 from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
-from rankwise.batch._maxima_risk import MaximaRisk
+from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
 from rankwise.labels import ClassOrder
 from rankwise.solvers.row_sums import RowSums
 
@@ -55,7 +55,7 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:
         rank = np.arange(1.0, len(order) + 1.0)
         slope = 2.0 * rank[:, None]
-        loss = self._margin_loss(len(order), rows)
+        loss = margin_loss(self.loss, len(order), rows, type(self).__name__)
         return MaximaRisk(rows, slope, loss, joint=True, basis=slope, fixed=-rank * rank)
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from rankwise.labels import ClassOrder, check_weights, infer_order
 from rankwise.labels._order import as_object_array, refuse_continuous, show, tidy
 from rankwise.labels._read import read
 from rankwise.solvers.design import Design
-from rankwise.solvers.row_sums import RowsHere, exponent_of
+from rankwise.solvers.row_sums import RowsHere, near_one
 
 Floats = NDArray[np.float64]
 
@@ -64,8 +64,8 @@ class Partitions:
 
     def encoded(self, encode: Callable[..., RowsHere], *arguments: Any) -> Blocks:
         """Blocks with the rows that ``encode(loaded, *arguments)`` makes of labels and weights."""
-        task, exponent = delayed(_encode, pure=False), exponent_of([self.largest_weight])
-        blocks = self.engine.kept([task(p, part, exponent, encode, arguments) for p, part in self._loaded.items()])
+        task, top = delayed(_encode, pure=False), self.largest_weight
+        blocks = self.engine.kept([task(p, part, top, encode, arguments) for p, part in self._loaded.items()])
         return Blocks(blocks, next(iter(self.features.values()))[0], self.engine)
 
 
@@ -92,10 +92,10 @@ def _describe(
 
 
 def _encode(
-    number: int, loaded: Loaded, exponent: int, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]
+    number: int, loaded: Loaded, largest: float, encode: Callable[..., RowsHere], arguments: tuple[Any, ...]
 ) -> RowBlock:
     with naming_partition(number):
-        loaded = replace(loaded, weight=np.ldexp(loaded.weight, -exponent))
+        loaded = replace(loaded, weight=near_one(loaded.weight, largest))
         return RowBlock(loaded.design, encode(loaded, *arguments))
 
 

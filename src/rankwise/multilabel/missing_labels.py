@@ -41,7 +41,7 @@ from rankwise.base.state import require_arrays
 from rankwise.base.transaction import reader
 from rankwise.labels import MultiLabels, encode_multilabel
 from rankwise.multilabel.binary_ascent import LOSSES, BinarySolution, solve_binary, squared_norms
-from rankwise.solvers.row_sums import shares
+from rankwise.solvers.row_sums import near_one
 
 Floats = NDArray[np.float64]
 
@@ -173,9 +173,9 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
             sign = np.where(code[taken] == 1, 1.0, -1.0)
             if constant[column]:
                 return self._constant(sign[0])
-            cost = np.ones(taken.size) if weight.size == 0 else weight[taken]
+            cost = np.ones(taken.size) if weight.size == 0 else near_one(weight[taken])
             return solve_binary(
-                rows, self.n_features_in_, taken, sign, shares(cost), squares, loss=self.loss, alpha=self.alpha,
+                rows, self.n_features_in_, taken, sign, cost / cost.sum(), squares, loss=self.loss, alpha=self.alpha,
                 fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter, seed=int(seeds[column]),
             )  # fmt: skip
 

@@ -21,19 +21,14 @@ Floats = NDArray[np.float64]
 Sums = tuple[Any, ...]  # numbers and arrays that are added over rows
 
 
-def shares(weight: Floats) -> Floats:
-    """Weights divided by their sum, which itself may be too large for a number; zeros if all are.
+def near_one(weight: Floats, largest: float | None = None) -> Floats:
+    """Weights times the power of two that brings the largest near 1: their sum cannot overflow, nor a share change.
 
-    >>> shares(np.array([1e308, 0.0, 1e308]))
-    array([0.5, 0. , 0.5])
+    >>> near_one(np.array([1e308, 0.0, 1e308])).sum() <= 2.0
+    True
     """
-    scaled = np.ldexp(weight, -exponent_of(weight))
-    return np.asarray(scaled / (scaled.sum() or 1.0))
-
-
-def exponent_of(weight: Any) -> int:
-    """Power of two that brings the largest weight near 1; a multiple by it changes no bit of any share."""
-    return int(np.frexp(np.max(weight, initial=0.0))[1])
+    exponent = np.frexp(np.max(weight, initial=0.0) if largest is None else largest)[1]
+    return np.asarray(np.ldexp(weight, -exponent))
 
 
 class RowSums(Protocol):
@@ -91,7 +86,7 @@ class RowsHere:
 
     def normalised(self) -> Self:
         """The same rows with weights that add up to 1, if any is above zero."""
-        return replace(self, weight=shares(self.weight))
+        return replace(self, weight=self.weight / (self.weight.sum() or 1.0))
 
     def take(self, index: Any) -> Self:
         """See :class:`RowSums`, as for the other methods."""

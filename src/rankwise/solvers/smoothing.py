@@ -191,7 +191,6 @@ class _Continuation:
         self.design, self.risk, self.penalty, self.tol, self.max_iter = design, risk, penalty, tol, max_iter
         self.n_weights = penalty.size - risk.n_offsets
         self.newton = affords_newton(design, risk, penalty.size)
-        self.least_penalty = float(penalty[penalty > 0].min(initial=np.inf))
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
         self.n_iter = 0
@@ -251,7 +250,7 @@ class _Continuation:
         flat = diagonal[self.n_weights :]
         flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) / self.risk.unit - flat)
         ridge = 1e-10 * diagonal.max() + 1e-300
-        if ridge > 0.01 * self.least_penalty:
+        if ridge > 0.01 * self.penalty[self.penalty > 0].min(initial=np.inf):
             return _scaled_step(hessian, point.gradient)
         diagonal += ridge
         return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
