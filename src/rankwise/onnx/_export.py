@@ -37,8 +37,8 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     model : estimator or sklearn.pipeline.Pipeline
         A fitted ``PRIL``, ``PRank``, ``MultiplicativePRIL``, ``WidrowHoff``, ``SVOR``, ``VILMA``,
         ``CumulativeLink``, ``RoundedRegression``, ``CuSumRank``, ``ImportanceWeightedPerceptron``,
-        ``MulticlassPerceptron``, ``LabelRanker`` (its best label), ``MORD`` or ``PiecewiseMORD``; or a pipeline that ends in one, with nothing
-        but ``StandardScaler``, ``MinMaxScaler`` and ``MaxAbsScaler`` before it.
+        ``MulticlassPerceptron``, ``LabelRanker`` (its best label), ``MORD`` or ``PiecewiseMORD``; or a pipeline that
+        ends in one, with nothing but ``StandardScaler``, ``MinMaxScaler`` and ``MaxAbsScaler`` before it.
     path : path, optional
         File to write. It is replaced only when the new one is complete.
     dtype : {"float64", "float32"}, default "float64"
