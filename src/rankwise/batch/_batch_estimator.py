@@ -136,11 +136,16 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
-        return self._coded(design, labels, weight / weight.sum())
+        design, coded = self._coded(design, labels, weight / weight.sum())
+        self._look_at(labels.order, coded)
+        return design, labels.order, coded
 
-    def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, ClassOrder, RowSums]:
+    def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
         """What the solvers get of rows and labels."""
-        return design, labels.order, CodedRows(weight, labels.lower, labels.upper)
+        return design, CodedRows(weight, labels.lower, labels.upper)
+
+    def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
+        """Refuse, or warn of, what an estimator minds in classes and labels, once before any fit to them."""
 
     def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
         n_weights, n_offsets = self._n_parameters(design.n_features, len(order))

@@ -156,19 +156,15 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
             )
         super()._validate_params()
 
-    def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, ClassOrder, RowSums]:
-        self._check_decision(len(labels.order))
-        gaps = labels.has_gaps & (weight > 0.0)
-        if not gaps.any():
-            design, order, rows = super()._coded(design, labels, weight)
-        else:
-            order = labels.order
-            design, rows = _by_runs(design, labels, weight)
-        if len(order) > 1:
-            said = LinkRisk(rows, len(order), self.link).told.describe(order.values)
-            if said:
-                warn_user(f"{type(self).__name__}: {said}")
-        return design, order, rows
+    def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
+        has_gaps = bool((labels.has_gaps & (weight > 0.0)).any())
+        return _by_runs(design, labels, weight) if has_gaps else super()._coded(design, labels, weight)
+
+    def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
+        self._check_decision(len(order))
+        said = self._risk(order, rows).told.describe(order.values) if len(order) > 1 else ""
+        if said:
+            warn_user(f"{type(self).__name__}: {said}")
 
     def _risk(self, order: ClassOrder, rows: RowSums) -> LinkRisk:
         return LinkRisk(rows, len(order), self.link)

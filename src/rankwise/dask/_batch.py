@@ -37,9 +37,9 @@ def _describe(loaded: Loaded, declared: bool) -> Found | None:
     return None if declared else found_in(loaded.y)
 
 
-def _encode(loaded: Loaded, model: BatchEstimator, order: ClassOrder) -> CodedRows:
+def _encode(loaded: Loaded, name: str, kinds: frozenset[str], order: ClassOrder) -> CodedRows:
     labels = encode(loaded.y, order, n_rows=loaded.design.n_rows)
-    require_support(labels, type(model).__name__, model.label_kinds)
+    require_support(labels, name, kinds)
     return CodedRows(np.where(labels.is_missing, 0.0, loaded.weight), labels.lower, labels.upper)
 
 
@@ -58,14 +58,16 @@ class BatchOnDask(OnDask, BatchEstimator):
         order = (
             declared_order(model.classes) if declared else merged_order(list(partitions.described.values()), warn=True)
         )
-        blocks = partitions.encoded(_encode, model, order)
+        blocks = partitions.encoded(_encode, type(self).__name__, self.label_kinds, order)
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = order.values
-        return RemoteDesign(blocks, n_features=self.n_features_in_), order, RemoteRows(blocks)
+        rows = RemoteRows(blocks)
+        self._look_at(order, rows)
+        return RemoteDesign(blocks, n_features=self.n_features_in_), order, rows
 
     def _solve(self, design: Any, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
-        if isinstance(design, RemoteDesign) and self.regularize == "none" and affordable(risk, design):
+        if isinstance(design, RemoteDesign) and affordable(risk, design) and self.regularize == "none":
             # A linear programme small enough for HiGHS is small enough for the client.
             whole = design.blocks.whole
             design, risk = whole.design, risk.over(whole.rows.normalised())

@@ -18,7 +18,10 @@ from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partit
 from rankwise.labels import check_weights, encode, encode_multilabel
 
 #: Methods that give one result a row, of which an estimator has some.
-_ROW_BY_ROW = ("predict", "decision_function", "project", "predict_ranking", "predict_top")
+_ROW_BY_ROW = (
+    *("predict", "decision_function", "project", "predict_ranking", "predict_top"),
+    *("predict_proba", "predict_quantile", "predict_interval"),
+)
 
 
 class OnDask:

@@ -76,6 +76,13 @@ class SVOR(BatchOnDask, batch.SVOR):
     """Large-margin threshold model of rows that stay on the workers, with a certified optimum."""
 
 
+@_batch("alpha=1e-4")
+class CumulativeLink(BatchOnDask, batch.CumulativeLink):
+    """Class probabilities by maximum likelihood, of rows that stay on the workers; no candidate sets with gaps."""
+
+    label_kinds = frozenset({"exact", "interval"})  # EM shares rows among runs: it needs them here
+
+
 @_batch('loss="squared"')
 class VILMA(BatchOnDask, batch.VILMA):
     """Large-margin threshold model for any V-shaped loss, of rows that stay on the workers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from rankwise.losses._links import quantile
 from rankwise.onnx._graph import Graph
@@ -13,7 +14,7 @@ from rankwise.onnx._graph import Graph
 def link_probabilities(graph: Graph, score: str, model: Any) -> str:
     """Probability of every class (rows, K), by the formulas without differences of :mod:`rankwise.losses._links`.
 
-    The normal distribution has none in ONNX's operators: there its differences are taken.
+    Runtimes have the error function of the probit in single precision only: its probabilities are right to about 1e-7.
     """
     t = np.concatenate([[-np.inf], model.thresholds_, [np.inf]])
     low, high = t[:-1], t[1:]
@@ -25,13 +26,13 @@ def link_probabilities(graph: Graph, score: str, model: Any) -> str:
         return graph.add("Mul", graph.add("Mul", *sides), apart)
     if model.link == "probit":
         root = graph.number(np.sqrt(0.5))
-        high_part, low_part = (graph.add("Erf", graph.add("Mul", ends, root)) for ends in (above, below))
+        single = (graph.add("Cast", graph.add("Mul", z, root), to=TensorProto.FLOAT) for z in (above, below))
+        high_part, low_part = (graph.add("Cast", graph.add("Erf", z), to=TensorProto.DOUBLE) for z in single)
         return graph.add("Mul", graph.add("Sub", high_part, low_part), graph.number(0.5))
     if model.link == "loglog":
         above, below = graph.add("Neg", below), graph.add("Neg", above)
-    # Far above, the first factor is zero and the mass of the second infinite; their product is zero there too.
     outside = graph.add("Exp", graph.add("Neg", graph.add("Exp", below)))
-    mass = graph.add("Mul", graph.add("Exp", above), apart)
+    mass = graph.add("Mul", graph.add("Exp", graph.add("Min", above, graph.number(700.0))), apart)  # finite
     inside = graph.add("Sub", graph.number(1.0), graph.add("Exp", graph.add("Neg", mass)))
     return graph.add("Mul", outside, inside)
 
