@@ -147,10 +147,17 @@ class LabelRanker(OnlineEstimator):
 
     @property
     def _layout(self) -> StateLayout:
-        kind: Any = self._kind
         lagged = "lag" in self._state if "_state" in self.__dict__ else self.average  # which may change later
-        layout: StateLayout = kind.layout if lagged or kind is Entropic else kind.layout_of_last
+        return self._layout_with(lagged)
+
+    def _layout_with(self, lagged: bool) -> StateLayout:
+        layout: StateLayout = self._kind.layout if lagged or self._kind is Entropic else self._kind.layout_of_last
         return layout
+
+    def _check_state(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
+        self._layout_with("lag" in state).check(state, n_features, n_classes)
+        if not 0 <= state["counts"][_counters.KNOWN] <= n_classes:
+            raise ValueError(f"{state['counts'][_counters.KNOWN]} of {n_classes} labels cannot be known")
 
     def _known_part(self) -> State:
         """The state without spare room for features and labels."""

@@ -34,6 +34,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 
 from rankwise._errors import RowError
+from rankwise._kernels.sparse import require_sound
 from rankwise._sklearn import PASSES, POSITIVE, Interval, StrOptions
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import check_weights
@@ -352,4 +353,4 @@ _HOT_SPOTS = ("parameters", "outputs", "features", "argmax", "rivals", "loss", "
 
 
 def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return int(require_sound(X).shape[0]) if hasattr(X, "shape") else len(X)
