@@ -268,7 +268,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean loss of the model; examples without annotation do not count. Higher is better."""
-        weight = check_weights(sample_weight, len(y))
+        weight = check_weights(sample_weight, _length(X))
         known = [i for i in range(len(y)) if not self.model.is_missing(y[i])]
         losses = [self.model.loss(y[i], self.predict_one(X[i])) for i in known]
         return -float(np.average(losses, weights=weight[known] if weight.size else None))
