@@ -29,9 +29,9 @@ def test_a_small_part(name, n_cases):
 
 
 def test_crashes_foreign_errors_and_endless_cases_are_faults():
-    kinds = [int(np.random.default_rng((16, case)).integers(4)) for case in range(8)]
+    kinds = [int(np.random.default_rng((17, case)).integers(4)) for case in range(5)]
     assert set(kinds) == {0, 1, 2, 3}
-    found = attack("weak", len(kinds))
+    found = attack("weak", len(kinds), seed=17)
     assert found.cases == len(kinds)
     assert found.counts == {"answer": kinds.count(3)}
     for kind, words in enumerate(("the process ended with -11", "IndexError", "does not end")):

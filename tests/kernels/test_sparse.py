@@ -1,5 +1,7 @@
 """Sparse matrices whose indices lie: one clear error from every estimator, no read or write outside of memory."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -164,3 +166,23 @@ def test_sparse_support_vectors_wider_than_their_indices_are_refused():
     X = sparse.csr_matrix(([1.0, 1.0], ([0, 1], [0, 2**32 + 5])), shape=(2, 2**33))
     with pytest.raises(ValueError, match="at most 2147483647 features"):
         rw.KernelPRIL(kernel="linear").fit(X, [0, 1])
+
+
+@pytest.mark.slow
+def test_the_check_is_cheap_beside_a_pass():
+    rng = np.random.default_rng(0)
+    n, k, d = 300_000, 30, 51_000
+    columns = rng.integers(0, d // k, (n, k)) + np.arange(k) * (d // k)
+    X = sparse.csr_matrix((rng.normal(size=n * k), columns.ravel(), np.arange(n + 1) * k), shape=(n, d))
+    y = rng.integers(0, 5, n)
+    model = rw.PRIL(classes=range(5)).partial_fit(X[:9], y[:9])
+
+    def seconds(call):
+        taken = []
+        for _ in range(3):
+            start = time.process_time()
+            call()
+            taken.append(time.process_time() - start)
+        return min(taken)
+
+    assert seconds(lambda: require_sound(X)) < 0.1 * seconds(lambda: model.partial_fit(X, y))
