@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(wildcard experiments/pyproject.toml)
 EDITABLE_EXPERIMENTS := $(if $(EXPERIMENTS),--editable experiments)
 
-.PHONY: help demo test test-all test-torch test-dask test-browser test-lowest lint format bench docs figures clean
+.PHONY: help demo test test-all attack test-torch test-dask test-browser test-lowest lint format bench docs figures clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -26,10 +26,13 @@ demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in
 	@$(BIN)/rankwise demo
 
 test: $(VENV)/installed-test-all ## tests and doctests, without the slow ones
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not attack"
 
 test-all: $(VENV)/installed-test-all ## all tests and doctests, the slow ones too
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not attack"
+
+attack: $(VENV)/installed-test-all ## hostile files, labels, tables, interrupts, threads and kills; prints the counts
+	$(BIN)/python -m pytest -m attack tests/attack
 
 # PyTorch is large: nothing but this target installs it. This version is the lower bound in pyproject.toml.
 $(VENV)/installed-torch: pyproject.toml | $(BIN)/python
@@ -49,7 +52,7 @@ test-browser: $(VENV)/installed-browser ## the report in headless Chromium; with
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' $(EDITABLE_EXPERIMENTS) --constraint tests/lowest.txt
-	$(VENV)-lowest/bin/python -m pytest -n 2
+	$(VENV)-lowest/bin/python -m pytest -n 2 -m "not attack"
 
 lint: $(VENV)/installed-lint ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -4,6 +4,11 @@ A model file is a safetensors file. Its metadata holds one JSON text with the fo
 parameters, classes and feature names, and a SHA-256 digest of that text and of all arrays: a file that was cut, altered
 or made by something else is recognised, and says so. A model made of parts, such as :class:`rankwise.TableModel`, holds
 each part in the same way, inside the same text. Notes, plain values that say where a model comes from, may go with it.
+A text that is too long for the metadata, that of a model with millions of names, is an array itself (format 2).
+
+A file may also be forged, with a checksum that fits. What it declares is checked before anything is made of it, so that
+loading takes memory in proportion to the file's size, and what comes out is a model that its kernels can trust.
+
 Files are written to a temporary name, flushed to the disk and renamed, so a crash leaves the old file or the new one,
 never half of one.
 """
@@ -14,7 +19,9 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +34,11 @@ from rankwise import batch, calibration, features, label_ranking, multilabel, on
 from rankwise._files import write_whole
 from rankwise._version import __version__
 
-FORMAT = 1
+FORMAT = 2  # 1: the text is in the metadata; 2: it is an array
 _SUFFIX_HINT = "rankwise.save(model, path)"
+_TEXT = "header"  # array of a text that is longer than this; safetensors bounds its metadata at 100 MB
+_LONGEST_TEXT = 2**20
+_LARGEST_STRINGS = 2**26  # bytes that an array of strings may take where their lengths differ widely
 
 
 class ModelFileError(ValueError):
@@ -61,10 +71,14 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
         model = model.to_local()
     arrays: dict[str, NDArray[Any]] = {}
-    header = {"format": FORMAT, "rankwise": __version__, **_pack_estimator(model, "", arrays)}
+    origin = {"format": 1, "rankwise": __version__}
+    header = {**origin, **_pack_estimator(model, "", arrays)}
     if notes is not None:
         header["notes"] = _pack(dict(notes), "note", arrays)
     text = json.dumps(header, sort_keys=True, allow_nan=False)
+    if len(text) > _LONGEST_TEXT:
+        arrays[_TEXT] = np.frombuffer(text.encode(), dtype=np.uint8)
+        text = json.dumps({**origin, "format": 2}, sort_keys=True)
     metadata = {"rankwise": text, "sha256": _digest(text, arrays)}
     write_whole(Path(path), _in_order(to_safetensors(arrays, metadata)))
 
@@ -72,13 +86,9 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that :func:`save` wrote. Nothing in the file is executed."""
     header, arrays = _checked(Path(path))
-    try:
+    # The checksum fits, so this was written so: by hand, or by a version with a bug.
+    with _refusing(f"{path} does not describe a {str(header.get('estimator'))[:60]} that can exist"):
         return _unpack_estimator(header, arrays)
-    except _UnknownEstimatorError as error:
-        raise ModelFileError(f"{path} holds {error}, which this rankwise {__version__} does not know.") from None
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
-        # The checksum fits, so this was written so: by hand, or by a version with a bug.
-        raise ModelFileError(f"{path} does not describe a {header.get('estimator')} that can exist: {error}.") from None
 
 
 def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -95,38 +105,66 @@ def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     {'rows': 2}
     """
     header, arrays = _checked(Path(path))
+    with _refusing(f"{path} has notes that cannot be read"):
+        return dict(_unpack(header.get("notes", {"dict": {}}), arrays))
+
+
+@contextmanager
+def _refusing(complaint: str) -> Iterator[None]:
+    """Say of whatever goes wrong inside that the file is to blame."""
     try:
-        notes = _unpack(header.get("notes", {"dict": {}}), arrays)
-        return dict(notes)
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
-        raise ModelFileError(f"{path} has notes that cannot be read: {error}.") from None
+        yield
+    except ModelFileError:
+        raise
+    except KeyError as error:
+        raise ModelFileError(f"{complaint}: it has no {error}.") from None
+    except RecursionError:
+        raise ModelFileError(f"{complaint}: it is nested too deeply.") from None
+    except MemoryError:
+        raise ModelFileError(f"{complaint}: it needs more memory than there is.") from None
+    except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError, SafetensorError) as error:
+        reason = str(error)
+        raise ModelFileError(f"{complaint}: {reason if len(reason) < 500 else reason[:500] + '...'}.") from None
 
 
 def _checked(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a model file, whose checksum fits them."""
     if not path.is_file():
         raise FileNotFoundError(f"no model file at {path}.")
-    arrays, metadata = _read(path)
+    with _refusing(f"{path} is no model file, or a damaged one"):
+        arrays, metadata = _read(path)
     text = metadata.get("rankwise")
     if text is None:
         raise ModelFileError(f"{path} is a safetensors file but not a rankwise model (write one with {_SUFFIX_HINT}).")
-    try:
-        header = json.loads(text)
-        version = header["format"]
-    except (ValueError, KeyError, TypeError):
-        raise ModelFileError(f"{path} is damaged: its header cannot be read. Restore it from a copy.") from None
-    if isinstance(version, int) and version > FORMAT:
+    header = _parsed(text, path)
+    version = header.get("format")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"{path} has no format that exists: {reprlib.repr(version)}. Formats are 1 to {FORMAT}.")
+    if version > FORMAT:
         raise ModelFileError(
-            f"{path} has format {version}, written by rankwise {header.get('rankwise', '?')}; this rankwise "
-            f"{__version__} reads formats up to {FORMAT}. Upgrade rankwise."
+            f"{path} has format {version}, written by rankwise {str(header.get('rankwise', '?'))[:20]}; this "
+            f"rankwise {__version__} reads formats up to {FORMAT}. Upgrade rankwise."
         )
     if metadata.get("sha256") != _digest(text, arrays):
         raise ModelFileError(f"{path} is damaged: its contents do not match their checksum. Restore it from a copy.")
+    if version == 2:
+        with _refusing(f"{path} is no model file, or a damaged one"):
+            header = _parsed(arrays.pop(_TEXT).tobytes().decode(), path)
     return header, arrays
 
 
-class _UnknownEstimatorError(ValueError):
-    """The name of something that model files do not hold."""
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{path} is damaged: its header cannot be read. Restore it from a copy.")
+    return header
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> dict[str, Any]:
@@ -150,10 +188,15 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
 
 
 def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> Any:
-    estimator = _known_estimators().get(str(packed.get("estimator")))
+    name = packed.get("estimator")
+    estimator = _known_estimators().get(name) if isinstance(name, str) else None
     if estimator is None:
-        raise _UnknownEstimatorError(f"a {packed.get('estimator')!r}")
-    model = estimator(**{k: _unpack(v, arrays) for k, v in packed["parameters"].items()})
+        raise ValueError(f"this rankwise {__version__} does not know {reprlib.repr(name)}")
+    parameters = {k: _unpack(v, arrays) for k, v in packed["parameters"].items()}
+    classes = parameters.get("classes")
+    if isinstance(classes, (list, tuple)):
+        _require_even([value for value in classes if isinstance(value, str)])
+    model = estimator(**parameters)
     if fitted:
         model.from_plain({k: _unpack(v, arrays) for k, v in packed["model"].items()})
     return model
@@ -168,20 +211,18 @@ def _known_estimators() -> dict[str, type[Any]]:
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    try:
-        with safe_open(path, framework="np") as file:
+    most = path.stat().st_size
+    with safe_open(path, framework="np") as file:
+        arrays = {}
+        for name in file.keys():  # noqa: SIM118 - not a dict
+            shape = file.get_slice(name).get_shape()
+            if max(shape, default=0) > most:  # without entries an array may claim any length
+                raise ValueError(f"array {reprlib.repr(name)} of shape {shape} in a file of {most} bytes")
             # safetensors hands out views of the file's memory: copies outlive the file and can be written to.
-            return {name: np.array(file.get_tensor(name)) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118 - not a dict
-    except (
-        SafetensorError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        UnicodeDecodeError,
-        OverflowError,
-    ) as error:
-        raise ModelFileError(f"{path} is no model file, or a damaged one: {error}.") from None
+            arrays[name] = np.array(file.get_tensor(name))
+            if arrays[name].dtype.kind not in "iufb":
+                raise ValueError(f"array {reprlib.repr(name)} has the type {arrays[name].dtype}")
+        return arrays, file.metadata() or {}
 
 
 def _in_order(content: bytes) -> bytes:
@@ -200,7 +241,7 @@ def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"|{name}|{array.dtype.str}|{array.shape}|".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
     return digest.hexdigest()
 
 
@@ -213,15 +254,16 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "iufb":
+        while name in arrays:  # keys may hold colons themselves
+            name += "'"
         arrays[name] = np.ascontiguousarray(value)
         return {"array": name}
     if isinstance(value, np.ndarray):
-        return {"objects": [_pack(v, name, arrays) for v in value.tolist()], "strings": value.dtype.kind == "U"}
+        return {"objects": _pack_all(value.tolist(), name, arrays), "strings": value.dtype.kind == "U"}
     if isinstance(value, dict) and all(isinstance(k, str) for k in value):
         return {"dict": {k: _pack(v, f"{name}:{k}", arrays) for k, v in value.items()}}
     if isinstance(value, (list, tuple, range)):
-        packed = [_pack(v, f"{name}:{i}", arrays) for i, v in enumerate(value)]
-        return {"tuple": packed} if isinstance(value, tuple) else {"list": packed}
+        return {"tuple" if isinstance(value, tuple) else "list": _pack_all(value, name, arrays)}
     if type(value) in _known_estimators().values():  # a part of the model: as a parameter it is not fitted
         is_parameter = "parameter:" in name.rpartition("model:")[2]
         return {"part": _pack_estimator(value, f"{name}:", arrays, fitted=not is_parameter)}
@@ -232,25 +274,45 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     )
 
 
+def _pack_all(values: Iterable[Any], name: str, arrays: dict[str, NDArray[Any]]) -> list[Any]:
+    # There may be millions of names: those that are packed as they are need no call.
+    return [v if type(v) in (str, int) else _pack(v, f"{name}:{i}", arrays) for i, v in enumerate(values)]
+
+
 def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    if not isinstance(value, dict):
+    if not isinstance(value, (dict, list)):
         return value
-    kind = next(iter(value), None)
-    if kind is None:
-        raise ValueError("a value without a kind")
-    inner = value[kind]
+    packed: dict[str, Any] = value if isinstance(value, dict) else {}
+    kind = next(iter(packed), "")
+    inner = packed.get(kind)
+    if kind not in _HELD_BY or not isinstance(inner, _HELD_BY[kind]):
+        raise ValueError(f"a value of no kind: {reprlib.repr(value)}")
     if kind == "part":
         return _unpack_estimator(inner, arrays, fitted="model" in inner)
     if kind == "array":
-        return arrays[inner]
+        return arrays.pop(inner)  # so that no two arrays share their memory
     if kind == "float":
         return float(inner)
     if kind == "dict":
         return {k: _unpack(v, arrays) for k, v in inner.items()}
+    items = [v if type(v) in (str, int) else _unpack(v, arrays) for v in inner]
     if kind == "objects":
-        items = [_unpack(v, arrays) for v in inner]
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array.astype(np.str_) if value["strings"] else array
-    items = [_unpack(v, arrays) for v in inner]
+        array = np.fromiter(items, dtype=object, count=len(items))
+        if not packed.get("strings"):
+            return array
+        if not all(isinstance(v, str) for v in items):
+            raise ValueError("strings among which something else is")
+        _require_even(items)
+        return array.astype(np.str_)
     return tuple(items) if kind == "tuple" else items
+
+
+#: What each kind of value is packed as.
+_HELD_BY: dict[str, Any] = dict(part=dict, dict=dict, array=str, float=str, objects=list, list=list, tuple=list)
+
+
+def _require_even(texts: list[str]) -> None:
+    """Refuse texts of which few are so long that an array of them, where all have the same room, would be a bomb."""
+    lengths = [len(text) for text in texts]
+    if 4 * len(lengths) * max(lengths, default=0) > max(_LARGEST_STRINGS, 100 * sum(lengths)):
+        raise ValueError(f"{len(lengths)} texts of up to {max(lengths)} characters, {sum(lengths)} in all")

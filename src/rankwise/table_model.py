@@ -228,6 +228,8 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(f"the encoder must be a TableEncoder, not a {type(encoder).__name__}")
         if encoder is not None and encoder.n_features_out_ != estimator.n_features_in_:
             raise ValueError("the encoder makes another number of features than the estimator knows")
+        if estimator is None or not estimator.__sklearn_is_fitted__():
+            raise ValueError("the estimator is not fitted")
         self.encoder_, self.estimator_ = encoder, estimator
 
     def _new_encoder(self) -> TableEncoder | None:

@@ -1,6 +1,7 @@
 """The cache of compiled kernels: which file belongs to what, and what makes a kernel compile again."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rankwise
+from rankwise._kernels import compile as compiling
 from rankwise._kernels.compile import digest_of_sources, kernel
 
 
@@ -87,3 +89,101 @@ def test_an_edit_in_a_source_file_that_a_kernel_uses_compiles_it_again(tmp_path,
     with (package / edited).open("a") as file:
         file.write("# an edit\n")
     assert (stamp() != before) == again
+
+
+# -- a damaged cache ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: b"garbage" * 100,
+        lambda content: content[:60] + bytes([content[60] ^ 1]) + content[61:],
+        lambda content: b"\x80\x04K\x01." + content,
+    ],
+    ids=["empty", "cut", "garbage", "one bit", "another pickle"],
+)
+def test_a_damaged_file_is_named_removed_and_compiled_again(tmp_path, monkeypatch, suffix, damage):
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
+    assert _make_plus(7)(1) == 8
+    (file,) = tmp_path.rglob(f"*{suffix}")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    with pytest.warns(UserWarning, match=f"{re.escape(str(file))} of compiled code was damaged: it is removed"):
+        assert _make_plus(7)(1) == 8
+    again = _make_plus(7)
+    assert again(1) == 8  # without a word
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_code_from_a_file_is_not_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
+    _make_plus(8)(1)
+    again = _make_plus(8)
+    assert again(1) == 9
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_a_disk_that_takes_no_file_is_said_once_and_does_not_stop_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
+    plus = _make_plus(9)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plus._cache._cache_file, "_save_data", full)
+    with pytest.warns(UserWarning, match="compiled code cannot be kept in .*No space left"):
+        assert plus(1) == 10
+    assert plus(1.5) == 10.5  # another variant, without a word
+
+
+# -- nowhere to write --------------------------------------------------------------------------------------------------
+
+NOWHERE = """
+import warnings
+from numba.core import caching
+# What numba finds in a read-only installation for a user without a home.
+caching.CacheImpl._locator_classes = [caching.UserProvidedCacheLocator, caching.IPythonCacheLocator]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import rankwise
+    model = rankwise.WidrowHoff(random_state=0).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+print(model.predict([[-50.0], [50.0]]).tolist())
+for warning in caught:
+    print(warning.message)
+"""
+
+
+def _nowhere(temporary):
+    """Answers and warnings of a process that finds no cache but the directory for temporary files."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "HOME")}
+    environment |= {"TMPDIR": str(temporary)}
+    done = subprocess.run([sys.executable, "-c", NOWHERE], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_without_a_place_to_write_a_private_temporary_directory_serves(tmp_path):
+    place = tmp_path / f"rankwise-{os.geteuid() if hasattr(os, 'geteuid') else 'kernels'}"
+    for _ in range(2):
+        answer, *warned = _nowhere(tmp_path)
+        assert answer == "[1, 3]"
+        assert len(warned) == 1
+        assert f"compiled code is kept in {place}. Set NUMBA_CACHE_DIR" in warned[0]
+    assert len(list(place.rglob("*.nbc"))) >= 2
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="directories of others are those of POSIX")
+def test_a_directory_that_others_can_write_to_is_not_trusted(tmp_path):
+    place = tmp_path / f"rankwise-{os.geteuid()}"
+    place.mkdir()
+    place.chmod(0o777)
+    answer, *warned = _nowhere(tmp_path)
+    assert answer == "[1, 3]"
+    assert len(warned) == 1
+    assert "compiled code is compiled again in every process" in warned[0]
+    assert list(place.iterdir()) == []

@@ -4,18 +4,27 @@ numba's disk cache notices an edit in the file that holds a kernel, not in the f
 numbers the files of a kernel's variants in the order in which they are compiled: two processes that compile different
 variants at the same time give both the same number, and one is later loaded in the place of the other. So the cache of
 a kernel is stamped here with a digest of its module, of those of the functions it closes over, and of all that these
-import from the package, and a file in it is named by what it holds. This is the one place that knows how numba's cache
-works inside; ``tests/kernels/test_compile`` says what broke when a new numba changes it.
+import from the package, and a file in it is named by what it holds and ends with a digest of it: a file that was cut or
+altered is named, removed and made again. Where numba finds no directory that it may write to, a read-only installation
+without a home, a private temporary one serves. This is the one place that knows how numba's cache works inside;
+``tests/kernels/test_compile`` says what broke when a new numba changes it.
 """
 
+import contextlib
 import functools
 import hashlib
+import io
+import os
 import re
+import stat
+import tempfile
 from pathlib import Path
 
 import numba
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import register_jitable
+
+from rankwise._warn import warn_user
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^ *(?:from|import) rankwise([\w.]*)(?: import (\([\w,\s]*|[\w, ]*))?", re.MULTILINE)
@@ -58,11 +67,34 @@ def digest_of_sources(function):
     return digest.hexdigest()
 
 
-_njit = numba.njit(cache=True, nogil=True, error_model="numpy")
-
-
 class _NamedByContent(IndexDataCacheFile):
     """Cache of a kernel in which a file belongs to one key and one state of the sources, whoever writes it."""
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath):
+        content = io.BytesIO()
+        yield content
+        with super()._open_for_write(filepath) as file:
+            file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
+
+    def _load_index(self):
+        return self._intact(self._index_path, super()._load_index) or {}
+
+    def _load_data(self, name):
+        return self._intact(self._data_path(name), functools.partial(super()._load_data, name))
+
+    def _intact(self, path, load):
+        """What a file holds, if there is one; a damaged one makes room for another."""
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        with contextlib.suppress(Exception):  # what unpickling says of a file that is not what it should be
+            if hashlib.sha256(content[:-32]).digest() == content[-32:]:
+                return load()
+        Path(path).unlink(missing_ok=True)
+        warn_user(f"the file {path} of compiled code was damaged: it is removed and compiled again.")
+        return None
 
     def save(self, key, data):
         name = self._data_name(
@@ -75,15 +107,74 @@ class _NamedByContent(IndexDataCacheFile):
             self._save_index(overloads)
 
 
-def kernel(function):
-    """Compile a loop. Division by zero gives infinity as in numpy, not an exception."""
-    compiled = _njit(function)
-    cache = getattr(compiled, "_cache", None)
-    if cache is not None:  # there is none where numba is switched off
+class _KernelCache(FunctionCache):
+    """Cache of a kernel on disk, without which it works too."""
+
+    def __init__(self, function):
+        super().__init__(function)
         digest = digest_of_sources(function)
         # A factory makes kernels of one name from functions of several files: each state of the sources has its index.
-        name = f"{cache._impl.filename_base}.{digest[:12]}"
-        cache._cache_file = _NamedByContent(cache._cache_path, name, digest)
+        self._cache_file = _NamedByContent(self._cache_path, f"{self._impl.filename_base}.{digest[:12]}", digest)
+
+    def load_overload(self, sig, target_context):
+        with self._without_disk():
+            return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig, data):
+        with self._without_disk():
+            super().save_overload(sig, data)
+
+    @contextlib.contextmanager
+    def _without_disk(self):
+        try:
+            yield
+        except OSError as error:
+            self.disable()
+            warn_user(f"compiled code cannot be kept in {self._cache_path}: {error}. It is compiled in every process.")
+
+
+def _cache_of(function):
+    """Cache of a kernel where numba would put it or, if it may write nowhere, in a private directory; or None."""
+    with contextlib.suppress(RuntimeError):  # no locator available
+        return _KernelCache(function)
+    directory, before = _private_directory(), numba.config.CACHE_DIR
+    if directory is None:
+        return None
+    numba.config.CACHE_DIR = directory
+    try:
+        return _KernelCache(function)
+    except RuntimeError:
+        return None
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@functools.cache
+def _private_directory():
+    """Directory for temporary files that nobody else can write to: what is loaded from it is executed. None if none."""
+    found = None
+    with contextlib.suppress(OSError):
+        directory = Path(tempfile.gettempdir(), f"rankwise-{os.geteuid() if hasattr(os, 'geteuid') else 'kernels'}")
+        directory.mkdir(mode=0o700, exist_ok=True)
+        status = directory.lstat()
+        is_ours = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
+        if stat.S_ISDIR(status.st_mode) and is_ours:
+            tempfile.TemporaryFile(dir=directory).close()
+            found = str(directory)
+    kept = "is compiled again in every process" if found is None else f"is kept in {found}"
+    warn_user(
+        f"neither the directory of rankwise nor your home can be written to, so compiled code {kept}. "
+        f"Set NUMBA_CACHE_DIR to a directory that can."
+    )
+    return found
+
+
+def kernel(function):
+    """Compile a loop. Division by zero gives infinity as in numpy, not an exception."""
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    if hasattr(compiled, "_cache"):  # there is none where numba is switched off
+        cache = _cache_of(function)
+        compiled._cache = compiled._cache if cache is None else cache
     return compiled
 
 

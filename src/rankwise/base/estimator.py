@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from rankwise import metrics
 from rankwise._errors import RowError
+from rankwise._kernels.sparse import require_sound
 from rankwise.base.row_data import (
     Rows,
     first_non_finite,
@@ -30,6 +31,7 @@ from rankwise.base.row_data import (
     length,
     row_entries,
 )
+from rankwise.base.state import require_classes, require_features
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import (
     ClassOrder,
@@ -68,17 +70,15 @@ class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
 
     def _take_features(self, features: Any) -> None:
         """Set names and number of the features of a model file, after a check."""
-        named = not isinstance(features, int)
-        count = len(features) if named else features
-        if count < 1 or (named and len(set(features)) != count):
-            raise ValueError(f"features={features!r}: distinct names, or how many there are")
-        self.n_features_in_ = count
-        if named:
+        self.n_features_in_ = require_features(features, 1)
+        if isinstance(features, list):
+            if not all(isinstance(name, str) for name in features):
+                raise ValueError("names of features must be strings")
             self.feature_names_in_ = np.array(features, dtype=object)
 
     def _take_classes(self, classes: Any) -> ClassOrder:
         """Set the classes of a model file, after a check."""
-        order = ClassOrder(classes)
+        order = require_classes(classes)
         self.classes_ = order.values
         return order
 
@@ -95,6 +95,7 @@ class TableEstimator(SavedEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         """Rows of X as kernels read them; their numbers may be NaN or infinite."""
+        X = require_sound(X)
         try:
             checked = validate_data(
                 self,

@@ -10,6 +10,7 @@ w over all rounds, so a round without an update costs nothing.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.rows import padded
 from rankwise.base.row_data import Rows
+from rankwise.labels import ClassOrder
 
 State = dict[str, NDArray[Any]]
 
@@ -144,9 +146,11 @@ class StateLayout:
 
     def check(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
         """Refuse a state whose arrays kernels would take for what they are not; spare room is equal for all."""
-        if set(state) != set(self.arrays):
-            raise ValueError(f"expected the arrays {sorted(self.arrays)}, found {sorted(state)}")
+        if not isinstance(state, dict) or set(state) != set(self.arrays):
+            raise ValueError(f"expected the arrays {sorted(self.arrays)}, found {reprlib.repr(state)}")
         sizes = _sizes(n_features, n_classes)
+        for name, array in state.items():
+            require_array(name, array)
         least = {axis: sizes[axis] for axis in _WITH_ROOM}
         for name, declared in self.arrays.items():
             array = state[name]
@@ -223,20 +227,48 @@ def with_repeated_neighbour(values: NDArray[Any], place: int) -> NDArray[Any]:
     return np.insert(values, min(place, values.size), beside)
 
 
-def require_array(name: str, array: Any, dtype: Any, shape: tuple[Any, ...], *, finite: bool = True) -> None:
-    """Refuse an array of a model file that is not what kernels will take it for, or that holds NaN or infinity.
+# -- what model files say ----------------------------------------------------------------------------------------------
 
-    ``finite=False`` allows infinity.
-    """
-    if array.dtype != dtype or array.shape != shape:
+
+def require_array(
+    name: str, array: Any, dtype: Any = None, shape: tuple[Any, ...] | None = None, *, finite: bool = True
+) -> None:
+    """Refuse what is not the array that kernels will take it for, or that holds NaN or, unless allowed, infinity."""
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{name!r} must be an array, not {reprlib.repr(array)}")
+    if shape is not None and (array.dtype != dtype or array.shape != shape):
         raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, not {array.dtype} {array.shape}")
     if not (np.isfinite(array) if finite else ~np.isnan(array)).all():
         raise ValueError(f"array {name!r} holds a number that is not finite" if finite else f"array {name!r} holds NaN")
 
 
-def require_arrays(arrays: Mapping[str, Any], like: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse the arrays of a model file unless they have the names, types and shapes of a fresh model's."""
-    if set(arrays) != set(like):
-        raise ValueError(f"expected the arrays {sorted(like)}, found {sorted(arrays)}")
-    for name, array in like.items():
-        require_array(name, arrays[name], array.dtype, array.shape)
+def require_arrays(arrays: Any, like: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Refuse arrays unless they have the names, types and shapes that are declared."""
+    if not isinstance(arrays, dict) or set(arrays) != set(like):
+        raise ValueError(f"expected the arrays {sorted(like)}, found {reprlib.repr(arrays)}")
+    for name, (dtype, shape) in like.items():
+        require_array(name, arrays[name], dtype, shape)
+
+
+def require_features(features: Any, least: int) -> int:
+    """How many features there are, of which the names or the number is given."""
+    count = len(features) if isinstance(features, list) else features
+    if type(count) is not int or not least <= count <= np.iinfo(np.int64).max:
+        raise ValueError(f"features={reprlib.repr(features)}: names, or how many there are, at least {least}")
+    if isinstance(features, list) and len(set(features)) != count:
+        raise ValueError("the names of the features are not distinct")
+    return count
+
+
+def require_classes(classes: Any) -> ClassOrder:
+    """Order of the classes, of which a file holds an array."""
+    if not isinstance(classes, np.ndarray):
+        raise ValueError(f"classes must be an array, not {reprlib.repr(classes)}")
+    return ClassOrder(classes)
+
+
+def require_number(name: str, value: Any, kind: type = int) -> Any:
+    """Refuse a value unless it is a whole number >= 0 or, if ``kind`` is float, any number."""
+    if type(value) not in (int, kind) or (kind is int and value < 0) or value != value:
+        raise ValueError(f"{name} must be a {'number' if kind is float else 'count'}, not {reprlib.repr(value)}")
+    return kind(value)

@@ -26,7 +26,7 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.row_data import Rows
-from rankwise.base.state import require_array
+from rankwise.base.state import require_array, require_number
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
 from rankwise.batch._coded_rows import CodedRows
@@ -211,9 +211,12 @@ class BatchEstimator(OrdinalEstimator):
         for name, size in zip(("weights", "offsets"), shapes, strict=True):
             require_array(name, plain[name], np.float64, (size,), finite=name in self._finite_arrays)
         objective, lower_bound, n_iter = plain["certificate"]
+        for value in (objective, lower_bound):
+            require_number("a value of the certificate", value, float)
+        require_number("n_iter", n_iter)
         theta = np.concatenate([plain["weights"], plain["offsets"]])
         try:
-            solution = Solution(theta, float(objective), float(lower_bound), int(n_iter), True)
+            solution = Solution(theta, float(objective), float(lower_bound), n_iter, True)
         except CertificateError:
             raise ValueError(
                 f"its lower bound {lower_bound!r} is above its objective {objective!r}; fit the model again"

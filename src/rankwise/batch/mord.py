@@ -39,6 +39,8 @@ from rankwise.solvers.row_sums import RowSums
 
 Floats = NDArray[np.float64]
 
+_MOST_ENTRIES = 2**25  # of the model matrix, 256 MB
+
 
 class _UnifiedEstimator(LossEstimator):
     """Base of the estimators with a score for every class."""
@@ -155,8 +157,11 @@ class PiecewiseMORD(_UnifiedEstimator):
     def _beta(self, order: ClassOrder) -> Floats:
         if len(order) == 1:
             return np.ones((1, 1))
+        n_cuts = min(int(self.cuts), len(order)) if isinstance(self.cuts, Integral) else len(self.cuts)
+        if n_cuts * len(order) > _MOST_ENTRIES:
+            raise ValueError(f"{n_cuts} cuts of {len(order)} classes are more than memory holds: take fewer cuts.")
         if isinstance(self.cuts, Integral):
-            return beta_matrix(min(int(self.cuts), len(order)), len(order))
+            return beta_matrix(n_cuts, len(order))
         labels = np.asarray(self.cuts)
         codes = order.codes(labels)
         if (codes < 0).any():

@@ -153,7 +153,8 @@ KINDS = (*_CLASSES, "ignore")
 def from_plain(plain: Mapping[str, Any]) -> Column:
     """Column that ``asdict`` described, after checking that it can be one."""
     column: Column = _CLASSES[plain["kind"]](**plain)
-    if not isinstance(column.name, str) or not isinstance(column.indicated, bool):
+    flags = column.indicated, getattr(column, "hashed", False), getattr(column, "other", False)
+    if not isinstance(column.name, str) or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
     if isinstance(column, NumberColumn) and not (
         all(isinstance(v, float) and np.isfinite(v) for v in (column.shift, column.factor, column.fill))

@@ -6,8 +6,8 @@ loss of the most violating pair, ``max(0, margin - (rho_r - rho_s))``. The learn
     D = margin * sum(tau) - sum_y G(theta_y),     omega_y = grad G(theta_y),
 
 and after every example changes only the dual variables tau of that example. By weak duality D never exceeds P. A best
-step never lowers it; a fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G, so it needs
-scaled features: that is at least ``margin C - C^2 / 2`` if <x, H x> <= 1/2. This bounds the number of mistakes
+step never lowers it; a fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G, so it
+needs scaled features: that is at least ``margin C - C^2 / 2`` if <x, H x> <= 1/2. This bounds the number of mistakes
 (:func:`rankwise.bounds.label_ranking_mistakes`). Intercepts are the weights of a feature that is always 1, which x then
 includes. The updates are described in
 :mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic`.
@@ -181,6 +181,8 @@ class LabelRanker(OnlineEstimator):
 
     def _check_state(self, state: Mapping[str, Any], n_features: int, n_classes: int) -> None:
         self._layout_of(state).check(state, n_features, n_classes)
+        if not 0 <= state["counts"][rounds.KNOWN] <= n_classes:
+            raise ValueError(f"{state['counts'][rounds.KNOWN]} of {n_classes} labels cannot be known")
 
     def _known_part(self) -> State:
         """The state without spare room for features and labels."""

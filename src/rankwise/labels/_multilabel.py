@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._kernels.sparse import require_sound
 from rankwise.labels._encoded import EncodedRows
 from rankwise.labels._order import is_missing, one_line
 
@@ -146,7 +147,7 @@ def read_multilabel(Y: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """Two-dimensional array of numbers, booleans or objects, and the names of its columns."""
     pandas, polars, pyarrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
     if sparse.issparse(Y):
-        return np.asarray(Y.toarray()), None
+        return np.asarray(require_sound(Y, "Y").toarray()), None
     if pandas is not None and isinstance(Y, pandas.DataFrame):
         if all(dtype.kind in "iufb" for dtype in Y.dtypes):
             return Y.to_numpy(dtype=np.float64, na_value=np.nan), tuple(map(str, Y.columns))

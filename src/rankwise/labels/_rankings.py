@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._kernels.sparse import require_sound
 from rankwise.labels._encode import declared_order
 from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
@@ -154,7 +155,7 @@ class _Indicator(_Rows):
     """A matrix of 0 and 1 with a column for every label, or for every label that has a name here."""
 
     def __init__(self, matrix: Any, names: list[Any] | None = None) -> None:
-        matrix = sparse.csr_matrix(matrix)
+        matrix = sparse.csr_matrix(require_sound(matrix, "y"))
         matrix.sum_duplicates()
         wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))  # NaN is neither
         if wrong.size:

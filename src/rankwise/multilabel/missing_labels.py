@@ -37,7 +37,7 @@ from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.estimator import TableEstimator
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import require_arrays
+from rankwise.base.state import require_array, require_arrays, require_classes, require_number
 from rankwise.base.transaction import reader
 from rankwise.labels import MultiLabels, encode_multilabel
 from rankwise.multilabel.binary_ascent import LOSSES, BinarySolution, solve_binary, squared_norms
@@ -313,13 +313,14 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         self._validate_params()
         self._take_features(plain["features"])
-        state, classes = plain["state"], plain["classes"]
-        n_labels = len(state["intercept_"])
-        like = {name: np.empty(n_labels) for name in _STATE}
-        like |= {"coef_": np.empty((n_labels, self.n_features_in_)), "n_annotated_": np.empty(n_labels, dtype=np.int64)}
+        state, classes = plain["state"], require_classes(plain["classes"]).values
+        require_array("intercept_", state["intercept_"])
+        n_labels = state["intercept_"].size
+        like: dict[str, Any] = dict.fromkeys(_STATE, (np.float64, (n_labels,)))
+        like |= {"coef_": (np.float64, (n_labels, self.n_features_in_)), "n_annotated_": (np.int64, (n_labels,))}
         require_arrays(state, like)
         if n_labels == 0 or len(classes) != 2:
             raise ValueError("at least one label and two classes are needed")
         for name in _STATE:
             setattr(self, name, state[name])
-        self.classes_, self.n_iter_ = classes, plain["n_iter"]
+        self.classes_, self.n_iter_ = classes, require_number("n_iter", plain["n_iter"])

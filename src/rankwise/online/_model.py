@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base.estimator import OrdinalEstimator
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS, State, StateArray, StateLayout
+from rankwise.base.state import (
+    ROUNDS,
+    UPDATES,
+    VIOLATIONS,
+    State,
+    StateArray,
+    StateLayout,
+    require_classes,
+    require_features,
+    require_number,
+)
 from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder
 from rankwise.online._names import FeatureIndex
@@ -155,17 +165,14 @@ class OnlineModel(OrdinalEstimator):
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         self._validate_params()
-        features = plain["features"]
-        index = FeatureIndex(features)
-        if len(index) != (features if isinstance(features, int) else len(features)) or len(index) < 0:
-            raise ValueError(f"features={features!r}: distinct names, or how many there are")
-        order = ClassOrder(plain["classes"])
-        self._check_state(plain["state"], len(index), len(order))
-        self._features, self.n_features_in_, self._growing = index, len(index), bool(plain["growing"])
+        n_features, order = require_features(plain["features"], 0), require_classes(plain["classes"])
+        self._check_state(plain["state"], n_features, len(order))
+        self._features, self.n_features_in_ = FeatureIndex(plain["features"]), n_features
+        self._growing = plain["growing"] is True
         self._set_order(order)
         self._state = dict(plain["state"])
         if plain["n_iter"] is not None:
-            self.n_iter_ = plain["n_iter"]
+            self.n_iter_ = require_number("n_iter", plain["n_iter"])
 
     def _check_state(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
         """Kernels trust the shapes of a state: refuse one that is not as declared."""

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from rankwise._kernels.compile import kernel
 from rankwise.base.row_data import Rows, row_entries
-from rankwise.base.state import grown
+from rankwise.base.state import grown, require_array
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -113,6 +113,7 @@ class DenseSupport:
         support = state["support"]
         if support.dtype != np.float64 or support.ndim != 2 or support.shape[0] < n_features or support.shape[1] < size:
             raise ValueError(f"array 'support' of shape {support.shape} does not hold {size} vectors of {n_features}")
+        require_array("support", support)
 
     @staticmethod
     def vectors(state: Arrays, size: int, n_features: int) -> Floats:
@@ -137,6 +138,10 @@ class SparseSupport:
     @staticmethod
     def block(rows: Rows, picked: NDArray[np.intp], n_features: int) -> Rows:
         """The picked rows as float64 CSR arrays."""
+        if n_features > np.iinfo(np.int32).max:
+            raise ValueError(
+                f"sparse support vectors have at most {np.iinfo(np.int32).max} features, not {n_features}."
+            )
         if isinstance(rows, tuple):
             data, indices, indptr = rows
             whole = sparse.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, n_features))
@@ -216,12 +221,14 @@ class SparseSupport:
         if not (
             all(state[name].dtype == like.dtype and state[name].ndim == 1 for name, like in fresh.items())
             and used.size == 1
-            and used[0] <= min(indices.size, state["support_data"].size)
+            and 0 <= used[0] <= min(indices.size, state["support_data"].size)
             and start.size == stop.size >= size
             and np.all((start >= 0) & (start <= stop) & (stop <= used[0]))
+            and (stop - start).sum() <= used[0]  # vectors that shared entries would take more than the file
             and np.all((indices[: used[0]] >= 0) & (indices[: used[0]] < max(n_features, 1)))
         ):
             raise ValueError(f"the sparse support arrays do not hold {size} vectors of {n_features} features")
+        require_array("support_data", state["support_data"])
 
     @staticmethod
     def vectors(state: Arrays, size: int, n_features: int) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from rankwise.base.estimator import SavedEstimator
-from rankwise.base.state import UPDATES, State, require_arrays
+from rankwise.base.state import UPDATES, State, require_arrays, require_number
 from rankwise.base.transaction import reader
 from rankwise.labels import check_weights
 from rankwise.structured import _chain_perceptron as perceptron
@@ -20,12 +20,9 @@ from rankwise.structured.max_sum import best_labellings, max_marginals
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CERTIFICATE = (
-    "objective_",
-    "objectives_",
-    "convex_lower_bound_",
-    "convex_gap_",
-)  # what the bundle solver says of its solution
+#: What the bundle solver says of its solution.
+CERTIFICATE = ("objective_", "objectives_", "convex_lower_bound_", "convex_gap_")
+PARAMETERS = ("unary_coef_", "intercept_", "pairwise_coef_")
 
 
 class ChainModel(SavedEstimator):
@@ -114,25 +111,28 @@ class ChainModel(SavedEstimator):
         self._check_params()
         self._take_features(plain["features"])
         self._order = self._take_classes(plain["classes"])
-        n_decisions = self._decision_losses(rejecting=self.surrogate != "additive").shape[1]
-        fresh = perceptron.new_state(self.n_features_in_, n_decisions)
+        n_features = self.n_features_in_
+        n_decisions = len(self._order) + (self.reject_cost is not None and self.surrogate != "additive")
         streaming = plain["certificate"] is None
-        if not streaming:
-            self._set_parameters(*perceptron.averaged(fresh, average=False))
-            fresh = self._parameters()
-        require_arrays(plain["state"], fresh)
+        shapes = (n_decisions, n_features), (n_decisions,), (n_decisions, n_decisions)
+        declared = {name: (np.float64, shape) for name, shape in zip(PARAMETERS, shapes, strict=True)}
+        require_arrays(plain["state"], perceptron.layout(n_features, n_decisions) if streaming else declared)
+        self._decision_losses(rejecting=True)  # says what is wrong with the loss
         if plain["n_iter"] is not None:
-            self.n_iter_ = plain["n_iter"]
+            self.n_iter_ = require_number("n_iter", plain["n_iter"])
         if streaming:
             self._take_state(dict(plain["state"]))
             return
         for name, array in plain["state"].items():
             setattr(self, name, array)
+        objective, objectives, *bounds = plain["certificate"]
+        for value in (objective, *list(objectives), *bounds):
+            require_number("a value of the certificate", value, float)
         for name, value in zip(CERTIFICATE, plain["certificate"], strict=True):
             setattr(self, name, value)
 
     def _parameters(self) -> dict[str, Floats]:
-        return {name: getattr(self, name) for name in ("unary_coef_", "intercept_", "pairwise_coef_")}
+        return {name: getattr(self, name) for name in PARAMETERS}
 
     # -- state -----------------------------------------------------------------------------------------------------
 

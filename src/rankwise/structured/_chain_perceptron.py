@@ -14,6 +14,8 @@ any annotation, or with weight zero, is no round and changes nothing, not even t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
@@ -32,11 +34,16 @@ NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
 PARAMETERS = ("W", "b", "P")
 
 
-def new_state(n_features: int, n_decisions: int) -> State:
-    """Arrays of a learner before the first round; ``name_lag`` serves the average ``w - lag / rounds``."""
+def layout(n_features: int, n_decisions: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    """Types and shapes of a learner's arrays; ``name_lag`` serves the average ``w - lag / rounds``."""
     shapes = {"W": (n_features, padded(n_decisions)), "b": (n_decisions,), "P": (n_decisions, n_decisions)}
-    state: State = {f"{name}{lag}": np.zeros(shapes[name]) for lag in ("", "_lag") for name in PARAMETERS}
-    return {**state, "counts": np.zeros(2, dtype=np.int64)}
+    both = {f"{name}{lag}": (np.float64, shapes[name]) for lag in ("", "_lag") for name in PARAMETERS}
+    return {**both, "counts": (np.int64, (2,))}
+
+
+def new_state(n_features: int, n_decisions: int) -> State:
+    """Arrays of a learner before the first round."""
+    return {name: np.zeros(shape, dtype) for name, (dtype, shape) in layout(n_features, n_decisions).items()}
 
 
 @register_jitable

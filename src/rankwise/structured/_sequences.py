@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._kernels.sparse import require_sound
 from rankwise.labels import ClassOrder, Labels, declared_order, encode
 from rankwise.losses import loss_matrix
 from rankwise.structured.max_sum import chain_parents
@@ -192,9 +193,7 @@ def annotate(labels: Labels, losses: Floats, starts: NDArray[np.int64]) -> Annot
 
 def _features(features: Any, s: int) -> Any:
     if sparse.issparse(features):
-        matrix = features.tocsr().astype(np.float64)
-        matrix.check_format(full_check=True)
-        return matrix
+        return require_sound(features).tocsr().astype(np.float64)
     try:
         found = np.asarray(features)
         if found.dtype.kind == "c":

@@ -34,6 +34,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 
 from rankwise._errors import RowError
+from rankwise._kernels.sparse import require_sound
 from rankwise._sklearn import PASSES, POSITIVE, Interval, StrOptions
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import check_weights
@@ -240,7 +241,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean loss of the model; examples without annotation do not count. Higher is better."""
-        weight = check_weights(sample_weight, len(y))
+        weight = check_weights(sample_weight, _length(X))
         known = [i for i in range(len(y)) if not self.model.is_missing(y[i])]
         losses = [self.model.loss(y[i], self.predict_one(X[i])) for i in known]
         return -float(np.average(losses, weights=weight[known] if weight.size else None))
@@ -324,4 +325,4 @@ _HOT_SPOTS = (
 
 
 def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return int(require_sound(X).shape[0]) if hasattr(X, "shape") else len(X)
