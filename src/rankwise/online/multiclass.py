@@ -69,7 +69,7 @@ def _winner(scores, b, b_lag, rate):
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    W, W_lag, b, b_lag, cost, known = model
+    (W, W_lag), (b, b_lag, cost), known = model
     scores, averaged = np.empty(b.size), np.empty(b.size)
     return b.size - 1, (W, W_lag, b, b_lag, scores, averaged, cost, known, mask, options[1])
 
@@ -117,7 +117,7 @@ def _step(X, i, best, lo, hi, c, past, room):
 
 @register_jitable
 def _finish(model, room):
-    model[5][:] = True
+    model[2][:] = True
 
 
 _learn = make_pass(_prepare, _score, _predict, _step, _finish)
@@ -224,7 +224,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
             )
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        model = tuple(state[name] for name in ("W", "W_lag", "b", "b_lag", "cost", "known"))
+        model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"], state["cost"]), state["known"]
         options = self.average, 1.0 if self.fit_intercept else 0.0
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
