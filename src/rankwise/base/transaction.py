@@ -44,7 +44,9 @@ _QUIET = Gate()  # of what nobody changes
 class AllOrNothing:
     """Estimator whose changes are transactions; see the module's docstring."""
 
-    __slots__ = ("_gate",)  # not among the attributes, which are exchanged as a whole
+    __slots__ = ("__dict__", "_gate")  # the gate is not among the attributes, which are exchanged as a whole
+
+    _gate: Gate
 
     def __new__(cls, *_: Any, **__: Any) -> Self:  # noqa: D102
         self = super().__new__(cls)
@@ -105,17 +107,15 @@ class AllOrNothing:
         return self.__dict__.copy()
 
 
-def reader(
-    method: Callable[Concatenate[Estimator, P], Result],
-) -> Callable[Concatenate[Estimator, P], Result]:
+def reader(method: Callable[Concatenate[Estimator, P], Result]) -> Callable[Concatenate[Estimator, P], Result]:
     """Method that reads a fitted estimator: beside a writer it sees the model before or after the change."""
 
-    def whole(self: Estimator, *arguments: P.args, **options: P.kwargs) -> Result:
+    def whole(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
         check_is_fitted(self)
         return method(self, *arguments, **options)
 
     @wraps(method)
-    def read(self: Estimator, *arguments: P.args, **options: P.kwargs) -> Result:
+    def read(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
         return self._undisturbed(whole, *arguments, **options)
 
     return read

@@ -32,13 +32,14 @@ from rankwise.online._online_estimator import OnlineEstimator, surely
 from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
 #: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1.
 Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]
 #: Lower and upper ends and mask of some rows.
-LabelArrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
+LabelArrays = tuple[Codes, Codes, NDArray[np.bool_]]
 
 _BLOCK_ROWS = 128
 
@@ -104,13 +105,7 @@ class KernelEstimator(OnlineEstimator):
 
     @abstractmethod
     def _block_pass(
-        self,
-        state: State,
-        block: Block,
-        labels: LabelArrays,
-        weight: Floats,
-        budget: int,
-        predictions: NDArray[np.int32],
+        self, state: State, block: Block, labels: LabelArrays, weight: Floats, budget: int, predictions: Codes
     ) -> int:
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
@@ -121,14 +116,9 @@ class KernelEstimator(OnlineEstimator):
     _learns_in_place = False  # arrays are exchanged for longer ones on the way, which a reader must not mix up
 
     def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        labels: LabelArrays,
-        weight: Floats,
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> int:
+        self, state: State, rows: Rows, labels: LabelArrays, weight: Floats, order: NDArray[np.int64],
+        predictions: Codes,
+    ) -> int:  # fmt: skip
         self._make_ready(state, rows)
         # Slots know their rows within one fit only, where the same rows come again.
         slot_of = np.full(length(rows), -1, dtype=np.int64)
@@ -204,16 +194,10 @@ class KernelEstimator(OnlineEstimator):
             self._gate.count += 1
 
     def _learn_block(
-        self,
-        state: State,
-        rows: Rows,
-        picked: NDArray[Any],
-        labels: LabelArrays,
-        weight: Floats,
-        slots: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> tuple[int, Any, NDArray[np.int64]]:
-        """Run a block; return the bad row or -1, the rows as vectors, and the slots that they take, to be stored yet."""
+        self, state: State, rows: Rows, picked: NDArray[Any], labels: LabelArrays, weight: Floats,
+        slots: NDArray[np.int64], predictions: Codes,
+    ) -> tuple[int, Any, NDArray[np.int64]]:  # fmt: skip
+        """Run a block; return the bad row or -1, its rows as vectors, and the slots they take, still to be stored."""
         store = self._store(state)
         vectors = store.block(rows, picked, self.n_features_in_)
         taken = np.full(picked.size, -1, dtype=np.int64)

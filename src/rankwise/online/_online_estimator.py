@@ -64,14 +64,9 @@ class OnlineEstimator(OnlineModel):
 
     @abstractmethod
     def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        labels: KernelLabels,
-        weight: Floats,
-        order: NDArray[np.int64],
+        self, state: State, rows: Rows, labels: KernelLabels, weight: Floats, order: NDArray[np.int64],
         predictions: Codes,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Learn from the rows in order, in place; return -1, or the row whose score is not finite.
 
         ``labels`` are lower codes, upper codes and candidates (``NO_MASK`` where every label is an interval). ``order``
@@ -230,7 +225,7 @@ class OnlineEstimator(OnlineModel):
         self, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes,
         into: OnlineEstimator | None = None,
     ) -> None:  # fmt: skip
-        """One pass, after which the estimator ``into`` becomes its twin, this one; a bad row undoes all and is named."""
+        """One pass, after which the estimator ``into`` becomes this twin of it; a bad row undoes all and is named."""
         target = self if into is None else into
         gate, said, weight = target._gate, self._kernel_labels(labels), self._informative(labels, weight)
         state, in_place = self._state, self._learns_in_place
@@ -245,6 +240,8 @@ class OnlineEstimator(OnlineModel):
                 self._state = state
                 target._become(self)
                 return
+            if before:
+                surely(before.undo)
         except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
             if target.__dict__ is not self.__dict__:
                 if before:
@@ -254,8 +251,6 @@ class OnlineEstimator(OnlineModel):
             raise
         finally:
             gate.count += 1
-        if before:
-            surely(before.undo)
         self._name_culprit(rows, said, weight, order, bad)
 
     def _name_culprit(
@@ -358,7 +353,8 @@ class OnlineEstimator(OnlineModel):
         before, grown = self.__dict__, self._twin()
         grown._grow(new_names, order)
         state = grown._state
-        rounds = int(state["counts"][ROUNDS])
+        rounds, gate = int(state["counts"][ROUNDS]), self._gate
+        gate.count |= 1
         try:
             self.__dict__ = grown.__dict__
             self._learn_row(state, row, labels, weight)
@@ -366,16 +362,12 @@ class OnlineEstimator(OnlineModel):
             if self.__dict__ is grown.__dict__ and state["counts"][ROUNDS] == rounds:  # the row has not been learnt
                 self.__dict__ = before
             raise
+        finally:
+            gate.count = (gate.count | 1) + 1
 
     def _learn_row(self, state: State, row: Rows, labels: KernelLabels, weight: Floats) -> None:
         """Learn from one row: all of it, or nothing if it is refused."""
-        gate = self._gate
-        gate.count |= 1
-        try:
-            bad = self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS)
-        finally:
-            gate.count += 1
-        if bad >= 0:
+        if self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
             self._refuse_update(row, 0, weight)
 
 
