@@ -72,7 +72,13 @@ def bits(value):
 
 def seen(model):
     """All that a model has learnt; None before it has."""
-    return bits(model.to_plain()) if model.__sklearn_is_fitted__() else None
+    if not model.__sklearn_is_fitted__():
+        return None
+    plain = model.to_plain()
+    if "support_used" in plain["state"]:  # what lies behind is no part of the model
+        for name in ("support_data", "support_indices"):
+            plain["state"][name] = plain["state"][name][: int(plain["state"]["support_used"][0])]
+    return bits(plain)
 
 
 # -- numbers that are too large, or too small --------------------------------------------------------------------------
@@ -120,8 +126,11 @@ def test_no_finite_row_can_poison_a_model(estimator, form):
     assert refused
 
 
+IMMUNE = "WidrowHoff()", "CuSumRank(margin='constant', step='pa2')"  # a step of zero from a norm of infinity
+
+
 @forms
-@each
+@pytest.mark.parametrize("estimator", [e for e in LINEAR + KERNELS if str(e) not in IMMUNE], ids=str)
 def test_the_row_that_would_poison_a_model_is_named(estimator, form):
     X, y = table(1, n=30)
     model = begun(estimator, form)
@@ -270,22 +279,24 @@ def test_readers_see_some_whole_model_while_a_stream_grows_it(estimator):
 # -- a budget that changes ---------------------------------------------------------------------------------------------
 
 
+def influences(model):
+    size = int(model._state["size"][0])
+    return model._strength(model._state)[:size] * model._state["influence"][:size]
+
+
 @forms
 @kernels
 def test_a_smaller_budget_evicts_the_least_influential_and_a_larger_one_grows(estimator, form):
     X, y = table(4, n=40)
     model = begun(estimator, form).set_params(budget=8).partial_fit(form(X), y)
     assert len(model.dual_coef_) == 8
-    strength = model._strength(model._state)[:8] * model._state["influence"][:8]
-    strongest = strength.argmax()
-    vector = np.asarray(sparse.csr_matrix(model.support_vectors_[[strongest]]).todense())
+    influence = influences(model)
     one = copy.deepcopy(model)
     for learn in (lambda m: m.partial_fit(form(X[:1]), [np.nan]), lambda m: m.learn_one(dict(enumerate(X[0])), None)):
         smaller = copy.deepcopy(model).set_params(budget=3)
         learn(smaller)
-        kept = np.asarray(sparse.csr_matrix(smaller.support_vectors_).todense())
-        assert kept.shape == (3, 4)
-        assert (kept == vector).all(axis=1).any()
+        assert smaller.support_vectors_.shape == (3, 4)
+        assert sorted(influences(smaller)) == sorted(influence)[-3:]
         smaller.partial_fit(form(X), y)
         assert len(smaller.dual_coef_) == 3
         smaller.set_params(budget=20).partial_fit(form(X), y)

@@ -162,6 +162,7 @@ class OnlineEstimator(OnlineModel):
 
     def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
+        self.__dict__.pop("_features", None)  # names from a stream, which scikit-learn could not delete
         rows = self._rows_to_learn(self._rows(X, reset=True))
         labels = self._labels(y, self.classes, rows)
         weight = self._weights(sample_weight, rows)
