@@ -60,12 +60,12 @@ def test_a_savepoint_undoes_whatever_a_pass_may_change(dense):
     rows = kernel_rows(X.toarray() if dense else X)
     state = LAYOUT.fresh(100, 3)
     before = {name: array.copy() for name, array in state.items()}
-    undo = LAYOUT.savepoint(state, rows)
+    savepoint = LAYOUT.savepoint(state, rows)
     for name in ("w", "w_lag", "W", "W_lag"):
         state[name][[3, 90]] += 1.0
     state["all"] += 1.0  # not of these columns only
     state["t"][0], state["counts"][0] = 5.0, 1
-    undo()
+    savepoint.undo()
     assert all(np.array_equal(state[name], before[name]) for name in before)
 
 

@@ -14,7 +14,7 @@ N_CLASSES = 4
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    return N_CLASSES - 1, (model[0].copy(), model[1], mask)
+    return N_CLASSES - 1, (model[0][0].copy(), model[1][0], mask)
 
 
 @inlined
@@ -42,7 +42,7 @@ def _step(X, i, f, lo, hi, c, past, room):
 
 @register_jitable
 def _finish(model, room):
-    model[0][:] = room[0]
+    model[0][0][:] = room[0]
 
 
 LEARN = {plain: make_pass(_prepare, _score, _predict, _step, _finish, plain=plain) for plain in (True, False)}
@@ -80,7 +80,7 @@ def _problem(n=60):
 def _run(X, labels, weight, order, average=True, plain=False, predict=True):
     w, trace, counts = np.ones(1), np.zeros(len(X)), np.array([5, 3, 2])
     predictions = np.empty(len(X), dtype=np.int32) if predict else NO_PREDICTIONS
-    bad = LEARN[plain](X, labels, weight, order, (w, trace), counts, (average, 0), predictions)
+    bad = LEARN[plain](X, labels, weight, order, ((w,), (trace,)), counts, (average, 0), predictions)
     return bad, w, trace, counts, predictions
 
 
@@ -131,6 +131,6 @@ def test_a_prediction_below_zero_ends_the_pass():
     learn = make_pass(_prepare, _score, refuse, _step, _finish)
     X, labels, _, _ = _problem()
     counts, predictions = np.zeros(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)
-    model = np.ones(1), np.zeros(len(X))
+    model = (np.ones(1),), (np.zeros(len(X)),)
     assert learn(X, labels, np.empty(0), GIVEN_ORDER, model, counts, (True, 0), predictions) == 4
     assert counts.tolist() == [0, 0, 0]

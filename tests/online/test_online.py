@@ -362,6 +362,13 @@ def test_saving_and_loading_gives_the_same_model(estimator, tmp_path):
         assert copy.n_features_in_ == 6
 
 
+def test_a_fit_without_names_forgets_those_of_a_stream():
+    model = PRIL(classes=[1, 2])
+    model.learn_one({"a": 1.0, "b": 2.0}, 1)
+    assert not hasattr(model.fit([[1.0], [2.0], [3.0]], [1, 1, 2]), "feature_names_in_")
+    assert model.n_features_in_ == 1
+
+
 def _saved_and_loaded(model, tmp_path):
     rw.save(model, tmp_path / "model.rankwise")
     return rw.load(tmp_path / "model.rankwise")

@@ -22,15 +22,7 @@ from sklearn.utils.validation import validate_data
 from rankwise import metrics
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
-from rankwise.base.row_data import (
-    Rows,
-    first_non_finite,
-    first_text_column,
-    kernel_rows,
-    largest_entry,
-    length,
-    row_entries,
-)
+from rankwise.base.row_data import Rows, first_non_finite, first_text_column, kernel_rows, length, row_entries
 from rankwise.base.state import require_classes, require_features
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import (
@@ -126,15 +118,15 @@ class TableEstimator(SavedEstimator):
     def _weights(self, sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
         return check_weights(sample_weight, length(rows))
 
-    def _refuse_row(self, rows: Rows, i: int) -> NoReturn:
-        """Say what is wrong with a row whose score is not finite."""
+    def _refuse_row(self, rows: Rows, i: int, what: str = "the score is", advice: str = "Scale them.") -> NoReturn:
+        """Say what is wrong with a row whose score is not finite, or that would make the model so."""
         columns, values = row_entries(rows, i)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size == 0:
-            row, column, largest = largest_entry(rows)
+            place = np.abs(values).argmax() if values.size else 0
+            largest = f", up to {values[place]:.3g} in row {i}, column {columns[place]}" if values.size else ""
             raise RowError(
-                f"the score is not finite although its features are: the features are too large for this model, up to "
-                f"{largest:.3g} in row {row}, column {column}. Scale them.",
+                f"{what} not finite although its features are: these are too large for this model{largest}. {advice}",
                 i,
             )
         column = int(columns[bad[0]])

@@ -66,15 +66,6 @@ def first_non_finite(rows: Rows) -> int:
     )
 
 
-def largest_entry(rows: Rows) -> tuple[int, int, float]:
-    """Row, column and value of the finite entry with the largest absolute value."""
-    data = rows[0] if isinstance(rows, tuple) else rows.ravel()
-    place = int(np.argmax(np.where(np.isfinite(data), np.abs(data), -1.0)))
-    if isinstance(rows, tuple):
-        return int(np.searchsorted(rows[2], place, side="right")) - 1, int(rows[1][place]), float(data[place])
-    return place // rows.shape[1], place % rows.shape[1], float(data[place])
-
-
 def first_text_column(X: Any) -> tuple[Any, Any] | None:
     """Name and first text of the first column of a frame that holds text, if there is one."""
     for name in getattr(X, "columns", ()):

@@ -11,13 +11,14 @@ w over all rounds, so a round without an update costs nothing.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import padded
 from rankwise.base.row_data import Rows
 from rankwise.labels import ClassOrder
@@ -34,6 +35,8 @@ NO_MASK: NDArray[np.bool_] = np.empty((0, 0), dtype=bool)  # every label is an i
 #: Axes along which arrays may hold spare room behind what is known: growing doubles it.
 _WITH_ROOM = frozenset({"feature", "label", "slot"})
 FIRST_SLOTS = 8
+#: Numbers of a model stay below this: with rows of ordinary size, no sum or product of them overflows.
+LARGEST = 1e150
 _SPARSE_ENOUGH = 4  # undo by columns if a chunk touches less than one in so many
 
 
@@ -160,27 +163,48 @@ class StateLayout:
         for name, declared in self.arrays.items():
             require_array(name, state[name], declared.dtype, tuple(_length(axis, sizes) for axis in declared.axes))
 
-    def savepoint(self, state: State, rows: Rows) -> Callable[[], None]:
-        """Remember what a pass over these rows may change; the function that comes back undoes it, in place.
+    def savepoint(self, state: State, rows: Rows) -> Savepoint:
+        """Remember what a pass over these rows may change."""
+        return Savepoint(self, state, rows)
 
-        Of arrays with one entry for each feature only those of the rows' own columns are kept, where these are few:
-        a chunk costs what its rows touch.
-        """
+    def tame(self, state: State) -> bool:
+        """Whether every number is small enough to go on learning with, see :data:`LARGEST`."""
+        return all(_tame(state[name].reshape(-1)) for name, array in self.arrays.items() if array.dtype is np.float64)
+
+
+class Savepoint:
+    """What a pass over some rows may change, as it was before.
+
+    Of arrays with one entry for each feature only those of the rows' own columns are kept, where these are few: a chunk
+    costs what its rows touch.
+    """
+
+    def __init__(self, layout: StateLayout, state: State, rows: Rows) -> None:
         columns = _touched_columns(rows, max((len(a) for a in state.values()), default=0))
-        kept: dict[str, tuple[NDArray[Any], Any, NDArray[Any]]] = {}
+        self._kept: list[tuple[NDArray[Any], Any, NDArray[Any]]] = []
         for name, array in state.items():
-            declared = self.arrays.get(name)
+            declared = layout.arrays.get(name)
             by_column = declared is not None and declared.axes[0] == "feature" and declared.local
             where: Any = columns if by_column and columns is not None else slice(None)
-            kept[name] = array, where, array[where].copy() if where is not columns else array[where]
+            self._kept.append((array, where, array[where].copy() if where is not columns else array[where]))
 
-        def undo() -> None:
-            state.clear()
-            for name, (array, where, values) in kept.items():
-                array[where] = values
-                state[name] = array
+    def undo(self) -> None:
+        """Put everything back, in place."""
+        for array, where, values in self._kept:
+            array[where] = values
 
-        return undo
+    def tame(self, state: State) -> bool:
+        """Whether every number that may have changed is small enough to go on learning with."""
+        changed = (array[where] for array, where, _ in self._kept if array.dtype == np.float64)
+        return all(_tame(array.reshape(-1)) for array in changed)
+
+
+@kernel
+def _tame(numbers):
+    found = True
+    for number in numbers:
+        found &= abs(number) <= LARGEST  # false for NaN
+    return found
 
 
 def _length(axis: str | int, sizes: Mapping[str, int]) -> int:

@@ -1,127 +1,121 @@
 """Changes that happen as a whole or not at all, and readers that see the model before or after one, never between.
 
-An estimator is changed by one thread at a time and may be read by many meanwhile. A writer works on a twin
-(:meth:`AllOrNothing._afresh`), whose attributes become the estimator's at the end, so that no reader waits; or, where a
-twin would cost too much, in place (:meth:`AllOrNothing._all_or_nothing`). If anything goes wrong, the attributes are
-what they were. A change counts its beginning and its end, and a reader (:meth:`AllOrNothing._undisturbed`) whose count
-was odd or has changed reads again. After some attempts in vain it waits for the writer.
+One thread at a time changes an estimator, any number read it meanwhile. A writer works on a twin whose attributes
+become the estimator's by one assignment, ``self.__dict__ = twin.__dict__``: whatever goes wrong before it, an interrupt
+at any instruction too, leaves the estimator as it was. A reader takes ``self.__dict__`` once and never meets arrays of
+two models.
+
+Arrays that are too large to copy change in place, in compiled passes, which no interrupt can divide. The count of the
+gate is odd meanwhile, and a reader whose count was odd or has changed reads again; after some attempts in vain it
+waits for the writer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from functools import wraps
 from threading import RLock
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
+P = ParamSpec("P")
+Estimator = TypeVar("Estimator", bound="AllOrNothing")
 Result = TypeVar("Result")
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 _ATTEMPTS = 5  # reads that a writer may disturb before the reader waits for it
 
 
 class Gate:
-    """Number of beginnings and ends of changes so far, and the lock that lets one thread change at a time."""
+    """The lock that lets one thread change at a time, and a count that is odd while arrays change in place."""
+
+    __slots__ = ("count", "lock", "view")
 
     def __init__(self) -> None:
         self.lock = RLock()
         self.count = 0
-        self.depth = 0  # changes inside a change are part of it
+        self.view: Any = None  # the last one, for the next reader
 
-    def __enter__(self) -> Gate:
-        self.lock.acquire()
-        if not self.depth:
-            self.count += 1
-        self.depth += 1
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.depth -= 1
-        if not self.depth:
-            self.count += 1
-        self.lock.release()
+_QUIET = Gate()  # of what nobody changes
 
 
 class AllOrNothing:
     """Estimator whose changes are transactions; see the module's docstring."""
 
-    @property
-    def _writing(self) -> Gate:
-        """Gate of the writers; the first of them makes it, so that reading an estimator never changes it."""
-        gate: Gate | None = self.__dict__.get("_gate")
-        return self.__dict__.setdefault("_gate", Gate()) if gate is None else gate
+    __slots__ = ("__dict__", "_gate")  # the gate is not among the attributes, which are exchanged as a whole
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong inside, the estimator is what it was."""
-        with self._writing as gate:
-            before = self._restorable()
-            if gate.count == 1:  # the first change of all: if it fails, there is no trace of it
-                before.pop("_gate")
-            try:
-                yield
-            except BaseException:
-                self.__dict__ = before
-                raise
+    _gate: Gate
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:  # noqa: D102
+        self = super().__new__(cls)
+        self._gate = Gate()
+        return self
 
     @contextmanager
     def _afresh(self) -> Iterator[Self]:
         """A twin to change; what it is at the end becomes this estimator, at once, unless something goes wrong."""
-        gate = self._writing
-        with gate.lock:
-            twin = copy(self)
-            try:
-                yield twin
-            except BaseException:
-                if gate.count == 0:  # the first change of all: if it fails, there is no trace of it
-                    self.__dict__.pop("_gate", None)
-                raise
-            with gate:
-                self.__dict__ = {**twin.__dict__, "_gate": gate}
+        with self._gate.lock:
+            twin = self._twin()
+            yield twin
+            self._become(twin)
 
-    def _restorable(self) -> dict[str, Any]:
-        """Attributes to put back; an estimator that changes one in place says here how to keep it."""
-        return self.__dict__.copy()
+    def _twin(self) -> Self:
+        """An estimator with the same attributes, to be changed before this one becomes it."""
+        twin = object.__new__(type(self))
+        twin._gate = Gate()
+        twin.__dict__ = self.__dict__.copy()
+        return twin
 
-    def _undisturbed(self, read: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
-        """What ``read`` finds when nobody changes the estimator meanwhile."""
+    def _become(self, twin: Self) -> None:
+        self.__dict__ = twin.__dict__
+        self._gate.view = None  # or it would keep the former model in memory
+
+    def _view(self) -> Self:
+        """The estimator as it is now, to be read: a writer exchanges its attributes for others."""
+        view: Self | None = self._gate.view
+        if view is None or view.__dict__ is not self.__dict__:
+            view = object.__new__(type(self))
+            view._gate = _QUIET
+            view.__dict__ = self.__dict__
+            self._gate.view = view
+        return view
+
+    def _undisturbed(
+        self, read: Callable[Concatenate[Any, P], Result], *arguments: P.args, **options: P.kwargs
+    ) -> Result:  # fmt: skip
+        """What ``read`` finds in this estimator when nobody changes it meanwhile."""
+        gate = self._gate
         for _ in range(_ATTEMPTS):
-            count = self._changes()
-            if count % 2 == 0:
-                try:
-                    result = read(*arguments, **options)
-                except Exception:
-                    if self._changes() == count:
-                        raise
-                else:
-                    if self._changes() == count:
-                        return result
-        with self._writing.lock:
-            return read(*arguments, **options)
-
-    def _changes(self) -> int:
-        """Beginnings and ends of changes so far."""
-        gate: Gate | None = self.__dict__.get("_gate")
-        return 0 if gate is None else gate.count
+            count = gate.count
+            if count & 1:
+                continue
+            try:
+                result = read(self._view(), *arguments, **options)
+            except Exception:
+                if gate.count == count:
+                    raise
+            else:
+                if gate.count == count:
+                    return result
+        with gate.lock:
+            gate.count += gate.count & 1  # nobody writes: it is odd if a writer was interrupted
+            return read(self, *arguments, **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: Any = super().__getstate__()  # scikit-learn's, a dict
-        return {name: value for name, value in state.items() if name != "_gate"}
+        return self.__dict__.copy()
 
 
-def reader(method: Method) -> Method:
+def reader(method: Callable[Concatenate[Estimator, P], Result]) -> Callable[Concatenate[Estimator, P], Result]:
     """Method that reads a fitted estimator: beside a writer it sees the model before or after the change."""
 
+    def whole(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
+        check_is_fitted(self)
+        return method(self, *arguments, **options)
+
     @wraps(method)
-    def read(self: AllOrNothing, *arguments: Any, **options: Any) -> Any:
-        def whole() -> Any:
-            check_is_fitted(self)
-            return method(self, *arguments, **options)
+    def read(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
+        return self._undisturbed(whole, *arguments, **options)
 
-        return self._undisturbed(whole)
-
-    return cast("Method", read)
+    return read

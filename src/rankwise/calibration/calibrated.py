@@ -35,6 +35,7 @@ from sklearn.utils import get_tags
 from rankwise._sklearn import Interval, StrOptions, take_rows
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
+from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
 from rankwise.calibration._folds import fitted, folds, known_classes
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
@@ -166,9 +167,10 @@ class CalibratedOrdinal(MetaEstimatorMixin, ProbabilityModel):
     def _cumulative(self, rows: Any) -> Floats:
         return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
 
+    @reader
     def decision_function(self, X: Any) -> Floats:
         """Minus the expected cost of every answer, (n, K); their difference, (n,), for two classes."""
-        return np.asarray(self._undisturbed(lambda: self._answer_scores(X)))
+        return self._answer_scores(X)
 
     # -- the estimator inside, and files -------------------------------------------------------------------------------
 

@@ -268,9 +268,10 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         return np.asarray(self.estimator_.predict(X))
 
     @_estimator_has("predict_proba")
+    @reader
     def predict_proba(self, X: Any) -> Floats:
         """Probability of every class, (n, K), as the estimator has it."""
-        return np.asarray(self._undisturbed(lambda: self.estimator_.predict_proba(X)))
+        return np.asarray(self.estimator_.predict_proba(X))
 
     def _score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""

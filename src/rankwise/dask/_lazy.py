@@ -55,7 +55,7 @@ class OnDask:
         """The fitted estimator of the same name for one machine, such as :class:`rankwise.SVOR`: no Dask in it."""
         check_is_fitted(self)
         local = self._as_local()
-        left_out = {"_gate", *self.get_params(deep=False)}
+        left_out = self.get_params(deep=False)
         local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in left_out})
         return local
 

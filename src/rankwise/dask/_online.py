@@ -63,7 +63,7 @@ class OnlineOnDask(OnDask):
         """
         if not is_partitioned(X):
             return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
-        with self._all_or_nothing():  # type: ignore[attr-defined]
+        with self._afresh() as twin:  # type: ignore[attr-defined]
             self._validate_params()  # type: ignore[attr-defined]
             engine, parts = Engine(), in_parts(X, y, sample_weight)
             order = self._order_of(engine, parts, self.classes)  # type: ignore[attr-defined]
@@ -74,8 +74,8 @@ class OnlineOnDask(OnDask):
                 seeds = generator.randint(2**31 - 1, size=len(parts)).tolist() if self.shuffle else [None] * len(parts)
                 one_pass = _in_turn if self.mode == "sequential" else _side_by_side
                 model = one_pass(engine, model, [(p, *parts[p], seeds[p]) for p in numbers.tolist()])
-            self._take_over(model)
-            self.n_iter_ = self.n_epochs
+            twin._take_over(model)
+            twin.n_iter_ = self.n_epochs
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -90,7 +90,7 @@ class OnlineOnDask(OnDask):
         """
         if not is_partitioned(X):
             return super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc, no-any-return]
-        with self._all_or_nothing():  # type: ignore[attr-defined]
+        with self._afresh() as twin:  # type: ignore[attr-defined]
             self._validate_params()  # type: ignore[attr-defined]
             engine, parts = Engine(), in_parts(X, y, sample_weight)
             if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ class OnlineOnDask(OnDask):
             else:
                 order = self._order_of(engine, parts, classes if classes is not None else self.classes)  # type: ignore
                 model = _begun(engine, self._as_local(), parts, order)
-            self._take_over(_in_turn(engine, model, [(p, *part, None) for p, part in enumerate(parts)]))
+            twin._take_over(_in_turn(engine, model, [(p, *part, None) for p, part in enumerate(parts)]))
         return self
 
     def _order_of(self, engine: Engine, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:

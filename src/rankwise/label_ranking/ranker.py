@@ -17,7 +17,7 @@ Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -235,7 +235,7 @@ class LabelRanker(OnlineEstimator):
 
     def rank_one(self, x: Mapping[Hashable, Any]) -> list[Any]:
         """All labels for one example, a dict of features, best first; empty while no label is known."""
-        return self._undisturbed(self._ranked, x)
+        return self._undisturbed(LabelRanker._ranked, x)
 
     def _ranked(self, x: Mapping[Hashable, Any]) -> list[Any]:
         if "_state" not in self.__dict__:
@@ -305,9 +305,7 @@ class LabelRanker(OnlineEstimator):
             )
         return int(bad)
 
-    def _savepoint(self, state: State, rows: Rows) -> Callable[[], None]:
-        # A pass looks at all rows before it changes anything: there is nothing to undo.
-        return lambda: None
+    _looks_first = True
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)

@@ -180,4 +180,4 @@ def make_ranker_pass(score_labels, subtract_lag, make_room, move_labels):
         sums[REACH] += cap * max(absolute_sizes(X, i)[0], constant)
         return int(lead <= 0.0)
 
-    return make_pass(prepare, score, predict, step, informs=informs, refuse=refuse)
+    return make_pass(prepare, score, predict, step, informs=informs, refuse=refuse, in_place=False)

@@ -26,19 +26,20 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.row_data import Rows, length
-from rankwise.base.state import COUNTS, State, StateArray, grown
-from rankwise.online._online_estimator import OnlineEstimator
-from rankwise.online._support_vectors import DenseSupport, SparseSupport
+from rankwise.base.row_data import Rows, first_non_finite, length
+from rankwise.base.state import COUNTS, NO_PREDICTIONS, State, StateArray, grown
+from rankwise.online._online_estimator import OnlineEstimator, surely
+from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
 #: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1.
 Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]
 #: Lower and upper ends and mask of some rows.
-LabelArrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
+LabelArrays = tuple[Codes, Codes, NDArray[np.bool_]]
 
 _BLOCK_ROWS = 128
 
@@ -52,8 +53,6 @@ SLOTS = {
     "gamma": StateArray((1,), mixes="follows"),  # 0: not settled yet
     "counts": COUNTS,
 }
-#: Small arrays that a round changes in a way that others must not see half-way: they say where vectors are.
-_PLACES = frozenset({"size", "support_used", "support_start", "support_stop"})
 
 
 @register_jitable
@@ -106,13 +105,7 @@ class KernelEstimator(OnlineEstimator):
 
     @abstractmethod
     def _block_pass(
-        self,
-        state: State,
-        block: Block,
-        labels: LabelArrays,
-        weight: Floats,
-        budget: int,
-        predictions: NDArray[np.int32],
+        self, state: State, block: Block, labels: LabelArrays, weight: Floats, budget: int, predictions: Codes
     ) -> int:
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
@@ -120,60 +113,97 @@ class KernelEstimator(OnlineEstimator):
         super()._learn_epochs(X, y, sample_weight)
         self._state["row"][:] = -1  # outside of a fit the same rows do not come again
 
-    _learns_in_place = False
-
-    def _writable(self, state: State, *, whole: bool) -> State:
-        # Arrays are exchanged for longer ones on the way, which a reader must not mix up.
-        return {name: array.copy() if whole or name in _PLACES else array for name, array in state.items()}
+    _learns_in_place = False  # arrays are exchanged for longer ones on the way, which a reader must not mix up
 
     def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        labels: LabelArrays,
-        weight: Floats,
-        order: NDArray[np.int64],
-        predictions: NDArray[np.int32],
-    ) -> int:
-        if "support" not in state and "support_data" not in state:
-            store = SparseSupport if isinstance(rows, tuple) else DenseSupport
-            state.update(store.start(self.n_features_in_))
-            state["gamma"][0] = self._settled_gamma()
+        self, state: State, rows: Rows, labels: LabelArrays, weight: Floats, order: NDArray[np.int64],
+        predictions: Codes,
+    ) -> int:  # fmt: skip
+        self._make_ready(state, rows)
         # Slots know their rows within one fit only, where the same rows come again.
         slot_of = np.full(length(rows), -1, dtype=np.int64)
         if order.size:
             held = np.flatnonzero(state["row"] >= 0)
             slot_of[state["row"][held]] = held
-        for start in range(0, length(rows), _BLOCK_ROWS):
-            stop = min(start + _BLOCK_ROWS, length(rows))
+        lower, upper, mask = labels
+        n_rows = order.size or length(rows)
+        for start in range(0, n_rows, _BLOCK_ROWS):
+            stop = min(start + _BLOCK_ROWS, n_rows)
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            lower, upper, mask = labels
             some = lower[picked], upper[picked], mask[picked] if mask.size else mask
             c = weight[picked] if weight.size else weight
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad = self._learn_block(state, rows, picked, some, c, slot_of, bool(order.size), guesses)
+            bad, vectors, taken = self._learn_block(state, rows, picked, some, c, slot_of[picked], guesses)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:
                 return int(picked[bad])
+            self._store(state).store(state, vectors, taken)
+            if order.size:
+                chosen = np.flatnonzero(taken >= 0)
+                former = state["row"][taken[chosen]]
+                slot_of[former[former >= 0]] = -1
+                state["row"][taken[chosen]] = picked[chosen]
+                slot_of[picked[chosen]] = taken[chosen]
         return -1
 
+    def _make_ready(self, state: State, rows: Rows) -> None:
+        """Room for support vectors, before the first rows, and no more of them than the budget of today."""
+        if "support" not in state and "support_data" not in state:
+            store = SparseSupport if isinstance(rows, tuple) else DenseSupport
+            state.update(store.start(self.n_features_in_))
+            state["gamma"][0] = self._settled_gamma()
+        size = int(state["size"][0])
+        if self.budget is not None and size > self.budget:
+            influence = self._strength(state)[:size] * state["influence"][:size]
+            stay = np.sort(np.lexsort((state["born"][:size], influence))[size - self.budget :])
+            self._store(state).keep_only(state, stay)
+            for name, array in self._layout.arrays.items():
+                if array.axes[0] == "slot":
+                    moved = state[name][stay]
+                    state[name][: stay.size], state[name][stay.size : size] = moved, array.joins
+            state["size"][0] = stay.size
+
+    @abstractmethod
+    def _strength(self, state: State) -> Floats:
+        """``|a_s|`` of every slot."""
+
+    def _learn_row(self, state: State, row: Rows, labels: LabelArrays, weight: Floats) -> None:
+        # Copies of all that a round changes, but for the vectors: of these only an evicted one is overwritten.
+        whole = self.budget is not None and state["size"][0] > self.budget
+        state = {name: array.copy() if whole or name not in VECTORS else array for name, array in state.items()}
+        self._make_ready(state, row)
+        row_0, no_slot = np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
+        bad, vectors, taken = self._learn_block(state, row, row_0, labels, weight, no_slot, NO_PREDICTIONS)
+        if bad >= 0 or not self._layout.tame(state):
+            self._refuse_update(row, 0, weight)
+        store = self._store(state)
+        if store is SparseSupport:  # overwrites nothing
+            store.store(state, vectors, taken)
+        attributes = {**self.__dict__, "_state": state}
+
+        def commit() -> None:
+            if store is DenseSupport:
+                store.store(state, vectors, taken)
+            self.__dict__ = attributes
+
+        self._gate.count |= 1
+        try:
+            surely(commit)
+        finally:
+            self._gate.count += 1
+
     def _learn_block(
-        self,
-        state: State,
-        rows: Rows,
-        picked: NDArray[Any],
-        labels: LabelArrays,
-        weight: Floats,
-        slot_of: NDArray[np.int64],
-        remember_rows: bool,
-        predictions: NDArray[np.int32],
-    ) -> int:
+        self, state: State, rows: Rows, picked: NDArray[Any], labels: LabelArrays, weight: Floats,
+        slots: NDArray[np.int64], predictions: Codes,
+    ) -> tuple[int, Any, NDArray[np.int64]]:  # fmt: skip
+        """Run a block; return the bad row or -1, its rows as vectors, and the slots they take, still to be stored."""
         store = self._store(state)
         vectors = store.block(rows, picked, self.n_features_in_)
-        bad = store.first_bad(vectors)
+        taken = np.full(picked.size, -1, dtype=np.int64)
+        bad = first_non_finite(vectors)
         if bad >= 0:
-            return bad
+            return bad, vectors, taken
         size = int(state["size"][0])
         budget = np.iinfo(np.int64).max if self.budget is None else int(self.budget)
         room = min(size + picked.size, budget)
@@ -185,20 +215,11 @@ class KernelEstimator(OnlineEstimator):
         within = self._kernel_of(state, vectors, vectors, within_products, squares, squares)
         good = np.isfinite(np.diagonal(within))
         if not good.all():  # as a support vector it would spoil every later score
-            return int(np.argmin(good))
-        taken = np.full(picked.size, -1, dtype=np.int64)
-        bad = self._block_pass(state, (values, within, slot_of[picked], taken), labels, weight, budget, predictions)
-        if bad >= 0:
-            return int(bad)
-        store.store(state, vectors, taken)
+            return int(np.argmin(good)), vectors, taken
+        bad = self._block_pass(state, (values, within, slots, taken), labels, weight, budget, predictions)
         chosen = np.flatnonzero(taken >= 0)
         state["squares"][taken[chosen]] = squares[chosen]
-        if remember_rows:
-            former = state["row"][taken[chosen]]
-            slot_of[former[former >= 0]] = -1
-            state["row"][taken[chosen]] = picked[chosen]
-            slot_of[picked[chosen]] = taken[chosen]
-        return -1
+        return int(bad), vectors, taken
 
     def _with_features(self, state: State, n_features: int) -> State:
         state = super()._with_features(state, n_features)
@@ -278,7 +299,7 @@ class KernelEstimator(OnlineEstimator):
         for start in range(0, length(rows), _BLOCK_ROWS):
             picked = np.arange(start, min(start + _BLOCK_ROWS, length(rows)))
             block = store.block(rows, picked, self.n_features_in_)
-            bad = store.first_bad(block)
+            bad = first_non_finite(block)
             if bad >= 0:
                 self._refuse_row(rows, start + bad)
             squares = store.squares(block) if self.kernel == "rbf" else np.empty(0)

@@ -21,6 +21,12 @@ learnt and ``options`` what was chosen, beginning with whether predictions are a
     Whether a label says anything; for classes, whether it admits fewer than all of them.
 ``refuse(X, weight, room)``
     First row that must not be learnt from, or -1: for an algorithm that looks at all rows before it changes anything.
+``repair(model, options)``
+    Compute again what follows from the arrays that a row was undone in.
+
+A pass that learns in place from one row alone undoes it if the model would not be tame after it
+(:data:`rankwise.base.state.LARGEST`): nothing can interrupt it half-way. For that ``model`` begins with the arrays that
+have one entry, or row, for each feature, and the 1-D arrays that any row may change, each in a tuple.
 
 ``score``, ``predict`` and ``step`` are made with :func:`rankwise._kernels.compile.inlined`, the others with
 ``register_jitable``.
@@ -28,19 +34,20 @@ learnt and ``options`` what was chosen, beginning with whether predictions are a
 
 from __future__ import annotations
 
-from numba.extending import register_jitable
+import numpy as np
+from numba.extending import overload, register_jitable
 
 from rankwise._kernels.compile import inlined, kernel
-from rankwise._kernels.rows import n_rows
-from rankwise.base.state import ROUNDS, UPDATES, VIOLATIONS
+from rankwise._kernels.rows import column, n_entries, n_rows
+from rankwise.base.state import LARGEST, ROUNDS, UPDATES, VIOLATIONS
 
 #: What a step returns instead of a number of violations.
 UNCHANGED, NOT_FINITE = -1, -2
 
 
 @register_jitable
-def nothing_to_write(model, room):
-    """``finish`` of an algorithm that learns in place."""
+def nothing_to_do(model, _):
+    """``finish`` and ``repair`` of an algorithm that learns in place and keeps nothing that follows."""
 
 
 @inlined
@@ -55,19 +62,96 @@ def nothing_to_refuse(X, weight, room):
     return -1
 
 
+def _entry(array, j, k):
+    """Entry j of a 1-D array, entry (j, k) of a 2-D one."""
+    return array[j] if array.ndim == 1 else array[j, k]
+
+
+@overload(_entry, inline="always")
+def _compiled_entry(array, j, k):
+    return (lambda array, j, k: array[j]) if array.ndim == 1 else (lambda array, j, k: array[j, k])
+
+
+@inlined
+def _n_touched(X, model):
+    """How many numbers a row alone may change; of several rows nothing is kept."""
+    of_features, of_all = model[:2]
+    n = 0
+    for array in of_features:
+        n += n_entries(X, 0) * (array.size // max(1, array.shape[0]))
+    for array in of_all:
+        n += array.size
+    return n if n_rows(X) == 1 else 0
+
+
+@inlined
+def _touched(X, model, copy):
+    """Copy all that row 0 may change; return whether it is tame."""
+    of_features, of_all = model[:2]
+    place, tame = 0, True
+    for array in of_features:
+        for p in range(n_entries(X, 0)):
+            for k in range(array.size // max(1, array.shape[0])):
+                copy[place] = _entry(array, column(X, 0, p), k)
+                tame &= abs(copy[place]) <= LARGEST  # false for NaN
+                place += 1
+    for array in of_all:
+        for j in range(array.size):
+            copy[place] = array[j]
+            tame &= abs(copy[place]) <= LARGEST
+            place += 1
+    return tame
+
+
+@register_jitable
+def _put_back(X, model, copy):
+    of_features, of_all = model[:2]
+    place = 0
+    for array in of_features:
+        width = array.size // max(1, array.shape[0])
+        for p in range(n_entries(X, 0)):
+            first = column(X, 0, p) * width
+            array.reshape(-1)[first : first + width] = copy[place : place + width]
+            place += width
+    for array in of_all:
+        array[:] = copy[place : place + array.size]
+        place += array.size
+
+
+@inlined
+def _none_touched(X, model):
+    return 0
+
+
+@inlined
+def _nothing_touched(X, model, copy):
+    return True
+
+
+@register_jitable
+def _nothing_to_put_back(X, model, copy):
+    pass
+
+
+_GUARDED = _n_touched, _touched, _put_back
+_UNGUARDED = _none_touched, _nothing_touched, _nothing_to_put_back
+
+
 def make_pass(
-    prepare, score, predict, step, finish=nothing_to_write, *, informs=admits_fewer, refuse=nothing_to_refuse,
-    plain=False,
+    prepare, score, predict, step, finish=nothing_to_do, *, informs=admits_fewer, refuse=nothing_to_refuse,
+    repair=nothing_to_do, plain=False, in_place=True,
 ):  # fmt: skip
     """Compile a pass over rows.
 
     Parameters
     ----------
-    prepare, score, predict, step, finish, informs, refuse : functions
+    prepare, score, predict, step, finish, informs, refuse, repair : functions
         What the algorithm does, see the module's docstring.
     plain : bool, default False
         Compile for rows in the order given, with unit weights and no predictions asked for: a common case, in which a
         round of a fast algorithm need not test for the others.
+    in_place : bool, default True
+        Whether the arrays of the model are those that others read, and not copies.
 
     Returns
     -------
@@ -76,6 +160,7 @@ def make_pass(
         or the row whose score is not finite. ``labels`` are ``(lower, upper, mask)``. An empty array stands for unit
         weights, the order given, and predictions that nobody asked for.
     """
+    n_touched, touched, put_back = _GUARDED if in_place else _UNGUARDED
 
     @kernel
     def learn(X, labels, weight, order, model, counts, options, predictions):
@@ -83,7 +168,11 @@ def make_pass(
         highest, room = prepare(model, mask, options, predictions.size > 0)
         rounds, updates, violations = float(counts[ROUNDS]), counts[UPDATES], counts[VIOLATIONS]
         bad = refuse(X, weight, room)
-        for r in range(n_rows(X) if bad < 0 else 0):
+        before = np.empty(n_touched(X, model))
+        if before.size:
+            touched(X, model, before)
+        n_steps = order.size if not plain and order.size else n_rows(X)
+        for r in range(n_steps if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
             found = score(X, i, room)
             if not plain and predictions.size:
@@ -105,6 +194,10 @@ def make_pass(
             rounds += informative
         if bad < 0:
             finish(model, room)
+            if before.size and not touched(X, model, np.empty(before.size)):
+                put_back(X, model, before)
+                repair(model, options)
+                return 0
             counts[ROUNDS], counts[UPDATES], counts[VIOLATIONS] = rounds, updates, violations
         return bad
 

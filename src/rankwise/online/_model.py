@@ -98,7 +98,7 @@ class OnlineModel(OrdinalEstimator):
     def _averaged(self, name: str) -> NDArray[np.float64]:
         """Array of the state, averaged over the rounds if ``average``."""
         check_is_fitted(self)
-        return self._undisturbed(lambda: self._layout.average(self._state, name, self._averaging_rate))
+        return self._undisturbed(lambda model: model._layout.average(model._state, name, model._averaging_rate))
 
     # -- beginning and growing -------------------------------------------------------------------------------------
 
@@ -132,14 +132,14 @@ class OnlineModel(OrdinalEstimator):
         return state
 
     def _grow(self, new_names: Any, order: ClassOrder) -> None:
-        """Make room for new names and classes: a new state in the place of the old one."""
+        """Make room for new names and classes: a new state and a new index in the place of the old ones."""
         state, n_features = self._state, self.n_features_in_ + len(new_names)
         if new_names:
             state = self._with_features(state, n_features)
         if order is not self._order:
             state = self._with_classes(state, order)
         if new_names:
-            self._features.join(new_names)
+            self._features = self._features.joined(new_names)
             self.__dict__.pop("feature_names_in_", None)  # see __getattr__
         self._state, self.n_features_in_ = state, n_features
         self._set_order(order)

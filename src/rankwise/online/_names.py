@@ -18,18 +18,12 @@ from rankwise.base.row_data import Rows
 class _Plan:
     """How the values of a dict with these keys become a row; kept short, as it is used for every example."""
 
-    __slots__ = ("indices", "indptr", "keys", "memory", "n_names", "new", "pack_into", "row", "take", "values")
+    __slots__ = ("indices", "indptr", "keys", "memory", "new", "pack_into", "row", "take", "values")
 
     def __init__(
-        self,
-        keys: tuple[Hashable, ...],
-        n_names: int,
-        new: tuple[Hashable, ...],
-        take: NDArray[np.intp] | None,
-        indices: NDArray[np.int32],
-    ) -> None:
+        self, keys: tuple[Hashable, ...], new: tuple[Hashable, ...], take: NDArray[np.intp] | None, indices: Any
+    ) -> None:  # fmt: skip
         self.keys = keys
-        self.n_names = n_names  #: names that were known when it was made
         self.new = new  #: names that get the next columns, in their order
         self.take = take  #: places of the values in the order of their columns; None: as they come
         self.indices, self.indptr = indices, np.array([0, indices.size], dtype=np.int32)
@@ -57,10 +51,10 @@ class FeatureIndex:
         self._n = names if isinstance(names, int) else len(self._column or ())
         self._plans: list[_Plan | None] = [None, None]
 
-    _column: dict[Hashable, int] | None
+    _column: dict[Hashable, int] | None  # may hold names behind the first n, of an index that goes on from this one
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"names": self._n if self._column is None else list(self._column)}
+        return {"names": self._n if self._column is None else self.names()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["names"])  # type: ignore[misc]
@@ -68,44 +62,45 @@ class FeatureIndex:
     def __len__(self) -> int:
         return self._n
 
-    @property
-    def column(self) -> dict[Hashable, int]:
-        """Column of every name."""
-        if self._column is None:
-            self._column = {j: j for j in range(self._n)}
-        return self._column
-
     def names(self) -> Sequence[Hashable]:
         """Names in the order of their columns."""
-        return range(self._n) if self._column is None else list(self._column)
+        return range(self._n) if self._column is None else list(self._column)[: self._n]
 
     @property
     def numbered(self) -> bool:
         """Whether the names are the numbers of the columns."""
-        return self._column is None or all(name == j for j, name in enumerate(self._column))
+        return self._column is None or all(name == j for j, name in enumerate(self.names()))
 
-    def join(self, new: Iterable[Hashable]) -> None:
-        """Let names join with the next columns."""
-        column = self.column
+    def joined(self, new: Iterable[Hashable]) -> FeatureIndex:
+        """Index in which these names have the next columns; this one stays as it is, though they share a dict."""
+        column = self._column
+        if column is None or len(column) != self._n:  # the rest belongs to a change that was given up, or to a copy
+            column = {name: j for j, name in enumerate(self.names())}
+        longer = FeatureIndex(())
         for name in new:
             column[name] = len(column)
-        self._n = len(column)
+        self._column = longer._column = column
+        longer._n = len(column)
+        return longer
 
-    def forget(self, new: Iterable[Hashable]) -> None:
-        """Undo :meth:`join`."""
-        for name in new:
-            self.column.pop(name, None)
-        self._n = len(self.column)
+    def columns(self, names: Iterable[Hashable]) -> NDArray[np.int32]:
+        """Column of every name; -1 for names that are not known."""
+        if self._column is None:
+            self._column = {j: j for j in range(self._n)}
+        find, n = self._column.get, self._n
+        found = np.array([find(name, n) for name in names], dtype=np.int32)
+        found[found >= n] = -1
+        return found
 
     def row(self, x: Mapping[Hashable, Any], *, learning: bool) -> tuple[Rows, tuple[Hashable, ...]]:
         """One row, and the names that are new in it: to learn from, they have the next columns; else they are left out.
 
-        Nothing is remembered of new names before :meth:`join`.
+        Nothing is remembered of new names: :meth:`joined` makes the index that knows them.
         """
         try:
             keys = tuple(x)
             plan = self._plans[learning]
-            if plan is None or plan.keys != keys or plan.n_names != self._n:
+            if plan is None or plan.keys != keys:
                 plan = self._plans[learning] = self._plan(keys, learning)
             if learning:
                 plan.pack_into(plan.memory, 0, *x.values())
@@ -119,14 +114,14 @@ class FeatureIndex:
         return (values if plan.take is None else values[plan.take], plan.indices, plan.indptr), plan.new
 
     def _plan(self, keys: tuple[Hashable, ...], learning: bool) -> _Plan:
-        column, n = self.column, len(self)
-        new = tuple(key for key in keys if key not in column) if learning else ()
-        joining = {key: n + j for j, key in enumerate(new)}
-        columns = np.array([column.get(key, joining.get(key, -1)) for key in keys], dtype=np.int32)
+        columns = self.columns(keys)
+        unknown = np.flatnonzero(columns < 0) if learning else np.empty(0, dtype=np.intp)
+        columns[unknown] = np.arange(self._n, self._n + unknown.size)
         known = np.flatnonzero(columns >= 0)
         take = known[np.argsort(columns[known], kind="stable")]
         in_order = take.size == len(keys) and bool(np.all(take == np.arange(take.size)))
-        return _Plan(keys, n, new, None if in_order else take, columns[take])
+        new = tuple(keys[place] for place in unknown)
+        return _Plan(keys, new, None if in_order else take, columns[take])
 
 
 def _bad_example(x: Any) -> Exception:

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import PASSES
-from rankwise.base.row_data import Rows
-from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, State
+from rankwise.base.row_data import Rows, length, row_entries
+from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, State
 from rankwise.labels import (
     UNIT_WEIGHTS,
     ClassOrder,
@@ -42,37 +42,37 @@ KernelLabels = tuple[Any, ...]
 class OnlineEstimator(OnlineModel):
     """Base of the online estimators; see the module's docstring."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PASSES,
-        "classes": ["array-like", None],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**PASSES, "classes": ["array-like", None]}
 
     def __init__(
         self, n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
         classes: Any = None,
     ) -> None:  # fmt: skip
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
+        self._set_parameters(locals())
+
+    n_epochs: int
+    shuffle: bool
+    random_state: Any
+
+    def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
+        """Store the arguments of a constructor, ``locals()`` there, under their names."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     # -- what an algorithm supplies --------------------------------------------------------------------------------
 
     @abstractmethod
     def _pass(
-        self,
-        state: State,
-        rows: Rows,
-        labels: KernelLabels,
-        weight: Floats,
-        order: NDArray[np.int64],
+        self, state: State, rows: Rows, labels: KernelLabels, weight: Floats, order: NDArray[np.int64],
         predictions: Codes,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Learn from the rows in order, in place; return -1, or the row whose score is not finite.
 
-        ``labels`` are lower codes, upper codes and candidates (``NO_MASK`` where every label is an interval). When
-        ``predictions`` has room for every row it is filled with the codes predicted before learning.
+        ``labels`` are lower codes, upper codes and candidates (``NO_MASK`` where every label is an interval). ``order``
+        may name some of the rows only. When ``predictions`` has room for every row it is filled with the codes
+        predicted before learning. One row alone changes everything or, if the model would not be tame after it,
+        nothing.
         """
 
     def _rows_to_learn(self, rows: Rows) -> Rows:
@@ -84,17 +84,8 @@ class OnlineEstimator(OnlineModel):
 
     #: Whether a pass changes arrays where they are, and never exchanges one for another.
     _learns_in_place: ClassVar[bool] = True
-
-    def _writable(self, state: State, *, whole: bool) -> State:
-        """State that a pass may change while others read the model: the same one, if arrays stay where they are.
-
-        ``whole``: a pass over many rows, which may have to be undone.
-        """
-        return state
-
-    def _savepoint(self, state: State, rows: Rows) -> Callable[[], None]:
-        """What undoes a pass over these rows."""
-        return self._layout.savepoint(state, rows)
+    #: Whether a pass looks at all rows before it changes anything and keeps the numbers small by itself.
+    _looks_first: ClassVar[bool] = False
 
     # -- how labels are read; a ranker of labels has its own ways --------------------------------------------------
 
@@ -174,6 +165,7 @@ class OnlineEstimator(OnlineModel):
 
     def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
+        self.__dict__.pop("_features", None)  # names from a stream, which scikit-learn could not delete
         rows = self._rows_to_learn(self._rows(X, reset=True))
         labels = self._labels(y, self.classes, rows)
         weight = self._weights(sample_weight, rows)
@@ -215,42 +207,80 @@ class OnlineEstimator(OnlineModel):
     def _learn_chunk(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool, top: int | None = None
     ) -> Codes:
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
+        with self._gate.lock:
+            model = self._twin()
+            first = not model.__sklearn_is_fitted__()
             if first:
-                self._validate_params()
-            rows = self._rows_to_learn(self._rows(X, reset=first))
-            order = self._known_order(classes, y, first)
-            labels = self._chunk_labels(y, order, rows)
-            weight = self._weights(sample_weight, rows)
+                model._validate_params()
+            rows = model._rows_to_learn(model._rows(X, reset=first))
+            order = model._known_order(classes, y, first)
+            labels = model._chunk_labels(y, order, rows)
+            weight = model._weights(sample_weight, rows)
             if first:
                 growing = order is None and not getattr(labels, "names_all", False)
-                self._begin(self.n_features_in_, labels.order, growing=growing)
-            elif labels.order is not self._order:
-                self._grow((), labels.order)
-            predictions = self._room_for_predictions(len(labels), top) if predict else NO_PREDICTIONS
-            self._learn(rows, labels, weight, GIVEN_ORDER, predictions)
+                model._begin(model.n_features_in_, labels.order, growing=growing)
+            elif labels.order is not model._order:
+                model._grow((), labels.order)
+            predictions = model._room_for_predictions(len(labels), top) if predict else NO_PREDICTIONS
+            model._learn(rows, labels, weight, GIVEN_ORDER, predictions, into=self)
         return predictions
 
     def _room_for_predictions(self, n_rows: int, top: int | None) -> Codes:
         return np.empty(n_rows, dtype=np.int32)
 
     def _learn(
-        self, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
+        self, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes,
+        into: OnlineEstimator | None = None,
     ) -> None:  # fmt: skip
-        """One pass; if a row turns out bad, put the state back as it was and say which row and why."""
-        state = self._writable(self._state, whole=True)
-        undo = self._savepoint(state, rows) if state is self._state else None
-        weight = self._informative(labels, weight)
+        """One pass, after which the estimator ``into`` becomes this twin of it; a bad row undoes all and is named."""
+        target = self if into is None else into
+        gate, said, weight = target._gate, self._kernel_labels(labels), self._informative(labels, weight)
+        state, in_place = self._state, self._learns_in_place
+        if not in_place:
+            state = {name: array.copy() for name, array in state.items()}
+        before = self._layout.savepoint(state, rows) if in_place and not self._looks_first else None
+        rounds = int(state["counts"][ROUNDS])
+        gate.count |= 1  # it is odd already if a writer was stopped between two instructions
         try:
-            bad = self._pass(state, rows, self._kernel_labels(labels), weight, order, predictions)
-            if bad >= 0:
-                self._refuse_row(rows, bad)
-        except BaseException:  # a bad row, an interrupt, or a kernel function of the user's that fails half-way
-            if undo is not None:
-                undo()
+            bad = self._pass(state, rows, said, weight, order, predictions)
+            if bad < 0 and (self._looks_first or (before or self._layout).tame(state)):
+                self._state = state
+                target._become(self)
+                return
+            if before:
+                surely(before.undo)
+        except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
+            if target.__dict__ is not self.__dict__:
+                if before:
+                    surely(before.undo)
+                elif in_place and state["counts"][ROUNDS] != rounds:  # the pass was at its end
+                    target._become(self)
             raise
-        self._state = state
+        finally:
+            gate.count += 1
+        self._name_culprit(rows, said, weight, order, bad)
+
+    def _name_culprit(
+        self, rows: Rows, labels: KernelLabels, weight: Floats, order: NDArray[np.int64], bad: int
+    ) -> NoReturn:  # fmt: skip
+        """Refuse the first row that takes the model beyond finite numbers, found by halving a pass over copies."""
+        if bad >= 0 and not np.isfinite(row_entries(rows, bad)[1]).all():
+            self._refuse_row(rows, bad)
+        order = order if order.size else np.arange(length(rows))
+        state, low, high = self._state, 0, order.size
+        while high - low > 1:
+            middle = (low + high) // 2
+            trial = {name: array.copy() for name, array in state.items()}
+            found = self._pass(trial, rows, labels, weight, order[low:middle], NO_PREDICTIONS)
+            if found < 0 and self._layout.tame(trial):
+                state, low = trial, middle
+            else:
+                high = middle
+        self._refuse_update(rows, int(order[low]), weight)
+
+    def _refuse_update(self, rows: Rows, i: int, weight: Floats) -> NoReturn:
+        advice = f"Scale them, and the weights if these are large (here {weight[i] if weight.size else 1.0:.3g})."
+        self._refuse_row(rows, i, "the score, or the model after learning from it, is", advice)
 
     # -- single examples -------------------------------------------------------------------------------------------
 
@@ -266,56 +296,95 @@ class OnlineEstimator(OnlineModel):
         w : float, default 1.0
             Importance of the example, >= 0.
         """
-        if "_state" in self.__dict__:
-            gate = self.__dict__.get("_gate") or self._writing
-            with gate.lock:  # what ``with gate`` does, without its two calls for every example
-                gate.count += 1
-                gate.depth += 1
+        gate = self._gate
+        with gate.lock:
+            known = self.__dict__
+            if "_state" not in known:
+                self._learn_first(x, y, w)
+                return
+            if not 0.0 <= w < np.inf:
+                raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+            labels, order = self._read_example(y)
+            row, new_names = known["_features"].row(x, learning=True)
+            weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)
+            if new_names or order is not known["_order"]:
+                self._learn_grown(new_names, order, row, labels, weight)
+            elif self._learns_in_place:  # as in _learn_row, without its call for every example
+                gate.count |= 1
                 try:
-                    self._learn_example(x, y, w)
+                    bad = self._pass(known["_state"], row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS)
                 finally:
-                    gate.depth -= 1
                     gate.count += 1
-            return
-        with self._all_or_nothing():
-            self._validate_params()
-            order = self._first_order(y)
-            if order is not None:
-                self._begin(0, order, growing=self.classes is None)
-                self._learn_example(x, y, w)
+                if bad >= 0:
+                    self._refuse_update(row, 0, weight)
+            else:
+                self._learn_row(known["_state"], row, labels, weight)
 
     def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
         """Class of one example, a dict of features; None while no class is known."""
-        return self._undisturbed(self._predicted, x)
+        gate = self._gate
+        count = gate.count
+        if not count & 1:  # the first attempt of ``_undisturbed``, with fewer calls
+            try:
+                found = self._view()._predicted(x)
+                if gate.count == count:
+                    return found
+            except Exception:
+                if gate.count == count:
+                    raise
+        return self._undisturbed(OnlineEstimator._predicted, x)
 
     def _predicted(self, x: Mapping[Hashable, Any]) -> Any:
-        if "_state" not in self.__dict__:
+        known = self.__dict__
+        if "_state" not in known:
             return None
-        return self._plain_classes[self._codes(self._features.row(x, learning=False)[0])[0]]
+        return known["_plain_classes"][self._code(known["_features"].row(x, learning=False)[0])]
 
-    def _learn_example(self, x: Mapping[Hashable, Any], y: Any, w: float) -> None:
-        if not 0.0 <= w < np.inf:
-            raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
-        labels, order = self._read_example(y)
-        row, new_names = self._features.row(x, learning=True)
-        weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)
-        if not new_names and order is self._order:
-            self._learn_row(row, labels, weight)
-            return
-        features = self._features
+    def _code(self, row: Rows) -> int:
+        """Predicted code of one row."""
+        return int(self._codes(row)[0])
+
+    def _learn_first(self, x: Mapping[Hashable, Any], y: Any, w: float) -> None:
+        model = self._twin()
+        model._validate_params()
+        order = model._first_order(y)
+        if order is not None:
+            model._begin(0, order, growing=model.classes is None)
+            model.learn_one(x, y, w)
+            self._become(model)
+
+    def _learn_grown(
+        self, new_names: tuple[Hashable, ...], order: ClassOrder, row: Rows, labels: KernelLabels, weight: Floats
+    ) -> None:
+        """Learn from a row that brings names or classes: with them, or neither."""
+        before, grown = self.__dict__, self._twin()
+        grown._grow(new_names, order)
+        state = grown._state
+        rounds, gate = int(state["counts"][ROUNDS]), self._gate
+        gate.count |= 1
         try:
-            with self._all_or_nothing():
-                self._grow(new_names, order)
-                self._learn_row(row, labels, weight)
+            self.__dict__ = grown.__dict__
+            self._learn_row(state, row, labels, weight)
         except BaseException:
-            features.forget(new_names)
+            if self.__dict__ is grown.__dict__ and state["counts"][ROUNDS] == rounds:  # the row has not been learnt
+                self.__dict__ = before
             raise
+        finally:
+            gate.count = (gate.count | 1) + 1
 
-    def _learn_row(self, row: Rows, labels: KernelLabels, weight: Floats) -> None:
-        state = self._state if self._learns_in_place else self._writable(self._state, whole=False)
+    def _learn_row(self, state: State, row: Rows, labels: KernelLabels, weight: Floats) -> None:
+        """Learn from one row: all of it, or nothing if it is refused."""
         if self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
-            self._refuse_row(row, 0)
-        self._state = state
+            self._refuse_update(row, 0, weight)
+
+
+def surely(action: Callable[[], None]) -> None:
+    """Do what may be done twice to its end, also if it is interrupted."""
+    try:
+        action()
+    except BaseException:
+        action()
+        raise
 
 
 #: Exact labels of the first codes, as a pass reads them; those of more classes are made when they come.

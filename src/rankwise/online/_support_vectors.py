@@ -22,6 +22,9 @@ from rankwise.base.state import grown, require_array
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
+#: Arrays that hold the vectors themselves, of which a new vector changes what no slot in use refers to.
+VECTORS = frozenset({"support", "support_data", "support_indices"})
+
 
 @kernel
 def _dense_products(X, columns, size, out):
@@ -94,18 +97,17 @@ class DenseSupport:
         return np.diagonal(DenseSupport.products_within(block)).copy()
 
     @staticmethod
-    def first_bad(block: Floats) -> int:
-        """First row with NaN or infinity, or -1."""
-        good = np.isfinite(block).all(axis=1)
-        return -1 if good.all() else int(np.argmin(good))
-
-    @staticmethod
     def store(state: Arrays, block: Floats, taken: NDArray[np.int64]) -> None:
         """Put row b of the block into slot taken[b], where that is not -1."""
         chosen = np.flatnonzero(taken >= 0)
         if chosen.size:
             state["support"] = grown(state["support"], int(taken.max()) + 1)
             state["support"][: block.shape[1], taken[chosen]] = block[chosen].T
+
+    @staticmethod
+    def keep_only(state: Arrays, slots: NDArray[np.intp]) -> None:
+        """Let these slots be the first ones; nothing refers to the others."""
+        state["support"][:, : slots.size] = state["support"][:, slots]
 
     @staticmethod
     def check(state: Mapping[str, NDArray[Any]], size: int, n_features: int) -> None:
@@ -178,12 +180,6 @@ class SparseSupport:
         return np.diagonal(SparseSupport.products_within(block)).copy()
 
     @staticmethod
-    def first_bad(block: Rows) -> int:
-        """First row with NaN or infinity, or -1."""
-        bad = np.flatnonzero(~np.isfinite(block[0]))
-        return int(np.searchsorted(block[2], bad[0], side="right")) - 1 if bad.size else -1
-
-    @staticmethod
     def store(state: Arrays, block: Rows, taken: NDArray[np.int64]) -> None:
         """Put row b of the block into slot taken[b], where that is not -1."""
         for b in np.flatnonzero(taken >= 0).tolist():
@@ -211,6 +207,15 @@ class SparseSupport:
         state["support_stop"] = np.cumsum(lengths)
         state["support_start"] = state["support_stop"] - lengths
         state["support_used"][0] = alive
+
+    @staticmethod
+    def keep_only(state: Arrays, slots: NDArray[np.intp]) -> None:
+        """Let these slots be the first ones; nothing refers to the others."""
+        for name in ("support_start", "support_stop"):
+            kept = state[name][slots]
+            state[name][:] = 0
+            state[name][: slots.size] = kept
+        SparseSupport._compact(state)
 
     @staticmethod
     def check(state: Mapping[str, NDArray[Any]], size: int, n_features: int) -> None:

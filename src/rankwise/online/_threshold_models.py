@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import dot, dot_lagged, n_rows
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import LINEAR_THRESHOLDS
+from rankwise.base.state import LINEAR_THRESHOLDS, ROUNDS
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
 from rankwise.online._online_estimator import OnlineEstimator
@@ -120,6 +120,14 @@ def codes_of_rows(X, w, w_lag, t, t_lag, rate, out):
     return -1
 
 
+@kernel
+def code_of_row(X, w, w_lag, t, t_lag, counts, average):
+    """Code of a single row; -1 if its score is not finite."""
+    rate = 1.0 / counts[ROUNDS] if average and counts[ROUNDS] else 0.0
+    score = dot_lagged(X, 0, w, w_lag, rate)
+    return rank_lagged(score, t, t_lag, rate) if np.isfinite(score) else -1
+
+
 class ThresholdEstimator(ThresholdModel, OnlineEstimator):
     """Base of the online estimators with one score and ordered thresholds."""
 
@@ -147,6 +155,15 @@ class LinearThresholdEstimator(ThresholdEstimator):
         if bad >= 0:
             self._refuse_row(rows, bad)
         return out
+
+    def _code(self, row: Rows) -> int:
+        state = self._state
+        code: int = code_of_row(
+            row, state["w"], state["w_lag"], state["t"], state["t_lag"], state["counts"], self.average
+        )  # fmt: skip
+        if code < 0:
+            self._refuse_row(row, 0)
+        return code
 
     def _project(self, rows: Rows) -> Floats:
         out = np.empty(length(rows))

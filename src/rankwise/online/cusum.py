@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    W, W_lag, b, b_lag = model
+    (W, W_lag), (b, b_lag) = model
     _, intercept, rule = options
     scores, averaged, factors = np.zeros(W.shape[1]), np.zeros(W.shape[1]), np.zeros(W.shape[1])
     away = np.zeros(b.size, dtype=np.int64)
@@ -152,15 +152,10 @@ class CuSumRank(CumulativeEstimator):
         fit_intercept: bool = True, n_epochs: int = 10, shuffle: bool = True, average: bool = True,
         random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.step = step
-        self.margin = margin
-        self.delta = delta
-        self.C = C
-        self.fit_intercept = fit_intercept
+        self._set_parameters(locals())
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        model = state["W"], state["W_lag"], state["b"], state["b_lag"]
+        model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"])
         options = self.average, self.fit_intercept, self._step_options()
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import dots_lagged, n_rows
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import GIVEN_ORDER, StateArray, averaged
+from rankwise.base.state import GIVEN_ORDER, State, StateArray, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
     accumulate,
@@ -94,7 +94,7 @@ def _step(values, i, finite, lo, hi, c, past, room):
     return abs(target - winner)
 
 
-_learn_block = make_pass(_prepare, score_row, predict_row, _step)
+_learn_block = make_pass(_prepare, score_row, predict_row, _step, in_place=False)
 
 
 @kernel
@@ -119,7 +119,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
     budget : int or None, default None
         Largest number of support vectors. When it is reached, the one with the smallest influence
         ``|a_s| sqrt(k(x_s, x_s))``, with ``|a_s|`` the Euclidean length of its coefficients, makes room, of equals the
-        oldest.
+        oldest. May be changed at any time, as in :class:`rankwise.KernelPRIL`.
     step, margin, delta, C, fit_intercept
         As in :class:`rankwise.CuSumRank`.
     n_epochs : int, default 5
@@ -176,23 +176,16 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5, shuffle: bool = True,
         average: bool = True, random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.budget = budget
-        self.step = step
-        self.margin = margin
-        self.delta = delta
-        self.C = C
-        self.fit_intercept = fit_intercept
+        self._set_parameters(locals())
 
     def _block_pass(self, state, block, labels, weight, budget, predictions):
         vectors = state["influence"], state["born"], state["size"]
         model = (*(state[name] for name in ("dual", "dual_lag", "b", "b_lag", "strength")), block, vectors)
         options = self.average, self.fit_intercept, self._step_options(), budget
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
+
+    def _strength(self, state: State) -> Floats:
+        return state["strength"]
 
     @property
     def dual_coef_(self) -> Floats:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import GIVEN_ORDER, averaged
+from rankwise.base.state import GIVEN_ORDER, State, averaged
 from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import (
@@ -70,7 +70,7 @@ def _finish(model, room):
     model[2][:] = room[3]
 
 
-_learn_block = make_pass(_prepare, score_row, predict_row, _step, _finish)
+_learn_block = make_pass(_prepare, score_row, predict_row, _step, _finish, in_place=False)
 
 
 class KernelPRIL(KernelEstimator, ThresholdEstimator):
@@ -89,7 +89,8 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         1 for polynomial.
     budget : int or None, default None
         Largest number of support vectors. When it is reached, the one with the smallest influence
-        ``|a_s| sqrt(k(x_s, x_s))`` makes room, of equals the oldest.
+        ``|a_s| sqrt(k(x_s, x_s))`` makes room, of equals the oldest. May be changed at any time: with a smaller one the
+        next rows to learn from first evict as many as are too many, a larger one leaves room to grow.
     n_epochs : int, default 5
         Passes over the rows in ``fit``.
     shuffle, average, random_state, classes
@@ -133,18 +134,16 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         gamma: float | None = None, budget: int | None = None, n_epochs: int = 5, shuffle: bool = True,
         average: bool = True, random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.budget = budget
+        self._set_parameters(locals())
 
     def _block_pass(self, state, block, labels, weight, budget, predictions):
         vectors = state["influence"], state["born"], state["size"]
         model = state["dual"], state["dual_lag"], state["t"], state["t_lag"], block, vectors
         options = self.average, budget
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
+
+    def _strength(self, state: State) -> Floats:
+        return np.abs(state["dual"])
 
     def _project(self, rows: Rows) -> Floats:
         state = self._state

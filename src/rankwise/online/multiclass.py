@@ -72,7 +72,7 @@ def _winner(scores, b, b_lag, rate):
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    W, W_lag, b, b_lag, cost, known = model
+    (W, W_lag), (b, b_lag, cost), known = model
     scores, averaged = np.empty(b.size), np.empty(b.size)
     return b.size - 1, (W, W_lag, b, b_lag, scores, averaged, cost, known, mask, options[1])
 
@@ -120,7 +120,7 @@ def _step(X, i, best, lo, hi, c, past, room):
 
 @register_jitable
 def _finish(model, room):
-    model[5][:] = True
+    model[2][:] = True
 
 
 _learn = make_pass(_prepare, _score, _predict, _step, _finish)
@@ -229,7 +229,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
             )
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        model = tuple(state[name] for name in ("W", "W_lag", "b", "b_lag", "cost", "known"))
+        model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"], state["cost"]), state["known"]
         options = self.average, 1.0 if self.fit_intercept else 0.0
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
@@ -257,19 +257,20 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         if not places or starts == [0] or (X.shape[0] if hasattr(X, "shape") else len(X)) != n:
             return super()._learn_chunk(X, y, classes, sample_weight, predict=predict, top=top)
         parts = []
-        with self._all_or_nothing():
+        with self._afresh() as model:
             if not first:  # earlier pieces are learnt when a later one turns out bad
-                self._state = {name: array.copy() for name, array in self._state.items()}
+                model._state = {name: array.copy() for name, array in self._state.items()}
+            learn = super(ImportanceWeightedPerceptron, model)._learn_chunk
             for start, stop in zip(starts, [*starts[1:], n], strict=True):
                 piece = np.arange(start, stop)
                 inputs, weight = take_rows(X, piece), None if sample_weight is None else take_rows(sample_weight, piece)
-                before = self.predict(take_rows(inputs, [0])) if predict and start in new else None
+                before = model.predict(take_rows(inputs, [0])) if predict and start in new else None
                 try:
-                    codes = super()._learn_chunk(inputs, take_rows(y, piece), None, weight, predict=predict, top=top)
+                    codes = learn(inputs, take_rows(y, piece), None, weight, predict=predict, top=top)
                 except RowError as error:
                     raise RowError(error.reason, error.row + start, error.column) from None
                 # The row that brings a class was predicted without it.
-                parts.append(self.classes_[codes] if before is None else before)
+                parts.append(model.classes_[codes] if before is None else before)
         return self._order.codes(np.concatenate(parts)) if predict else np.concatenate(parts)
 
     @property

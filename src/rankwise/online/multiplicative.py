@@ -99,7 +99,7 @@ def _adapted_rate(violations, n_thresholds):
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    S, S_lag, w, T, T_lag, t, scale = model
+    (S, S_lag, w), (T, T_lag, t, scale) = model
     average, adaptive, signed = options
     sums, ends = with_sentinels(T), with_sentinels(t)
     averaged = np.empty(S.size if predicting and average else 0), np.empty(t.size)
@@ -155,11 +155,19 @@ def _step(X, i, f, lo, hi, c, past, room):
 
 @register_jitable
 def _finish(model, room):
-    model[3][:] = room[6]
-    model[5][:] = room[4]
+    model[1][0][:] = room[6]
+    model[1][2][:] = room[4]
 
 
-_learn = make_pass(_prepare, score_row, _predict, _step, _finish)
+@register_jitable
+def _repair(model, options):
+    """Weights of all features: a new zero for the exponents may have changed any."""
+    (S, _, w), (_, _, _, scale) = model
+    for j in range(S.size):
+        w[j] = _weight(scale[ETA] * S[j], scale[SHIFT], options[2])
+
+
+_learn = make_pass(_prepare, score_row, _predict, _step, _finish, repair=_repair)
 
 
 @kernel
@@ -241,7 +249,8 @@ class MultiplicativePRIL(ThresholdEstimator):
             self._state["t"][:] = 1.0  # the weight of exponent 0
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        model = tuple(state[name] for name in ("S", "S_lag", "w", "T", "T_lag", "t", "scale"))
+        of_features, of_all = ("S", "S_lag", "w"), ("T", "T_lag", "t", "scale")
+        model = tuple(state[name] for name in of_features), tuple(state[name] for name in of_all)
         options = self.average, self.eta == "auto", self.signed
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 

@@ -152,7 +152,7 @@ def passive_aggressive_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, sof
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    w, w_lag, t, t_lag = model
+    (w, w_lag), (t, t_lag) = model
     _, cap, softness = options
     ends = with_sentinels(t)
     return t.size, (w, w_lag, ends, ends[1:-1], t_lag, cap, softness, np.empty(2 * t.size))
@@ -160,7 +160,7 @@ def _prepare(model, mask, options, predicting):
 
 @register_jitable
 def _finish(model, room):
-    model[2][:] = room[3]
+    model[1][0][:] = room[3]
 
 
 def _make_passes(move_thresholds, margin):
@@ -253,11 +253,12 @@ class PRIL(LinearThresholdEstimator):
         self.C = C
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        kernels = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
+        kernels, cap, softness = _PERCEPTRON, np.inf, 0.0
+        if self.step != "perceptron":
+            kernels = _PASSIVE_AGGRESSIVE
+            cap, softness = float(self.C) if self.step == "pa1" else np.inf, 0.5 / self.C if self.step == "pa2" else 0.0
         learn = kernels[not (weight.size or order.size or predictions.size)]
-        model = state["w"], state["w_lag"], state["t"], state["t_lag"]
-        cap = float(self.C) if self.step == "pa1" else np.inf
-        softness = 0.5 / self.C if self.step == "pa2" else 0.0
+        model = (state["w"], state["w_lag"]), (state["t"], state["t_lag"])
         return learn(rows, labels, weight, order, model, state["counts"], (self.average, cap, softness), predictions)
 
 

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    w, w_lag, b, halves = model
+    (w, w_lag), (b,), halves = model
     _, rate, normalized, intercept = options
     return halves.size, (w, w_lag, b, halves, rate, normalized, intercept)
 
@@ -134,7 +134,7 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
         self.fit_intercept = fit_intercept
 
     def _pass(self, state, rows, labels, weight, order, predictions):
-        model = state["w"], state["w_lag"], state["b"], self.thresholds_
+        model = (state["w"], state["w_lag"]), (state["b"],), self.thresholds_
         options = self.average, float(self.learning_rate), self.normalized, self.fit_intercept
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 

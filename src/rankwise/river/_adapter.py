@@ -89,73 +89,35 @@ class OrdinalClassifier(base.MiniBatchClassifier):
         if len(labels) != len(values):
             raise ValueError(f"X has {len(values)} rows and y {len(labels)} labels: give one label for each row.")
         weight = np.array(np.broadcast_to(np.asarray(w, dtype=np.float64), len(labels)))
-        before = copy.deepcopy(self.model)
-        try:
-            self._learn_rows(frame.columns, values, labels, weight)
-        except BaseException:
-            self.model = before
-            raise
+        model = copy.deepcopy(self.model)
+        self._learn_rows(model, frame.columns, values, labels, weight)
+        self.model = model
 
-    def _learn_rows(self, names: list[Any], values: NDArray[Any], labels: _Labels, weight: NDArray[Any]) -> None:
+    def _learn_rows(self, model: Any, names: list[Any], values: Any, labels: _Labels, weight: NDArray[Any]) -> None:
         """Rows that bring a new class one by one, those between them in one pass."""
         start = 0
         while start < len(labels):
-            stop = start + self._n_before_new_class(labels[start:])
+            stop = start + _n_before_new_class(model, labels[start:])
             if stop > start:
                 # A row without a label changes nothing but makes room for its names.
-                self.model.learn_one(dict.fromkeys(names, 0.0), None)
-                self._learn_chunk(self._rows(names, values[start:stop]), labels[start:stop], weight[start:stop])
+                model.learn_one(dict.fromkeys(names, 0.0), None)
+                rows, some = _rows(model, names, values[start:stop]), labels[start:stop]
+                if isinstance(some, list):
+                    some = [set(label) if isinstance(label, list) else label for label in some]
+                encoded = model._labels(some, model._order, rows)
+                weights = model._weights(weight[start:stop], rows)
+                model._learn(rows, encoded, weights, GIVEN_ORDER, NO_PREDICTIONS)
             if stop < len(labels):
-                row = dict(zip(names, values[stop].tolist(), strict=True))
                 label = labels[stop]
                 label = label.item() if isinstance(label, np.generic) else label
-                self.model.learn_one(row, label, float(weight[stop]))
+                model.learn_one(dict(zip(names, values[stop].tolist(), strict=True)), label, float(weight[stop]))
             start = stop + 1
-
-    def _learn_chunk(self, rows: Rows, labels: _Labels, weight: NDArray[Any]) -> None:
-        model = self.model
-        if isinstance(labels, list):
-            labels = [set(label) if isinstance(label, list) else label for label in labels]
-        encoded = model._labels(labels, model._order, rows)
-        model._learn(rows, encoded, model._weights(weight, rows), GIVEN_ORDER, NO_PREDICTIONS)
-
-    def _n_before_new_class(self, labels: _Labels) -> int:
-        """How many labels come before the first that names a class that is not known yet but may become one."""
-        model = self.model
-        if not model.__sklearn_is_fitted__():
-            return 0
-        if not model._growing:
-            return len(labels)
-        if isinstance(labels, np.ndarray):
-            new = (model._order.codes(labels) < 0) & (labels == labels)  # NaN is a missing label
-            return int(new.argmax()) if new.any() else len(labels)
-        index = model._order.index
-        for place, label in enumerate(labels):
-            said = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
-            if any(not is_missing(value) and value not in index for value in said):
-                return place
-        return len(labels)
 
     def predict_many(self, X: Any) -> Any:
         """Class of every row of a table, as a series of the same kind; None while no class is known."""
         frame = dataframe.into_frame(X)
-        found: Any = [None] * len(frame)
-        if self.model.__sklearn_is_fitted__():
-            codes = self.model._codes(self._rows(frame.columns, dataframe.to_numpy(frame)))
-            found = decode(codes, self.model.classes_)
+        found: Any = self.model._undisturbed(_predicted, frame.columns, dataframe.to_numpy(frame))
         return dataframe.to_native_series(found, name=None, like=frame)
-
-    def _rows(self, names: list[Any], values: NDArray[Any]) -> Rows:
-        """The columns that the model knows, in its order, as CSR rows."""
-        columns = np.array([self.model._features.column.get(name, -1) for name in names], dtype=np.int32)
-        known = np.flatnonzero(columns >= 0)
-        take = known[np.argsort(columns[known], kind="stable")]
-        n = len(values)
-        return (
-            np.ascontiguousarray(values[:, take]).ravel(),
-            np.tile(columns[take], n),
-            np.arange(n + 1, dtype=np.int32) * np.int32(take.size),
-        )
 
     @property
     def _multiclass(self) -> bool:
@@ -165,6 +127,38 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         """Parameters that river's own checks use."""
         yield {"estimator": online.PRIL()}
+
+
+def _predicted(model: Any, names: list[Any], values: NDArray[Any]) -> Any:
+    if not model.__sklearn_is_fitted__():
+        return [None] * len(values)
+    return decode(model._codes(_rows(model, names, values)), model.classes_)
+
+
+def _n_before_new_class(model: Any, labels: _Labels) -> int:
+    """How many labels come before the first that names a class that is not known yet but may become one."""
+    if not model.__sklearn_is_fitted__():
+        return 0
+    if not model._growing:
+        return len(labels)
+    if isinstance(labels, np.ndarray):
+        new = (model._order.codes(labels) < 0) & (labels == labels)  # NaN is a missing label
+        return int(new.argmax()) if new.any() else len(labels)
+    index = model._order.index
+    for place, label in enumerate(labels):
+        said = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
+        if any(not is_missing(value) and value not in index for value in said):
+            return place
+    return len(labels)
+
+
+def _rows(model: Any, names: list[Any], values: NDArray[Any]) -> Rows:
+    """The columns that the model knows, in its order, as CSR rows."""
+    columns = model._features.columns(names)
+    known = np.flatnonzero(columns >= 0)
+    take = known[np.argsort(columns[known], kind="stable")]
+    indptr = np.arange(len(values) + 1, dtype=np.int32) * np.int32(take.size)
+    return np.ascontiguousarray(values[:, take]).ravel(), np.tile(columns[take], len(values)), indptr
 
 
 def _labels(y: Any) -> _Labels:
