@@ -204,8 +204,6 @@ class Table:
     ) -> Table:
         """The same files with other columns, types or another quarantine, without another look at them.
 
-        Files stay open from the look at their columns until the first pass, whichever table makes it.
-
         Parameters
         ----------
         columns, types, quarantine
@@ -258,10 +256,7 @@ class Table:
             yield shape.applied(batch)
 
     def first_batches(self, start_row: int = 0) -> Iterator[Batch]:
-        """Batches before the number of features is known: rows of svmlight files have their indices as columns.
-
-        When all have been read, :meth:`settled` gives them the shape that :meth:`batches` gives them.
-        """
+        """Batches before the number of features is known: those of svmlight files have their indices as columns."""
         if start_row < 0:
             raise ValueError(f"start_row must be >= 0. Got {start_row} instead.")
         before, bytes_before = 0, 0
