@@ -76,16 +76,17 @@ class IntervalScorer:
         """
         if not get_config()["enable_metadata_routing"]:
             raise RuntimeError("set_score_request needs sklearn.set_config(enable_metadata_routing=True) before it.")
-        MetadataRequest(owner=self).score.add_request(
-            param="sample_weight", alias=sample_weight
-        )  # refuses what is wrong
+        self._request(sample_weight)  # refuses what is wrong
         self._weight_request = sample_weight
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
         """What this scorer asks for, read by scikit-learn's metadata routing."""
+        return self._request(self._weight_request)
+
+    def _request(self, sample_weight: bool | str | None) -> MetadataRequest:
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="sample_weight", alias=self._weight_request)
+        request.score.add_request(param="sample_weight", alias=sample_weight)
         return request
 
     def __repr__(self) -> str:

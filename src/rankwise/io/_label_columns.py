@@ -148,17 +148,7 @@ class LabelColumns:
 
 @dataclass(frozen=True, eq=False)
 class GoodLabels:
-    """Rows whose labels can be read.
-
-    Attributes
-    ----------
-    batch : Batch
-        The rows.
-    y : Labels, or what :meth:`LabelColumns.read` returns
-        Their labels: encoded if the classes are known.
-    weight : float64 array or None
-        Their weights.
-    """
+    """Rows whose labels can be read; ``y`` is encoded if the classes are known."""
 
     batch: Batch
     y: Any
@@ -219,17 +209,7 @@ class BatchLabels:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Labels as columns hold them.
-
-    Attributes
-    ----------
-    held : array, list or tuple of two columns of text
-        Labels, ends of intervals as text, or with ``texts`` the number of each row's text among these.
-    texts : list of str or None
-        The distinct texts of a column of text.
-    language : str
-        Language of their words.
-    """
+    """Labels as columns hold them: ``held`` are labels, two columns of ends as text, or numbers of ``texts``."""
 
     held: Any
     texts: list[Any] | None = None

@@ -179,6 +179,13 @@ class Texts(Raw):
 
     def said(self, order: ClassOrder | None) -> list[Any]:
         """What the distinct labels say; with ``order`` they may name its classes."""
+        return self._said_without_classes if order is None else self._read_by(order)
+
+    @cached_property
+    def _said_without_classes(self) -> list[Any]:
+        return self._read_by(None)
+
+    def _read_by(self, order: ClassOrder | None) -> list[Any]:
         reader = LabelReader(order, self.language)
         cells = [None if is_missing(cell) else cell for cell in self.distinct]
         return each(cells, self.groups, lambda cell: reader.parse(cell) if isinstance(cell, str) else cell)
