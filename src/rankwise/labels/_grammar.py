@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -107,13 +108,7 @@ class LabelReader:
             self._code.setdefault(text.translate(_SIGNS), code)
         exact = values if order is not None and order.is_exact_in_float else []
         self._number = {float(value): code for code, value in enumerate(exact)}
-        words = _WORDS[language]
-        self._nothing = _NOTHING | {word.lower() for word in words["?"]}
-        self._phrases = [
-            (sign, _phrase(phrase)) for sign in (">=", "<=", ">", "<", "of", "-") for phrase in words[sign]
-        ]
-        self._or = re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE)
-        self._unit = re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE)
+        self._nothing, self._phrases, self._or, self._unit = _patterns(language)
 
     def parse(self, text: str) -> Any:
         """What a text says."""
@@ -283,6 +278,21 @@ class LabelReader:
             hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
             raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
         return _name(text, text)
+
+
+@cache
+def _patterns(
+    language: str,
+) -> tuple[frozenset[str], list[tuple[str, re.Pattern[str]]], re.Pattern[str], re.Pattern[str]]:
+    """Words for nothing, phrases with what they mean, the word between candidates, and units."""
+    words = _WORDS[language]
+    signs = (">=", "<=", ">", "<", "of", "-")
+    return (
+        _NOTHING | {word.lower() for word in words["?"]},
+        [(sign, _phrase(phrase)) for sign in signs for phrase in words[sign]],
+        re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
+        re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
+    )
 
 
 def _phrase(phrase: str) -> re.Pattern[str]:
