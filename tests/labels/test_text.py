@@ -326,6 +326,12 @@ def test_a_declared_class_is_that_class_whatever_it_looks_like():
     assert encode(pd.Series(["3-5", None, "NA"]), classes).tolist() == ["3-5", None, "NA"]
 
 
+def test_classes_that_look_alike_as_text_are_told_apart_in_python():
+    assert encode(["1", 1, "a", " a"], ["1", 1, "a", " a"]).lower.tolist() == [0, 1, 2, 3]
+    with pytest.raises(RowError, match="row 1: classes must differ when they are written as text"):
+        encode(["1", "1-1"], ["1", 1])
+
+
 def test_mixtures_of_a_spreadsheet():
     labels = encode([3, "3-5", None, "", 4.0, ">=5", "1"])
     assert labels.classes.tolist() == [1, 3, 4, 5]

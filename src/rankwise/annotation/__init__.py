@@ -13,8 +13,7 @@ from rankwise.annotation._intervals import (
     type2_intervals,
 )
 from rankwise.annotation._plan import Condition, PlanReport, check_plan
-from rankwise.annotation._precision import Overlap, Precision, overlap, precision
-from rankwise.annotation._summary import Summary, summary
+from rankwise.annotation._precision import Overlap, Precision, Summary, overlap, precision, summary
 
 __all__ = [
     "Condition",

@@ -8,8 +8,8 @@ A budget B at a price c a label buys ``n = B / c`` rows. Mixtures need no search
 term is ``complexity * sqrt(sum s c / B)`` and the third ``sum s beta``, which is concave in s, so the smallest value is
 at a single kind of label (but for the rounding to whole rows).
 
-The bound is a worst case. It counts every doubtful rank as an error and does not see that wider intervals lower the
-partial risk; the thesis' own experiments lose far less than beta. It errs on the side of exact labels.
+The bound is a worst case: it does not see that wider intervals lower the partial risk, and errs on the side of exact
+labels. The thesis' own experiments lose far less than beta.
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ def plan_budget(budget: float, prices: Mapping[float, float], complexity: float)
         none are left out.
     complexity : float
         How fast the error falls with the number of rows, > 0. For test rows of a fixed model Hoeffding's inequality
-        gives ``(K - 1) * sqrt(log(1 / delta) / 2)``, and the bound then holds with probability ``1 - delta``. For rows
-        to learn from there is no such number without strong assumptions: take the slope of a learning curve over
-        ``1 / sqrt(n)``, and the result as a rule of thumb.
+        gives ``(K - 1) * sqrt(log(1 / delta) / 2)``, and the bound holds with probability ``1 - delta``. For rows to
+        learn from, the slope of a learning curve over ``1 / sqrt(n)`` gives a rule of thumb.
 
     Returns
     -------

@@ -1,8 +1,7 @@
 """Imprecise labels made from exact ones, as annotators would give them.
 
-The generators of two papers: type 1 and type 2 are those of the PRIL paper's experiments, partitions and the
-alpha-beta-precise process those of the thesis on partial annotations. All return the labels themselves, not codes;
-strings keep no order in an array, so hand the same ``classes`` to whatever reads the intervals.
+Type 1 and type 2 are the generators of the PRIL paper's experiments, partitions and the alpha-beta-precise process
+those of the thesis on partial annotations.
 """
 
 from __future__ import annotations
@@ -159,10 +158,8 @@ def alpha_beta_intervals(
     _whole("beta", beta, least=0, most=len(labels.order) - 1)
     generator = check_random_state(random_state)
     coin = generator.random_sample(len(labels))
-    if placement == "random":
-        lower, upper = _around(labels, int(beta), generator)
-    else:
-        lower, upper = _parts(labels, int(beta) + 1)
+    is_random = placement == "random"
+    lower, upper = _around(labels, int(beta), generator) if is_random else _parts(labels, int(beta) + 1)
     exact = coin < alpha
     return _decode(labels, (np.where(exact, labels.lower, lower), np.where(exact, labels.lower, upper)))
 

@@ -1,9 +1,8 @@
-"""How precise annotations are, in the terms of the risk bounds: alpha, beta, and what goes with which true class.
+"""How precise annotations are: counts by kind and width, and the terms of the risk bounds, alpha and beta.
 
-Estimated from annotations alone (:func:`precision`), or from rows that carry both an annotation and the true class
-(:func:`overlap`): rows annotated twice, once exactly, or rows whose truth came to light later. Rows without a label,
-and those whose label admits every class, are left out, as they are in :mod:`rankwise.metrics`: bounds and partial
-risks then speak of the same rows.
+Estimated from annotations alone (:func:`summary`, :func:`precision`), or from rows annotated twice, once exactly
+(:func:`overlap`). :func:`precision` and :func:`overlap` leave out rows whose label is missing or admits every class, as
+:mod:`rankwise.metrics` does: bounds and partial risks then speak of the same rows.
 """
 
 from __future__ import annotations
@@ -18,6 +17,35 @@ from scipy.special import betaincinv
 from rankwise.labels import encode
 from rankwise.losses import interval_pessimistic
 from rankwise.metrics._compare import encode_both
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What kinds of label there are, and how wide.
+
+    Attributes
+    ----------
+    n_exact, n_interval, n_candidates, n_missing : int
+        Rows of each kind. A candidate set without gaps is an interval, one of all classes is missing.
+    widths : tuple of int
+        ``widths[k]`` rows have ``upper - lower = k``; K entries, missing rows are in the last.
+    """
+
+    n_exact: int
+    n_interval: int
+    n_candidates: int
+    n_missing: int
+    widths: tuple[int, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(self.widths)
+
+    @property
+    def mean_width(self) -> float:
+        """Mean of ``upper - lower``: 0 if all labels are exact; NaN without rows."""
+        return sum(k * count for k, count in enumerate(self.widths)) / self.n_rows if self.n_rows else float("nan")
 
 
 @dataclass(frozen=True)
@@ -103,6 +131,26 @@ class Overlap:
     def consistency(self) -> float:
         """Share of the annotations that admit the truth; 1 for a consistent process (Definition 5)."""
         return float(np.trace(self.counts) / self.n_rows.sum())
+
+
+def summary(labels: Any, classes: Any = None) -> Summary:
+    """Count the labels of each kind and of each width.
+
+    Parameters
+    ----------
+    labels : Labels or labels of any form
+        See :func:`rankwise.labels.encode`.
+    classes : sequence, optional
+        The classes, lowest first, unless ``labels`` are encoded.
+
+    Examples
+    --------
+    >>> summary([1, (1, 2), {1, 3}, None], classes=[1, 2, 3, 4])
+    Summary(n_exact=1, n_interval=1, n_candidates=1, n_missing=1, widths=(1, 1, 1, 1))
+    """
+    said = encode(labels, classes)
+    widths = np.bincount(said.upper - said.lower, minlength=len(said.order))
+    return Summary(*said.counts(), widths=tuple(widths.tolist()))
 
 
 def precision(labels: Any, classes: Any = None) -> Precision:

@@ -1,12 +1,11 @@
 """What test rows with partial labels allow one to claim about the error of a model.
 
-The true class of a row is one of those that its label admits, so its loss lies between the loss against the nearest
-and the loss against the farthest of them. The means over the rows bound the error on these rows, whatever the truth
-is; no data with these labels can narrow the range further without knowledge of how they were annotated. Two theorems
-of :mod:`rankwise.bounds` bring such knowledge in.
+The loss of a row lies between those against the nearest and the farthest class that its label admits. The means bound
+the error on these rows; only knowledge of how they were annotated can narrow the range, which two theorems of
+:mod:`rankwise.bounds` bring in.
 
-Limits for the population behind the rows come on top: the lower limit of the lower end and the upper limit of the upper
-end, each at half the error probability, so that the range between them holds the risk with the confidence asked for.
+Limits for the population come on top: the lower limit of the lower end and the upper limit of the upper end, each at
+half the error probability, so that the range between them holds the risk with the confidence asked for.
 """
 
 from __future__ import annotations
@@ -99,8 +98,7 @@ def error_range(
     alpha, beta : float, optional
         The annotation process of these rows names the true class alone with a probability of at least ``alpha``, and
         no label is wider than ``beta`` ranks: Theorem 3 then keeps the upper end within ``(1 - alpha) * beta`` of the
-        lower one. Worth giving where both are known from elsewhere, by instruction to the annotators say: the shares
-        seen in the same rows can only give a wider range. For the MAE.
+        lower one. For the MAE, where both are known from elsewhere; shares seen in these rows give a wider range.
     ambiguity : float, optional
         epsilon of the annotation process: Theorem 2 then keeps the upper end below ``lower / (1 - epsilon)``. For the
         0/1 loss.
@@ -142,14 +140,8 @@ def error_range(
         # Two upper limits, of which the smaller is taken: each may err half as often.
         upper_limit = min(limit(1, 1 - tail / 2), theorem(limit(0, 1 - tail / 2)))
         upper = min(upper, theorem(lower))
-    return ErrorRange(
-        lower=lower,
-        upper=upper,
-        lower_limit=max(0.0, lower_limit),
-        upper_limit=min(largest, upper_limit),
-        confidence=confidence,
-        n_rows=int(np.count_nonzero(weight)),
-    )
+    n_rows = int(np.count_nonzero(weight))
+    return ErrorRange(lower, upper, max(0.0, lower_limit), min(largest, upper_limit), confidence, n_rows)
 
 
 def hoeffding(means: tuple[float, float], weight: float, squared_weight: float, largest: float) -> Limit:
@@ -171,12 +163,10 @@ def _bootstrap(losses: Floats, weight: Floats, n_resamples: int, random_state: A
     losses, weight = losses[:, weight > 0], weight[weight > 0]
     generator = check_random_state(random_state)
     draw = _draw_groups(losses) if (weight == weight[0]).all() else _draw_rows(losses, weight)
-    means = np.concatenate([draw(generator, size) for size in _blocks(n_resamples, losses.shape[1])])
-
-    def limit(end: int, probability: float) -> float:
-        return float(np.quantile(means[:, end], probability))
-
-    return limit
+    step = max(1, _BLOCK // losses.shape[1])  # samples at a time, so that memory stays bounded
+    sizes = [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
+    means = np.concatenate([draw(generator, size) for size in sizes])
+    return lambda end, probability: float(np.quantile(means[:, end], probability))
 
 
 def _draw_rows(losses: Floats, weight: Floats) -> Draw:
@@ -201,12 +191,6 @@ def _draw_groups(losses: Floats) -> Draw:
         return np.asarray(generator.multinomial(n, counts / n, size=size) @ values / n)
 
     return draw
-
-
-def _blocks(n_resamples: int, n_rows: int) -> list[int]:
-    """Numbers of samples to draw at a time, so that memory stays bounded."""
-    step = max(1, _BLOCK // n_rows)
-    return [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
 
 
 def _theorem(

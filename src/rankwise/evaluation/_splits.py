@@ -1,10 +1,8 @@
 """Cross-validation for labels of every form.
 
-scikit-learn's stratified splitter refuses missing labels and tables of interval ends, and knows nothing of how labels
-that admit several classes are related. Here rows are sorted by what their label says, exact ones by class first, then
-partial ones by lower and upper end, then the rows without a label, and dealt out to the folds in turn. Any stretch of
-the sorted rows is thereby spread evenly, to within one row: every class among the exact labels, every interval, all
-partial labels with the same lower end, each of the three kinds, and the folds themselves.
+scikit-learn's stratified splitter refuses missing labels and tables of interval ends. Here rows are sorted by what
+their label says, exact ones by class first, then partial ones by lower and upper end, then those without a label, and
+dealt out to the folds in turn. Any stretch of the sorted rows is thereby spread evenly, to within one row.
 """
 
 from __future__ import annotations

@@ -119,8 +119,7 @@ def annotation_tradeoff(
                     truth, predicted, loss=loss, confidence=confidence, limits="bootstrap", random_state=random_state
                 )
             result = seen[key]
-            cost = None
-            if prices is not None:
-                cost = float(len(exact) * ((1 - portion) * prices[0] + portion * prices[width]))
+            one = None if prices is None else (1 - portion) * prices[0] + portion * prices[width]
+            cost = None if one is None else float(len(exact) * one)
             found.append(Annotated(width, portion, cost, result.lower, result.lower_limit, result.upper_limit))
     return found

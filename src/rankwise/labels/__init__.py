@@ -11,8 +11,7 @@ from rankwise.labels._format import format_labels
 from rankwise.labels._grammar import UnreadableLabelsError
 from rankwise.labels._multilabel import MultiLabels, encode_multilabel
 from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing, warn_of_classes
-from rankwise.labels._preferences import Preferences
-from rankwise.labels._rankings import encode_rankings
+from rankwise.labels._rankings import Preferences, encode_rankings
 from rankwise.labels._support import KINDS, estimators_for, estimators_with, require_support
 from rankwise.labels._text import parse_labels
 from rankwise.labels._weights import UNIT_WEIGHTS, check_weights

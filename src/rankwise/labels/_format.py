@@ -53,13 +53,7 @@ def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> ND
 
 
 def interval_ends(y: Any, classes: Any = None) -> NDArray[Any]:
-    """Lower and upper ends of labels, an object array (n, 2); None is open. Candidates must not have gaps.
-
-    Parameters
-    ----------
-    y, classes
-        As in :func:`format_labels`.
-    """
+    """Lower and upper ends of labels, an object array (n, 2); None is open. Candidates must not have gaps."""
     order = _order_of(y, classes)
     ends = _each(y, order, lambda said: _ends(said, order))
     return np.array([*ends.tolist()], dtype=object).reshape(-1, 2)
@@ -68,10 +62,7 @@ def interval_ends(y: Any, classes: Any = None) -> NDArray[Any]:
 def candidates(y: Any, classes: Any = None) -> NDArray[Any]:
     """Candidates of labels, an object array of tuples; None for a label that says nothing.
 
-    Parameters
-    ----------
-    y, classes
-        As in :func:`format_labels`. Without classes, intervals must be closed and of whole numbers.
+    Without classes, intervals must be closed and of whole numbers.
     """
     order = _order_of(y, classes)
     return _each(y, order, lambda said: None if said is None else tuple(_members(said, order)))

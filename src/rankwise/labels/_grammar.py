@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +29,7 @@ _ONE = re.compile(_NUMBER)
 _BOUND = re.compile(r"(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _PLUS = re.compile(rf"({_NUMBER})\s*\+(.*)")
 _DOTS = re.compile(r"\.{2,3}|…")
+_BEGINS_NUMBER = frozenset("+-.0123456789")
 _DIGIT = re.compile(r"\d")
 _COMMAS = re.compile(r"\d+(?:,\d+)+")
 _SIGNS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "\u00a0": " "})
@@ -90,12 +92,7 @@ LANGUAGES = tuple(_WORDS)
 class LabelReader:
     """Reads labels written as text.
 
-    Parameters
-    ----------
-    order : ClassOrder, optional
-        The declared classes. Their names may stand in place of numbers, and a text that is such a name means it.
-    language : {"en", "de", "fr", "es"}
-        Language of words such as "at least 4".
+    Names of declared classes may stand in place of numbers, and a text that is such a name means that class.
     """
 
     def __init__(self, order: ClassOrder | None = None, language: str = "en") -> None:
@@ -111,13 +108,7 @@ class LabelReader:
             self._code.setdefault(text.translate(_SIGNS), code)
         exact = values if order is not None and order.is_exact_in_float else []
         self._number = {float(value): code for code, value in enumerate(exact)}
-        words = _WORDS[language]
-        self._nothing = _NOTHING | {word.lower() for word in words["?"]}
-        self._phrases = [
-            (sign, _phrase(phrase)) for sign in (">=", "<=", ">", "<", "of", "-") for phrase in words[sign]
-        ]
-        self._or = re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE)
-        self._unit = re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE)
+        self._nothing, self._phrases, self._or, self._unit = _patterns(language)
 
     def parse(self, text: str) -> Any:
         """What a text says."""
@@ -160,7 +151,7 @@ class LabelReader:
         text = text.strip()
         if text in self._code:
             return self._value_of(self._code[text])
-        text = self._unit.sub("", text)
+        text = self._unit.sub("", text) if text[:1] in _BEGINS_NUMBER else ""
         if not _ONE.fullmatch(text):
             return None
         if self.order is None:
@@ -218,7 +209,7 @@ class LabelReader:
 
     def _in_words(self, plain: str, text: str) -> Any:
         """Read "at least 4", "3 to 5", "3 out of 5"; None if it is not so."""
-        for sign, phrase in self._phrases:
+        for sign, phrase in self._phrases if " " in plain else ():
             found = phrase.fullmatch(plain)
             if not found:
                 continue
@@ -265,8 +256,8 @@ class LabelReader:
     def _listed(self, plain: str, text: str) -> frozenset[Any] | None:
         """Read "4 or 5" and "4/5"; None if it is not so."""
         for parts in (self._or.split(plain), plain.split("/")):
-            values = [self.value(part) for part in parts]
-            if len(parts) < 2 or None in values:
+            values = [self.value(part) for part in parts] if len(parts) > 1 else [None]
+            if None in values:
                 continue
             if "/" in plain and not self._neighbours(values):
                 raise ValueError(
@@ -287,6 +278,21 @@ class LabelReader:
             hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
             raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
         return _name(text, text)
+
+
+@cache
+def _patterns(
+    language: str,
+) -> tuple[frozenset[str], list[tuple[str, re.Pattern[str]]], re.Pattern[str], re.Pattern[str]]:
+    """Words for nothing, phrases with what they mean, the word between candidates, and units."""
+    words = _WORDS[language]
+    signs = (">=", "<=", ">", "<", "of", "-")
+    return (
+        _NOTHING | {word.lower() for word in words["?"]},
+        [(sign, _phrase(phrase)) for sign in signs for phrase in words[sign]],
+        re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
+        re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
+    )
 
 
 def _phrase(phrase: str) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, repeat
 from typing import Any
 
@@ -179,9 +179,21 @@ class Texts(Raw):
 
     def said(self, order: ClassOrder | None) -> list[Any]:
         """What the distinct labels say; with ``order`` they may name its classes."""
-        reader = LabelReader(order, self.language)
+        return self._said_without_classes if order is None else self._read_by(order)
+
+    @cached_property
+    def _said_without_classes(self) -> list[Any]:
+        return self._read_by(None)
+
+    def _read_by(self, order: ClassOrder | None) -> list[Any]:
+        classes = {} if order is None else order.index
+        reader = cache(lambda: LabelReader(order, self.language))  # most columns hold nothing but declared classes
         cells = [None if is_missing(cell) else cell for cell in self.distinct]
-        return each(cells, self.groups, lambda cell: reader.parse(cell) if isinstance(cell, str) else cell)
+
+        def said(cell: Any) -> Any:
+            return reader().parse(cell) if isinstance(cell, str) and cell not in classes else cell
+
+        return each(cells, self.groups, said)
 
     @cached_property
     def parsed(self) -> Raw:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,12 +124,8 @@ def rank_correlation(
         )
     weight = checked_weights(sample_weight, ordered)
     pairs = list(zip(truth[ordered], ranked[ordered], strict=True))
-    if top_weighted is None:
-        taus = [kendalltau(*pair).statistic if np.ptp(pair[1]) > 0 else 0.0 for pair in pairs]
-    else:
-        additive = top_weighted == "additive"
-        taus = [weightedtau(*pair, additive=additive).statistic if np.ptp(pair[1]) > 0 else 0.0 for pair in pairs]
-    return mean(np.array(taus), weight)
+    tau = kendalltau if top_weighted is None else partial(weightedtau, additive=top_weighted == "additive")
+    return mean(np.array([tau(*pair).statistic if np.ptp(pair[1]) > 0 else 0.0 for pair in pairs]), weight)
 
 
 def _read(relevant: Any, scores: ArrayLike, classes: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats, Floats]:
