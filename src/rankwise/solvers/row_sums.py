@@ -24,7 +24,7 @@ Sums = tuple[Any, ...]  # numbers and arrays that are added over rows
 def near_one(weight: Floats, largest: float | None = None) -> Floats:
     """Weights times the power of two that brings the largest near 1: their sum cannot overflow, nor a share change.
 
-    >>> near_one(np.array([1e308, 0.0, 1e308])).sum() <= 2.0
+    >>> bool(near_one(np.array([1e308, 0.0, 1e308])).sum() <= 2.0)
     True
     """
     exponent = np.frexp(np.max(weight, initial=0.0) if largest is None else largest)[1]
