@@ -6,7 +6,7 @@ loss of the most violating pair, ``max(0, margin - (rho_r - rho_s))``. The learn
     D = margin * sum(tau) - sum_y G(theta_y),     omega_y = grad G(theta_y),
 
 and after every example changes only the dual variables tau of that example. By weak duality D never exceeds P. A best
-step never lowers it; a fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G, so it needs
+step never lowers it. A fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G: it needs
 scaled features: that is at least ``margin C - C^2 / 2`` if <x, H x> <= 1/2. This bounds the number of mistakes
 (:func:`rankwise.bounds.label_ranking_mistakes`). Intercepts are the weights of a feature that is always 1, which x then
 includes. The updates are described in
