@@ -543,6 +543,14 @@ def test_a_model_whose_averaging_was_switched_off_can_be_saved(tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(DATA.X), model.decision_function(DATA.X))
 
 
+def test_intercepts_alone_are_averaged_too():
+    model = LabelRanker("fixed", C=1.0, classes=["x", "y"])
+    for label in "xyyx":
+        model.learn_one({}, [label])
+    np.testing.assert_allclose(model._scores(np.empty((1, 0)))[0], model.intercept_)
+    assert model.rank_one({}) == model.classes_[np.argsort(-model.intercept_, kind="stable")].tolist()
+
+
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_examples_without_features_may_come_first(fit_intercept):
     model = LabelRanker("fixed", "entropic", classes=["x", "y"], fit_intercept=fit_intercept)

@@ -67,7 +67,7 @@ def _score_labels(X, i, parameters, scores):
 def _subtract_lag(X, i, parameters, rounds, scores, late):
     """Turn the scores of theta into those of its average over the rounds: theta - lag / rounds."""
     lag, b_lag = parameters[1], parameters[3]
-    if lag.size and rounds > 0:
+    if lag.size + b_lag.size > 0 and rounds > 0:
         _dots(X, i, lag, b_lag, late)
         for y in range(scores.size):
             scores[y] -= late[y] / rounds
