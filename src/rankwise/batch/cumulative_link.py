@@ -172,13 +172,10 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         by_em = isinstance(risk.rows, RunRows)
         solution = (self._by_em if by_em else self._minimised)(design, risk, start)
         if not solution.converged:
-            far = (
-                "while the likelihood still rose"
-                if np.isnan(solution.gap)
-                else f"at a relative gap of {solution.gap:.2g}"
-            )
+            gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
+            where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
             warn_user(
-                f"{type(self).__name__} stopped {far}, above tol={self.tol:g}, after {solution.n_iter} iterations: "
+                f"{type(self).__name__} stopped {where} after {solution.n_iter} iterations: "
                 f"raise max_iter (now {self.max_iter}) or tol.",
                 ConvergenceWarning,
             )

@@ -253,9 +253,7 @@ class _Continuation:
 
     def _slack(self, gradient: Floats) -> float:
         """About how far the dual value at a point with this gradient is from where it would be without one."""
-        if (
-            self.factor is not None
-        ):  # a smooth risk: what Newton's next step would gain, with the last second derivatives
+        if self.factor is not None:  # a smooth risk: what Newton's next step would gain, by the last second derivatives
             return _GAP_PER_GAIN * _dot(gradient, cho_solve(self.factor, gradient, check_finite=False))
         square = gradient * gradient
         regularised = self.penalty > 0
