@@ -352,6 +352,11 @@ def test_too_few_iterations_warn_and_say_what_to_do():
     X, lower, *_ = _data("exact")
     with pytest.warns(ConvergenceWarning, match=r"stopped at a relative gap of .* raise max_iter \(now 1\) or tol"):
         CumulativeLink(max_iter=1, tol=1e-12, alpha=1e-6).fit(X, lower)
+    for labels in (lower, [{0, 2} if k == 0 else {int(k)} for k in lower]):
+        with pytest.warns(
+            ConvergenceWarning, match=r"stopped while the likelihood still rose.* raise max_iter \(now 1\)"
+        ):
+            CumulativeLink(max_iter=1, alpha=0, classes=range(K)).fit(X, labels)
 
 
 def test_a_file_that_describes_no_model_is_refused():

@@ -45,7 +45,8 @@ Places = NDArray[np.intp]
 _PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
 _POLISH = 30  # most steps of the thresholds alone
-_NEARLY = 1e-7  # gradient from which on Newton's steps need no control
+_ROUNDING = 1e-14  # gradient by the thresholds that a bound may charge for
+_NEARLY = 1e-5  # gradient below which the gain of a step may be less than rounding
 _HALVINGS = 40
 _PROFILE = 1e-10  # gradient by the thresholds that counts as none while weights are sought
 LOGIT = LINKS["logit"]
@@ -200,7 +201,7 @@ class LinkRisk(RowRisk):
         gain += float(np.minimum(left * least, left * most).sum(where=left != 0.0))
         return gain, r, np.zeros_like(t)
 
-    def best_thresholds(self, scores: Any, t: Floats, enough: float = 0.0) -> Floats:
+    def best_thresholds(self, scores: Any, t: Floats, enough: float = _ROUNDING) -> Floats:
         """Thresholds for these scores, by Newton's steps from t: until the gradient is ``enough``, or rounding."""
         risk, _, gradient = self.derivatives(scores, t)
         for _ in range(_POLISH):
@@ -211,14 +212,15 @@ class LinkRisk(RowRisk):
             factor = cho_factor(self._by_thresholds(t, *springs), check_finite=False)
             step = cho_solve(factor, gradient, check_finite=False)
             found = self.derivatives(scores, t - step)
-            if size > _NEARLY:  # far from the best ones a step may be too long
-                for _ in range(_HALVINGS):
-                    if found[0] < risk:
-                        break
-                    step = 0.5 * step
-                    found = self.derivatives(scores, t - step)
-            if not (found[0] < risk if size > _NEARLY else np.abs(found[2]).sum() < 0.5 * size):
-                break
+            for _ in range(_HALVINGS):
+                # Near the best ones the gain is less than rounding, and the gradient tells.
+                better = found[0] < risk if size > _NEARLY else np.abs(found[2]).sum() < 0.5 * size
+                if better and found[0] < np.inf:
+                    break
+                if size <= _NEARLY and found[0] < np.inf:
+                    return t
+                step = 0.5 * step
+                found = self.derivatives(scores, t - step)
             t, (risk, _, gradient) = t - step, found
         return t
 

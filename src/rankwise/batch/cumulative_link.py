@@ -14,7 +14,6 @@ labels can tell, Turnbull, "The empirical distribution function with arbitrarily
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -170,10 +169,16 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         return LinkRisk(rows, len(order), self.link)
 
     def _solve(self, design: Any, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
-        if isinstance(risk.rows, RunRows):
-            solution = self._by_em(design, risk, start)
-        else:
-            solution = self._minimised(design, risk, start)
+        by_em = isinstance(risk.rows, RunRows)
+        solution = (self._by_em if by_em else self._minimised)(design, risk, start)
+        if not solution.converged:
+            gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
+            where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
+            warn_user(
+                f"{type(self).__name__} stopped {where} after {solution.n_iter} iterations: "
+                f"raise max_iter (now {self.max_iter}) or tol.",
+                ConvergenceWarning,
+            )
         weights, free = solution.theta[:n_weights], solution.theta[n_weights:]
         if self.alpha == 0.0 and risk.n_offsets:
             names = separating_columns(design, risk, weights, free)
@@ -209,14 +214,8 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
             solution = minimise_by_smoothing(design, profiled, float(self.alpha), np.ones(d), start=weights, **options)
             thresholds = risk.best_thresholds(design.times(solution.theta[None]), profiled.thresholds)
             solution = replace(solution, theta=np.concatenate([solution.theta, thresholds]))
-        if self.alpha == 0.0:
-            return replace(solution, lower_bound=np.nan)
-        if not solution.converged:
-            warn_user(
-                f"{type(self).__name__} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
-                f"{solution.n_iter} iterations: raise max_iter (now {self.max_iter}) or tol.",
-                ConvergenceWarning,
-            )
+        if self.alpha == 0.0:  # nothing is proven; the solver stops when the gradient vanishes
+            return replace(solution, lower_bound=np.nan, converged=solution.n_iter < self.max_iter)
         return solution
 
     def _by_em(self, design: Design, risk: LinkRisk, start: Floats | None) -> Solution:
@@ -225,25 +224,16 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         n_classes, d, n_iter, objective = risk.told.n_classes, design.n_features, 0, np.inf
         weight = np.asarray(np.bincount(rows.owner, rows.weight), dtype=np.float64)
         while True:
-            with warnings.catch_warnings():  # a round need not converge: the next one goes on
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                solution = self._minimised(design, risk, start)
+            solution = self._minimised(design, risk, start)  # need not converge: the next round goes on
             n_iter += max(solution.n_iter, 1)
             w, free = solution.theta[:d], solution.theta[d:]
             start = np.concatenate([w, risk.told.all_thresholds(free, self.link, 0.0)])
             runs = _run_probabilities(rows, self.link, design.times(w[None])[:, 0], risk.told, free)
             sets = np.bincount(rows.owner, runs)
             before, objective = objective, 0.5 * self.alpha * float(w @ w) - float(weight @ np.log(sets))
-            solution = Solution(solution.theta, objective, np.nan, n_iter, True)
-            if before - objective <= _EM_ACCURACY * self.tol * max(abs(objective), SMALLEST):
-                return solution
-            if n_iter >= self.max_iter:
-                warn_user(
-                    f"{type(self).__name__}: the likelihood of the candidate sets still rose after {n_iter} "
-                    f"iterations: raise max_iter (now {self.max_iter}) or tol.",
-                    ConvergenceWarning,
-                )
-                return solution
+            converged = before - objective <= _EM_ACCURACY * self.tol * max(abs(objective), SMALLEST)
+            if converged or n_iter >= self.max_iter:
+                return Solution(solution.theta, objective, np.nan, n_iter, converged)
             # A run whose share vanishes stays in: without it, the labels might tell fewer classes apart.
             share = np.maximum(runs / sets[rows.owner], _LEAST_SHARE)
             risk = LinkRisk(replace(rows, weight=weight[rows.owner] * share), n_classes, self.link)

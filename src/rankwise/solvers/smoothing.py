@@ -40,6 +40,7 @@ _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _LAST_ACCURACY = 1e-16  # of the minimum of a smooth risk
 _UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
+_GAP_PER_GAIN = 5.0  # of a dual point with the best offsets for its scores, which are not those of the best scores
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
 _ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
@@ -193,6 +194,7 @@ class _Continuation:
         self.newton = affords_newton(design, risk, penalty.size)
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
+        self.factor: Any = None
         self.n_iter = 0
 
     def run(self, theta: Floats, mu: float | None) -> None:
@@ -236,6 +238,8 @@ class _Continuation:
 
     def _slack(self, gradient: Floats) -> float:
         """About how far the dual value at a point with this gradient is from where it would be without one."""
+        if self.factor is not None:  # a smooth risk: what Newton's next step would gain, by the last second derivatives
+            return _GAP_PER_GAIN * _dot(gradient, cho_solve(self.factor, gradient, check_finite=False))
         square = gradient * gradient
         regularised = self.penalty > 0
         free = np.abs(gradient[~regularised]).sum()
@@ -253,7 +257,10 @@ class _Continuation:
         if ridge > 0.01 * self.penalty[self.penalty > 0].min(initial=np.inf):
             return _scaled_step(hessian, point.gradient)
         diagonal += ridge
-        return -np.asarray(cho_solve(cho_factor(hessian, check_finite=False), point.gradient, check_finite=False))
+        factor = cho_factor(hessian, check_finite=False)
+        if self.mu is None and self.penalty[: self.n_weights].all():
+            self.factor = factor
+        return -np.asarray(cho_solve(factor, point.gradient, check_finite=False))
 
     def _certify(self, smoothed: _Smoothed, point: _Point) -> None:
         """Objective and dual value at a point; keep the best of both."""
