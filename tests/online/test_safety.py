@@ -147,7 +147,7 @@ def test_a_feature_that_made_all_weights_nan_is_refused():
     with pytest.raises(RowError, match=r"row 0: .*model after learning from it, is not finite .* up to 1e\+160"):
         model.learn_one({0: 1e160}, 1)
     with pytest.raises(RowError, match=r"row 1: .*Scale them"):
-        model.partial_fit([[1.0], [1e160], [2.0]], [1, 1, 2])
+        model.partial_fit([[2.0], [1e160], [2.0]], [2, 1, 2])
     assert seen(model) == before
 
 
@@ -211,7 +211,7 @@ def test_an_interrupt_leaves_the_model_before_or_after(estimator, form):
         before, after = seen(start), copy.deepcopy(start)
         change(after)
         n_instructions = run_until(lambda s=start, c=change: c(copy.deepcopy(s)), 0)
-        for _ in range(12):
+        for _ in range(60 if "learn_one" in name else 12):
             model = copy.deepcopy(start)
             run_until(lambda m=model, c=change: c(m), choose.randrange(1, n_instructions))
             assert seen(model) in (before, seen(after)), name
@@ -265,8 +265,10 @@ def test_readers_see_some_whole_model_while_a_stream_grows_it(estimator):
         while time.monotonic() < end:
             for write in writes:
                 write(model)
+            first = fresh()
+            writes[0](first)
             with model._afresh() as again:
-                again.__dict__ = fresh().__dict__
+                again.__dict__ = first.__dict__
     finally:
         over.set()
         for reader in readers:
