@@ -174,7 +174,7 @@ def forge_array(rng: np.random.Generator, header: Header, arrays: Arrays) -> Non
         arrays.pop(name)
     elif how == 1:
         arrays[name] = arrays[str(rng.choice(sorted(arrays)))].copy()
-    elif how == 2:
+    elif how == 2 and array.size:
         axis = int(rng.integers(max(array.ndim, 1)))
         arrays[name] = np.repeat(array, int(rng.choice([2, 5])), axis=axis) if array.ndim else array[None]
     elif how == 3:

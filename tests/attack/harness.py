@@ -75,25 +75,28 @@ def attack(name: str, n_cases: int, seed: int = 16, seconds: float = 3600.0) -> 
         while first < n_cases:
             progress.write_text("")
             command = [sys.executable, "-m", "tests.attack.harness", name, first, n_cases - first, seed, progress]
-            left = max(1.0, seconds - (time.monotonic() - start))
-            try:
-                done = subprocess.run(
-                    list(map(str, command)), capture_output=True, text=True, timeout=left, check=False
-                )
-                code, errors = done.returncode, done.stderr
-            except subprocess.TimeoutExpired:
-                code, errors = None, ""
+            with open(Path(folder) / "errors", "w+") as errors:
+                process = subprocess.Popen(list(map(str, command)), stdout=errors, stderr=errors, cwd=ROOT)
+                while process.poll() is None:
+                    time.sleep(0.1)
+                    about = progress.stat()
+                    stuck = about.st_size > 0 and time.time() - about.st_mtime > SECONDS_OF_A_CASE + 30
+                    if stuck or time.monotonic() - start > seconds:  # in compiled code, where no alarm is heard
+                        process.kill()
+                errors.seek(0)
+                said = errors.read()
+            code = process.returncode
             lines = [json.loads(line) for line in progress.read_text().splitlines()]
             begun = [line["begins"] for line in lines if "begins" in line]
             outcome.faults += [line["fault"] for line in lines if "fault" in line]
             outcome.counts.update(line["kept"] for line in lines if "kept" in line)
             outcome.cases += len(begun)
-            if code is None:
+            if time.monotonic() - start > seconds:
                 outcome.faults.append(f"not finished after {seconds:.0f} s")
                 break
             if code != 0:
                 if not begun:
-                    raise RuntimeError(f"the attack {name!r} did not begin: {errors[-2000:]}")
+                    raise RuntimeError(f"the attack {name!r} did not begin: {said[-2000:]}")
                 outcome.faults.append(f"case {begun[-1]} of seed {seed}: the process ended with {code}")
                 first = begun[-1] + 1
             else:
