@@ -283,7 +283,7 @@ class TestNamesThatLookLikePlaces:
         labels = [*self.CLASSES, "row 9: none"] * 3
         path = write(pd.DataFrame({"a": np.arange(9.0), "y": labels}), tmp_path / "t.csv")
         options = ["--label", "y", "--classes", ",".join(self.CLASSES), "--output", tmp_path / "m"]
-        expected = f"'row 9: none' is no label of the classes {list(self.CLASSES)}: a label is written"
+        expected = f"the label 'row 9: none' is not one of the classes {list(self.CLASSES)}. In text, a label is"
         for estimator in ("PRIL", "SVOR"):
             said = fail(1, "fit", path, *options, "--estimator", estimator)
             assert f"t.csv, row 3 (line 4): 'y': {expected}" in said
