@@ -80,8 +80,8 @@ def degenerate_classes(intercepts: ArrayLike) -> NDArray[np.bool_]:
 
     Parameters
     ----------
-    intercepts : array-like of shape (K,)
-        Finite numbers, K >= 1.
+    intercepts
+        As in :func:`thresholds_from_intercepts`.
 
     Examples
     --------

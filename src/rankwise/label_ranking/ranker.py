@@ -114,10 +114,8 @@ class LabelRanker(OnlineEstimator):
         fit_intercept: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.update = update
-        self.complexity = complexity
-        self.C = C
-        self.margin = margin
+        self.update, self.complexity = update, complexity
+        self.C, self.margin = C, margin
         self.fit_intercept = fit_intercept
 
     # -- what was learnt ------------------------------------------------------------------------------------------
