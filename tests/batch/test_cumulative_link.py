@@ -408,3 +408,21 @@ def test_second_derivatives_at_the_best_thresholds(link):
     gradient(w)
     np.testing.assert_allclose(profiled.hessian(design, design.times(w[None]), none), bends, atol=1e-5)
     assert isinstance(profiled, Risk)
+
+
+@each_link
+@pytest.mark.parametrize("tiny", [1e-6, 1e-13, 1e-25])
+def test_a_class_of_hardly_any_weight_spoils_nothing(link, tiny):
+    X, lower, *_ = _data("exact", n=200)
+    for rare in (0, 2, 3):
+        weight = np.where(lower == rare, tiny, 1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the bound may need more digits than there are
+            warnings.filterwarnings("ignore", "CumulativeLink: no label needs these classes")
+            model = CumulativeLink(link, alpha=0.01).fit(X, lower, weight)
+        counted = lower != rare
+        without = CumulativeLink(link, alpha=0.01).fit(X[counted], lower[counted])
+        assert model.objective_ == pytest.approx(without.objective_, rel=1e-3)
+        P = model.predict_proba(X)
+        assert P[:, rare].mean() < 0.02
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)

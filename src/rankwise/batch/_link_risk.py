@@ -29,7 +29,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, squared_norm, value
@@ -44,6 +44,7 @@ Places = NDArray[np.intp]
 
 _PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
+_RAREST, _APART = 1e-9, 1e-4  # probability of a class, and distance of two thresholds, to start from
 _POLISH = 30  # most steps of the thresholds alone
 _ROUNDING = 1e-14  # gradient by the thresholds that a bound may charge for
 _NEARLY = 1e-5  # gradient below which the gain of a step may be less than rounding
@@ -125,7 +126,10 @@ class LinkRisk(RowRisk):
         """Thresholds to start from: the best ones for scores of zero, but for labels that reach across them."""
         k = np.arange(1, self.n_offsets + 1)[:, None]
         below, above = (self.high <= k) @ self.pairs.weight, (self.low >= k) @ self.pairs.weight
-        return np.asarray(quantile(self.link, below / (below + above)))
+        # Weights that differ by more than a double can hold must not give infinite or equal thresholds.
+        t = quantile(self.link, np.clip(below / (below + above), _RAREST, 1.0 - _RAREST))
+        least = _APART * np.arange(t.size)
+        return np.asarray(np.maximum.accumulate(t - least) + least)
 
     def tidy(self, t: Floats) -> Floats:
         """Nothing to tidy: thresholds out of order have an infinite loss."""
@@ -199,7 +203,7 @@ class LinkRisk(RowRisk):
         left = dt + self.guard.slopes(padded(t))[1][1:-1]
         least, most = self.reach if self.reach is not None else (-np.inf, np.inf)
         gain += float(np.minimum(left * least, left * most).sum(where=left != 0.0))
-        return gain, r, np.zeros_like(t)
+        return gain if np.isfinite(gain) else 0.0, r, np.zeros_like(t)  # no gain: no part of the plane is taken
 
     def best_thresholds(self, scores: Any, t: Floats, enough: float = _ROUNDING) -> Floats:
         """Thresholds for these scores, by Newton's steps from t: until the gradient is ``enough``, or rounding."""
@@ -209,8 +213,7 @@ class LinkRisk(RowRisk):
             if size <= enough:
                 break
             springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
-            factor = cho_factor(self._by_thresholds(t, *springs), check_finite=False)
-            step = cho_solve(factor, gradient, check_finite=False)
+            step = _newton_step(self._by_thresholds(t, *springs), gradient)
             found = self.derivatives(scores, t - step)
             for _ in range(_HALVINGS):
                 # Near the best ones the gain is less than rounding, and the gradient tells.
@@ -221,6 +224,8 @@ class LinkRisk(RowRisk):
                     return t
                 step = 0.5 * step
                 found = self.derivatives(scores, t - step)
+            else:
+                return t
             t, (risk, _, gradient) = t - step, found
         return t
 
@@ -295,6 +300,18 @@ class ProfiledRisk:
 def at_ends(places: Places, weight: Floats, size: int) -> Floats:
     """Sum of the weights at every place."""
     return np.asarray(np.bincount(places, weight, size), dtype=np.float64)
+
+
+def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
+    """Solution of a system whose unknowns may have very different scales."""
+    scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    scaled = hessian / np.outer(scale, scale)
+    scaled[np.diag_indices_from(scaled)] += 1e-14
+    try:
+        factor = cho_factor(scaled, check_finite=False)
+    except LinAlgError:  # rounding took the last digits of the smallest pivot
+        return np.asarray(gradient / scale**2)
+    return np.asarray(cho_solve(factor, gradient / scale, check_finite=False) / scale)
 
 
 def padded(t: Floats) -> Floats:

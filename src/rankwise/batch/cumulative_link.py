@@ -51,7 +51,8 @@ from rankwise.solvers.solution import SMALLEST, Solution
 Floats = NDArray[np.float64]
 
 _EM_ACCURACY = 1e-2  # of the rise of the likelihood in one round, relative to tol
-_LEAST_SHARE = 1e-100
+_LEAST_SHARE = 1e-18
+_LEAST_WEIGHT = 1e-20  # share of all weight below which a row is no label: sums of doubles do not see it
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +106,9 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
     >>> y = np.sort(y)[np.argsort(X[:, 0] + np.tile([0.4, -0.4], 30)).argsort()]
     >>> model = CumulativeLink().fit(X, y)
     >>> model.predict_proba([[-0.8], [0.0], [0.8]]).round(2)
-    array([[0.86, 0.13, 0.01],
-           [0.29, 0.54, 0.17],
-           [0.03, 0.24, 0.73]])
+    array([[0.78, 0.21, 0.01],
+           [0.17, 0.66, 0.17],
+           [0.01, 0.21, 0.78]])
     >>> model.predict_interval([[-0.8], [0.0]], level=0.8)
     array([[1, 2],
            [1, 3]])
@@ -119,7 +120,7 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
     >>> intervals = np.column_stack([y, np.minimum(y + 1, 3)]).astype(float)
     >>> intervals[::2, 1] = y[::2]
     >>> CumulativeLink(decision="mode").fit(X, intervals).predict([[-0.8], [0.8]])
-    array([1., 3.])
+    array([2., 3.])
     """
 
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval", "candidates"})
@@ -156,6 +157,7 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
         super()._validate_params()
 
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
+        weight = np.where(weight < _LEAST_WEIGHT, 0.0, weight)
         has_gaps = bool((labels.has_gaps & (weight > 0.0)).any())
         return _by_runs(design, labels, weight) if has_gaps else super()._coded(design, labels, weight)
 
