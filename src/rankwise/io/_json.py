@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
@@ -15,6 +16,7 @@ from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._text_files import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
 
 _DEEPEST = 100
+_MOST_SPACES = 1000  # before an object in its line
 
 
 class JSONLinesFile(TextFile):
@@ -25,7 +27,7 @@ class JSONLinesFile(TextFile):
 
     def look(self, content: bytes) -> None:
         types: dict[str, Any] = {}
-        for schema in _schemas(content.splitlines()):
+        for schema in _schemas([line for line in content.splitlines() if _is_object(line)]):
             for field in schema:
                 known = types.setdefault(field.name, field.type)
                 if pa.types.is_null(known) or (known == pa.int64() and field.type == pa.float64()):
@@ -38,9 +40,13 @@ class JSONLinesFile(TextFile):
         return {name for name in names if pa.types.is_temporal(self.fields[name].type)}  # texts that look like dates
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
+        starts = self.records(content)[0]
+        odd = starts[np.frombuffer(content, np.uint8)[starts] != ord("{")].tolist()
+        if not all(_is_object(content[start : start + _MOST_SPACES]) for start in odd):
+            raise BadRecordError("every line must hold one object")
         # With columns=None a field that the first rows do not have is an error rather than lost in silence.
         data = _read(content, self.schema, "error" if self.columns is None else "ignore")
-        if data.num_rows != len(self.records(content)[0]):
+        if data.num_rows != starts.size:
             raise BadRecordError("every line must hold one object")
         return data, None
 
@@ -67,6 +73,11 @@ class JSONLinesFile(TextFile):
                     f"is of another type, say so: types={{{name!r}: ...}}."
                 )
         return plain_complaint(error)
+
+
+def _is_object(line: bytes) -> bool:
+    """Whether a line can be an object; others must not reach pyarrow, whose reader a line ``null`` crashes."""
+    return line.lstrip().startswith(b"{")
 
 
 def _too_deep(content: bytes) -> str | None:
