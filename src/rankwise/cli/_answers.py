@@ -52,9 +52,7 @@ class AnswerOptions:
 
                 able = ", ".join(estimators_with("predict_proba"))
                 name = type(model.estimator_).__name__
-                raise typer.BadParameter(
-                    f"--{wanted} needs a model with probabilities, and {name} has none: fit {able}."
-                )
+                raise typer.BadParameter(f"--{wanted} needs a model with probabilities. {name} has none: fit {able}.")
         if self.decision is not None:
             model.estimator_.decision = read_costs(self.decision, model.classes_)
 
