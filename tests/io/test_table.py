@@ -518,6 +518,6 @@ def test_other_columns_of_files_that_are_open(file, monkeypatch):
 def test_a_line_of_json_that_is_no_object_is_a_bad_row(tmp_path, lines):
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(lines))
-    with pytest.raises(TableError, match="hold one JSON object|holds no JSON object"):
+    with pytest.raises(TableError, match=r"hold one JSON object|holds no JSON object"):
         list(open_table(path).batches())
     assert [batch.data.to_pylist() for batch in open_table(path, on_error="skip").batches()] == [[{"a": 1}]]
