@@ -198,7 +198,7 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
         _require_even([value for value in classes if isinstance(value, str)])
     model = estimator(**parameters)
     if fitted:
-        model.from_plain({k: _unpack(v, arrays) for k, v in packed["model"].items()})
+        model.from_plain({k: _unpack(v, arrays, fitted=True) for k, v in packed["model"].items()})
     return model
 
 
@@ -279,7 +279,8 @@ def _pack_all(values: Iterable[Any], name: str, arrays: dict[str, NDArray[Any]])
     return [v if type(v) in (str, int) else _pack(v, f"{name}:{i}", arrays) for i, v in enumerate(values)]
 
 
-def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _unpack(value: Any, arrays: dict[str, NDArray[Any]], *, fitted: bool = False) -> Any:
+    """The plain value of a JSON form; estimators in it are fitted parts of a model, or parameters, which are not."""
     if not isinstance(value, (dict, list)):
         return value
     packed: dict[str, Any] = value if isinstance(value, dict) else {}
@@ -288,14 +289,14 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind not in _HELD_BY or not isinstance(inner, _HELD_BY[kind]):
         raise ValueError(f"a value of no kind: {reprlib.repr(value)}")
     if kind == "part":
-        return _unpack_estimator(inner, arrays, fitted="model" in inner)
+        return _unpack_estimator(inner, arrays, fitted=fitted)
     if kind == "array":
         return arrays.pop(inner)  # so that no two arrays share their memory
     if kind == "float":
         return float(inner)
     if kind == "dict":
-        return {k: _unpack(v, arrays) for k, v in inner.items()}
-    items = [v if type(v) in (str, int) else _unpack(v, arrays) for v in inner]
+        return {k: _unpack(v, arrays, fitted=fitted) for k, v in inner.items()}
+    items = [v if type(v) in (str, int) else _unpack(v, arrays, fitted=fitted) for v in inner]
     if kind == "objects":
         array = np.fromiter(items, dtype=object, count=len(items))
         if not packed.get("strings"):

@@ -222,14 +222,16 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         encoder, estimator = plain["encoder"], plain["estimator"]
-        if type(estimator) is not type(self.estimator) or (encoder is None) != (self.encoder == "none"):
+        if (
+            estimator is None
+            or type(estimator) is not type(self.estimator)
+            or (encoder is None) != (self.encoder == "none")
+        ):
             raise ValueError("the parts are not those that the parameters name")
         if encoder is not None and not isinstance(encoder, TableEncoder):
             raise ValueError(f"the encoder must be a TableEncoder, not a {type(encoder).__name__}")
         if encoder is not None and encoder.n_features_out_ != estimator.n_features_in_:
             raise ValueError("the encoder makes another number of features than the estimator knows")
-        if estimator is None or not estimator.__sklearn_is_fitted__():
-            raise ValueError("the estimator is not fitted")
         self.encoder_, self.estimator_ = encoder, estimator
 
     def _new_encoder(self) -> TableEncoder | None:

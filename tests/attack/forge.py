@@ -62,6 +62,11 @@ def victims() -> list[Victim]:
         made.append((getattr(rw, name)(tol=0.1), X, y))
     made.append((rw.VILMA(loss=np.abs(np.subtract.outer(range(3), range(3))) ** 1.5, tol=0.1), X, y))
     made.append((rw.MissingLabelClassifier(tol=0.1), X, indicators))
+    made += [(rw.CumulativeLink(tol=0.1), X, y), (rw.UnifiedClassifier(tol=0.1), X, y)]
+    made += [(rw.CalibratedOrdinal(rw.PRIL(**brief), cv=2), X, y)]
+    made += [(rw.ConformalOrdinal(rw.PRIL(**brief), level=0.5, score="distance"), X, y)]
+    made += [(rw.ConformalOrdinal(rw.CumulativeLink(tol=0.1), level=0.5), X, y)]
+    made += [(rw.OnlineConformalOrdinal(rw.PRIL()), X, y)]
     made += [(rw.ChainClassifier(loss="mae", tol=0.1), *sequences)]
     made += [(rw.ChainClassifier(loss="mae", solver="perceptron", **brief), *sequences)]
     made += [(rw.TableEncoder(n_hashed=16), frame, y), (rw.TableModel(rw.PRIL(**brief)), frame, y)]
@@ -223,6 +228,10 @@ def use(model: Any, victim: Victim, path: Path) -> None:
         ("predict", (victim.X,)),
         ("transform", (victim.X,)),
         ("decision_function", (victim.X,)),
+        ("predict_proba", (victim.X,)),
+        ("predict_quantile", (victim.X, 0.5)),
+        ("predict_interval", (victim.X,)),
+        ("predict_set", (victim.X,)),
         ("predict_one", ({"a": 1.0, 7: 2.0, 0: 1.0},)),
         ("partial_fit", (victim.X, victim.y)),
         ("learn_one", ({"a": 1.0, "new": 2.0, 0: 1.0}, 1)),

@@ -59,14 +59,7 @@ def setup() -> list[tuple[str, Any, Any, dict[str, tuple[Any, ...]]]]:
         else:
             calls = {"fit": second, "partial_fit": second}
             found.append((name, model.partial_fit(*first, **case.stream), first[0], calls))
-    for name in (
-        "PRIL",
-        "CuSumRank",
-        "MultiplicativePRIL",
-        "KernelPRIL",
-        "LabelRanker",
-        "ImportanceWeightedPerceptron",
-    ):
+    for name in STREAMS:
         stream = getattr(rw, name)()
         for i in range(4):
             stream.learn_one({"a": float(i), "b": 1.0 - i}, i % 3)

@@ -211,6 +211,7 @@ def test_polars_pyarrow_and_sparse_tables(table):
         (lambda Y: Y[:, :0], "y has no label"),
         (lambda Y: [[1, 0], [1]] * 60, "its rows have different lengths"),
         (lambda Y: None, "requires y"),
+        (lambda Y: [[{1}, 0, 1], [0, 1, 0]] * 60, r"a label must be a number, a string or the like. Got \{1\}"),
     ],
 )
 def test_bad_tables(table, change, message):

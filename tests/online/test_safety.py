@@ -141,6 +141,14 @@ def test_the_row_that_would_poison_a_model_is_named(estimator, form):
         assert seen(model) == before
 
 
+def test_candidates_of_one_example_that_are_lists_themselves_are_refused():
+    model = PRIL(classes=[0, 1, 2]).partial_fit([[1.0]], [1])
+    before = bits(model.to_plain())
+    with pytest.raises(RowError, match=r"a list inside y.* Got \[\[0\]\]"):
+        model.learn_one({0: 1.0}, [[0]])
+    assert bits(model.to_plain()) == before
+
+
 def test_a_feature_that_made_all_weights_nan_is_refused():
     model = PRIL(step="pa1", classes=[1, 2, 3]).partial_fit([[1.0], [2.0], [3.0]], [1, 2, 3])
     before = seen(model)

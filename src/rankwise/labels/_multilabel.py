@@ -13,7 +13,7 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
 from rankwise.labels._encoded import EncodedRows
-from rankwise.labels._order import is_missing, one_line
+from rankwise.labels._order import is_missing, one_line, refuse_unhashable
 
 _MISSING = -1
 
@@ -188,7 +188,10 @@ def _classes(table: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
     present = table[known]
     if present.size == 0:
         raise ValueError("y has no annotated entry: all of them are missing.")
-    values = set(present.tolist())
+    try:
+        values = set(present.tolist())
+    except TypeError:
+        refuse_unhashable(present)
     if values <= {0, 1}:
         return np.array([0, 1])
     try:

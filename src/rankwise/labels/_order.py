@@ -115,7 +115,7 @@ class ClassOrder:
         try:
             self.index: dict[Hashable, int] = {v: code for code, v in enumerate(values.tolist())}
         except TypeError:
-            _refuse_unhashable(values)
+            refuse_unhashable(values)
         if len(self.index) != values.size:
             repeated = Counter(values.tolist()).most_common(1)[0][0]
             raise ValueError(f"classes must be distinct. Got {one_line(repeated)} more than once.")
@@ -241,7 +241,7 @@ def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
     try:
         found = [_as_python(v) for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
     except TypeError:
-        _refuse_unhashable(values)
+        refuse_unhashable(values)
     kinds = sorted({type(v).__name__ for v in found})
     try:
         if any(isinstance(v, (complex, np.complexfloating)) for v in found):
@@ -259,7 +259,7 @@ def _as_python(value: Any) -> Any:
     return value.item() if is_number else value
 
 
-def _refuse_unhashable(values: NDArray[Any]) -> NoReturn:
+def refuse_unhashable(values: NDArray[Any]) -> NoReturn:
     bad = next(v for v in values.tolist() if not _is_hashable(v))
     raise ValueError(
         f"Unknown label type: a label must be a number, a string or the like. Got {one_line(bad)} instead."

@@ -393,4 +393,7 @@ _EXACT = [(code, code, NO_MASK) for code in np.arange(256, dtype=np.int32)[:, No
 
 def _one_label(y: Any) -> Any:
     """One label: a list holds candidates here, also if it is a pair."""
-    return set(y) if isinstance(y, list) else y
+    try:
+        return set(y) if isinstance(y, list) else y
+    except TypeError:  # lists inside: who reads it says so
+        return y
