@@ -79,7 +79,7 @@ def test_progressive_predictions_are_those_of_the_estimator(data):
     X, y = data
     model = rw.TableModel(rw.PRIL()).fit_encoder(X)
     found = model.progressive_predict(X, y, classes=[1, 2, 3, 4])
-    expected = rw.PRIL().progressive_predict(rw.TableEncoder().fit_transform(X), y, classes=[1, 2, 3, 4])
+    expected = rw.PRIL().progressive_predict(rw.TableEncoder(stream=True).fit_transform(X), y, classes=[1, 2, 3, 4])
     np.testing.assert_array_equal(found, expected)
 
 
@@ -90,7 +90,7 @@ def test_the_first_chunk_fits_the_encoder_and_a_bad_one_leaves_nothing(data):
         model.partial_fit(X, np.full(len(X), 9), classes=[1, 2, 3, 4])
     assert not hasattr(model, "encoder_")
     model.partial_fit(X, y, classes=[1, 2, 3, 4])
-    assert model.encoder_.to_plain() == rw.TableEncoder().fit(X).to_plain()
+    assert model.encoder_.to_plain() == rw.TableEncoder(stream=True).fit(X).to_plain()
 
 
 def test_batch_estimators_have_no_partial_fit():

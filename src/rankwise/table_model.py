@@ -31,9 +31,10 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     estimator : estimator
         What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels.
-    encoder : TableEncoder, "none" or None, default=None
-        How columns become features; None takes ``TableEncoder()``. The string "none" hands rows to the estimator as
-        they are, for matrices of numbers and CSR matrices.
+    encoder : TableEncoder, another transformer, "none" or None, default=None
+        How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
+        curves by themselves, such as kernels. Any transformer of scikit-learn or skrub can take its place. The string
+        "none" hands rows to the estimator as they are, for matrices of numbers and CSR matrices.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     0.0
     """
 
-    def __init__(self, estimator: Any, encoder: TableEncoder | str | None = None) -> None:
+    def __init__(self, estimator: Any, encoder: Any = None) -> None:
         self.estimator = estimator
         self.encoder = encoder
 
@@ -74,7 +75,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Importance of each row, >= 0.
         """
         encoder = self._new_encoder()
-        rows = X if encoder is None else encoder.fit(X).transform(X)
+        rows = X if encoder is None else encoder.fit(X, y).transform(X)
         estimator = clone(self.estimator)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(rows, y, **weights)
@@ -90,6 +91,8 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             As in :meth:`fit`; enough rows to stand for the stream.
         """
         encoder = self._new_encoder()
+        if isinstance(encoder, TableEncoder):
+            encoder.set_params(stream=True)
         self.encoder_ = encoder if encoder is None else encoder.fit(X)
         self.estimator_ = clone(self.estimator)
         return self
@@ -228,21 +231,23 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             or (encoder is None) != (self.encoder == "none")
         ):
             raise ValueError("the parts are not those that the parameters name")
-        if encoder is not None and not isinstance(encoder, TableEncoder):
-            raise ValueError(f"the encoder must be a TableEncoder, not a {type(encoder).__name__}")
-        if encoder is not None and encoder.n_features_out_ != estimator.n_features_in_:
+        wanted = TableEncoder if self.encoder is None else type(self.encoder)
+        if encoder is not None and (type(encoder) is not wanted or not hasattr(encoder, "transform")):
+            raise ValueError(f"the encoder must be a {wanted.__name__}, not a {type(encoder).__name__}")
+        if isinstance(encoder, TableEncoder) and encoder.n_features_out_ != estimator.n_features_in_:
             raise ValueError("the encoder makes another number of features than the estimator knows")
         self.encoder_, self.estimator_ = encoder, estimator
 
-    def _new_encoder(self) -> TableEncoder | None:
+    def _new_encoder(self) -> Any:
         if self.encoder is None:
-            return TableEncoder()
-        if isinstance(self.encoder, str):
-            if self.encoder != "none":
-                raise ValueError(f"encoder must be a TableEncoder, None or 'none'. Got {self.encoder!r} instead.")
+            return TableEncoder(numbers="linear" if getattr(self.estimator, "bends", False) else "auto")
+        if isinstance(self.encoder, str) and self.encoder == "none":
             return None
-        encoder: TableEncoder = clone(self.encoder)
-        return encoder
+        if isinstance(self.encoder, type) or not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
+            raise ValueError(
+                f"encoder must be a TableEncoder, None or 'none', or another transformer. Got {self.encoder!r} instead."
+            )
+        return clone(self.encoder)
 
     def _encoded(self, X: Any) -> Any:
         return X if self.encoder_ is None else self.encoder_.transform(X)

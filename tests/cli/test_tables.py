@@ -61,10 +61,10 @@ class TestTyposInNumbers:
     def test_a_kind_overrules(self, typo, tmp_path):
         said = succeed("fit", typo, "--label", "grade", "--kind", "a=category", "-o", tmp_path / "m").splitlines()
         assert said[2:6] == [
-            "columns            3, as 16,388 features",
-            "  hashed category  a",
-            "  number           c",
-            "  category         colour",
+            "columns                         3, as 105 features",
+            "  category, rare ones together  a",
+            "  number                        c",
+            "  category                      colour",
         ]
 
     def test_a_typo_in_one_of_several_files(self, frame, typo, tmp_path):

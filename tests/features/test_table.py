@@ -18,7 +18,7 @@ from sklearn.utils.fixes import parse_version
 
 from rankwise import TableEncoder
 from rankwise.features import RowError
-from rankwise.features._columns import hashed_place
+from rankwise.features._arrow import hashed_place
 
 OLD_CHECKS = parse_version(sklearn.__version__) < parse_version("1.7")
 BY_NAME = "columns are found by their names: their order does not matter, and further ones are passed over"
@@ -36,7 +36,11 @@ def _expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [TableEncoder(), TableEncoder(missing="refuse", scaling="none"), TableEncoder(categories="hash", n_hashed=64)],
+    [
+        TableEncoder(numbers="spline+products"),
+        TableEncoder(missing="refuse", scaling="none"),
+        TableEncoder(categories="hash", n_hashed=64),
+    ],
     expected_failed_checks=_expected_failures,
 )
 def test_scikit_learn(estimator, check):
@@ -86,8 +90,6 @@ class TestKinds:
     @pytest.mark.parametrize(
         ("values", "message"),
         [
-            (pa.array([datetime.date(2020, 1, 1)]), "column 'a' holds dates or times"),
-            (pa.array([datetime.datetime(2020, 1, 1)]), "column 'a' holds dates or times"),
             (pa.array([[1, 2]]), "column 'a' holds list<"),
             (pa.array([b"x"]), "column 'a' holds binary"),
         ],
@@ -100,7 +102,8 @@ class TestKinds:
         ("kinds", "message"),
         [
             ({"siez": "number"}, "kinds names the column 'siez'; did you mean 'size'?"),
-            ({"size": "date"}, "must be one of number, boolean, category, text, ignore. Got 'date'"),
+            ({"size": "day"}, "must be one of number, boolean, duration, date, category, text, ignore. Got 'day'"),
+            ({"size": "date"}, "column 'size' held dates when fitted, and now double"),
             ({"size": "text"}, "column 'size' cannot be text: it holds double"),
             ({"empty": "number"}, "column 'empty' holds no finite number"),
         ],
@@ -118,7 +121,7 @@ class TestNumbers:
     @pytest.mark.parametrize("scaling", ["standard", "minmax", "robust", "none"])
     def test_scales(self, scaling, rng):
         values = rng.normal(3, 2, size=5001)
-        scaled = TableEncoder(scaling=scaling).fit_transform(pa.table({"a": values}))[:, 0]
+        scaled = TableEncoder(numbers="linear", scaling=scaling).fit_transform(pa.table({"a": values}))[:, 0]
         shift, spread = {
             "standard": (values.mean(), values.std()),
             "minmax": (values.min(), np.ptp(values)),
@@ -214,12 +217,14 @@ class TestNumbers:
 
     def test_fast_path_copies_values_as_they_are(self, rng):
         table = pa.table({f"f{j}": rng.normal(size=5000) for j in range(3)})
-        encoder = TableEncoder(scaling="none").fit(table)
+        encoder = TableEncoder(numbers="linear", scaling="none").fit(table)
         np.testing.assert_array_equal(encoder.transform(table), np.column_stack([c.to_numpy() for c in table.columns]))
         assert TableEncoder(dtype="float32").fit_transform(table).dtype == np.float32
 
     def test_very_large_numbers_have_finite_features(self):
-        assert np.isfinite(TableEncoder().fit_transform([[1e308], [-1e308], [1.0]])).all()
+        for numbers in ("linear", "spline", "spline+products"):
+            rows = [[v, -v] for v in (1e308, -1e308, 1.0, 2.0, 3.0, 1e-308)]
+            assert np.isfinite(TableEncoder(numbers=numbers).fit_transform(rows)[:, :2]).all()
 
 
 class TestCategories:
@@ -249,35 +254,37 @@ class TestCategories:
         assert sorted(row.indices) == sorted([hashed_place("a", "new", 1000), hashed_place("b", "x", 1000)])
         assert hashed_place("a", "x", 1000) != hashed_place("b", "x", 1000)
 
-    def test_too_many_are_hashed(self):
+    def test_too_many_share_a_column(self):
         frame = pd.DataFrame({"a": [f"v{i}" for i in range(20)]})
-        assert not TableEncoder(max_categories=20).fit(frame).sparse_
-        assert TableEncoder(max_categories=19).fit(frame).n_features_out_ == 16384
+        assert TableEncoder(max_categories=20).fit(frame).get_feature_names_out()[-1] == "a=v9"
+        names = TableEncoder(max_categories=15).fit(frame).get_feature_names_out()
+        assert (len(names), names[-1]) == (16, "a is rare")
 
     def test_hashed_places_are_the_same_everywhere(self):
         assert [hashed_place("a", text, 65536) for text in ("x", "ä", "")] == [62688, 56596, 47231]
 
     def test_wide_matrices_are_sparse_and_say_the_same(self):
         frame = pd.DataFrame({c: [f"{c}{i % 90}" for i in range(300)] for c in "abc"} | {"n": np.arange(300.0)})
-        encoder = TableEncoder().fit(frame)
+        encoder = TableEncoder(numbers="linear").fit(frame)
         assert encoder.sparse_
         matrix = encoder.transform(frame)
         assert matrix.has_canonical_format
-        narrow = np.column_stack([TableEncoder().fit_transform(frame[[c]]) for c in "nabc"])
+        narrow = np.column_stack([TableEncoder(numbers="linear").fit_transform(frame[[c]]) for c in "nabc"])
         np.testing.assert_array_equal(matrix.toarray(), narrow)
 
 
 class TestTexts:
     def test_each_word_counts_once_in_lower_case(self):
-        encoder = TableEncoder(kinds={"t": "text"}, n_hashed=4096).fit(pa.table({"t": ["x"]}))
+        encoder = TableEncoder(kinds={"t": "text"}, texts="hash", n_hashed=4096).fit(pa.table({"t": ["x"]}))
         row = encoder.transform(pa.table({"t": ["Größe, größe! don't 3"]}))
         expected = {hashed_place("t", word, 4096) for word in ("größe", "don", "t", "3")}
         assert set(row.indices.tolist()) == expected
         assert set(row.data) == {1.0}
 
     def test_missing_and_empty_texts_have_no_words(self):
-        encoder = TableEncoder(kinds={"t": "text"}).fit(pa.table({"t": ["a"]}))
-        assert encoder.transform(pa.table({"t": [None, "", " .,"]})).nnz == 0
+        for texts in ("hash", "tfidf", "counts"):
+            encoder = TableEncoder(kinds={"t": "text"}, texts=texts).fit(pa.table({"t": ["a"]}))
+            assert dense(encoder.transform(pa.table({"t": [None, "", " .,"]}))).sum() == 0
 
 
 class TestTables:
@@ -356,12 +363,15 @@ _VALUES = st.one_of(
     values=st.lists(_VALUES, min_size=1, max_size=6),
     scaling=st.sampled_from(["standard", "minmax", "robust", "none"]),
     missing=st.sampled_from(["mean", "median", "refuse"]),
+    numbers=st.sampled_from(["linear", "spline", "spline+products"]),
 )
-def test_any_column_gives_finite_features_or_a_clear_error(values, scaling, missing):
+def test_any_column_gives_finite_features_or_a_clear_error(values, scaling, missing, numbers):
     frame = pd.DataFrame({"a": pd.Series(values, dtype=object), "b": 1.0})
     message = ""
     try:
-        matrix = TableEncoder(scaling=scaling, missing=missing, n_hashed=16).fit_transform(frame)
+        matrix = TableEncoder(
+            scaling=scaling, missing=missing, numbers=numbers, texts="hash", n_hashed=16
+        ).fit_transform(frame)
     except (ValueError, TypeError) as error:
         message = str(error)
     if message:

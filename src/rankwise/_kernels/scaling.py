@@ -1,4 +1,4 @@
-"""Columns of numbers into rows of a matrix, scaled and filled on the way."""
+"""Columns of numbers into rows of a matrix, scaled, bent and filled on the way."""
 
 import numpy as np
 
@@ -24,3 +24,49 @@ def put_column(column, shift, factor, fill, out, j, start, stop):
 
 
 #: (column, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE
+
+
+@kernel
+def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
+    """Write the cubic B-splines of a column, scaled, into the columns of some rows from j on; say the worst met.
+
+    ``knots`` has three knots more on each side than the range that the splines cover; a value outside of the range
+    counts as its nearer end. At any value four splines are not zero: the recursion of de Boor and Cox builds them up
+    from degree 0, ``basis[r]`` being the one that begins r intervals before the value's own.
+    """
+    worst = FINITE
+    n_splines = knots.size - 4
+    low, high = knots[3], knots[knots.size - 4]
+    basis, left, right = np.empty(4), np.empty(4), np.empty(4)
+    for i in range(start, stop):
+        value = column[i]
+        if not np.isfinite(value):
+            if np.isnan(value):
+                worst = max(worst, MISSING)
+                value = fill
+            else:
+                worst = INFINITE
+                value = low
+        value = min(max(value, low), high)
+        m = 3
+        while m < n_splines - 1 and value >= knots[m + 1]:
+            m += 1
+        basis[0] = 1.0
+        for degree in range(1, 4):
+            left[degree] = value - knots[m + 1 - degree]
+            right[degree] = knots[m + degree] - value
+            carried = 0.0
+            for r in range(degree):
+                share = basis[r] / (right[r + 1] + left[degree - r])
+                basis[r] = carried + right[r + 1] * share
+                carried = left[degree - r] * share
+            basis[degree] = carried
+        for k in range(n_splines):
+            out[i, j + k] = -shift[k] * factor[k]
+        for r in range(4):
+            k = m - 3 + r
+            out[i, j + k] = (basis[r] - shift[k]) * factor[k]
+    return worst
+
+
+#: (column, knots, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE

@@ -173,6 +173,8 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
     #: Whether the order of the classes matters to it.
     ordered: ClassVar[bool] = True
+    #: Whether it follows curves by itself, so that numbers need not be bent for it.
+    bends: ClassVar[bool] = False
 
     classes: Any
 

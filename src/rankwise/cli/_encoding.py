@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from rankwise.features import TableEncoder
 
 _FEATURES = "Features"
-_KINDS = ("number", "category", "boolean", "text")
+_KINDS = ("number", "category", "boolean", "date", "duration", "text")
 
 Scaling = StrEnum("Scaling", ["standard", "minmax", "robust", "none"])
 Missing = StrEnum("Missing", ["mean", "median", "refuse"])
 Categories = StrEnum("Categories", ["onehot", "hash"])
 Unknown = StrEnum("Unknown", ["ignore", "column", "refuse"])
+Numbers = StrEnum("Numbers", {"auto": "auto", "linear": "linear", "spline": "spline", "products": "spline+products"})
+Dates = StrEnum("Dates", ["numbers", "cyclic"])
+Texts = StrEnum("Texts", ["auto", "tfidf", "counts", "binary", "hash"])
+Slips = StrEnum("Slips", ["refuse", "missing"])
 
 
 def _choice(help: str, metavar: str | None = None) -> Any:
@@ -36,7 +40,11 @@ class EncodingOptions:
 
     kind: Annotated[
         list[str] | None,
-        _choice("Read a column as number, category, boolean or text; may be repeated.", "COL=KIND"),
+        _choice("Read a column as number, category, boolean, date, duration or text; may be repeated.", "COL=KIND"),
+    ] = None
+    numbers: Annotated[
+        Numbers | None,
+        _choice("Numbers as they are, as curves (splines), with products of pairs. By default decided by the rows."),
     ] = None
     scaling: Annotated[Scaling | None, _choice("How numbers are scaled. By default standard.")] = None
     missing: Annotated[
@@ -45,6 +53,16 @@ class EncodingOptions:
     indicate_missing: Annotated[
         bool, option("Add columns that say what was missing.", _FEATURES, None, "--indicate-missing")
     ] = False
+    slips: Annotated[
+        Slips | None, _choice("What a text among numbers is, an error or a missing value. By default refuse.")
+    ] = None
+    dates: Annotated[
+        Dates | None, _choice("Month, weekday and hour as numbers or around the circle. By default numbers.")
+    ] = None
+    texts: Annotated[
+        Texts | None, _choice("Weights of the words of texts. By default tfidf, and hash for streams.")
+    ] = None
+    ngrams: Annotated[int | None, option("Longest run of words that counts as one.", _FEATURES, min=1, max=10)] = None
     categories: Annotated[
         Categories | None,
         _choice("A column for each category, or hashed ones for categories that come later too. By default onehot."),
@@ -66,15 +84,17 @@ class EncodingOptions:
         return kinds
 
     @property
-    def texts(self) -> list[str]:
+    def text_columns(self) -> list[str]:
         """Columns to be read as texts, whatever their values look like."""
         return [name for name, kind in self.kinds.items() if kind in ("category", "text")]
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the encoder that were given."""
-        chosen = {name: getattr(self, name) for name in ("scaling", "missing", "categories", "unknown")}
+        names = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown")
+        chosen = {name: getattr(self, name) for name in names}
         given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}
+        given |= {} if self.ngrams is None else {"ngrams": self.ngrams}
         return {**given, "indicate_missing": True} if self.indicate_missing else given
 
     def encoder_for(self, source: LabelledFiles) -> TableEncoder | str:
@@ -94,14 +114,28 @@ def read_as(encoder: TableEncoder | None) -> dict[str, str]:
     """How each column was read, in words."""
     if encoder is None:
         return {}
-    words = {name: "no value: left out" for name, kind in encoder.kinds_.items() if kind == "ignore"}
+    words: dict[str, str] = {}
+    parts: dict[str, list[str]] = {}
     for column in encoder.to_plain()["columns"]:
-        words[column["name"]] = {
-            "number": "number with decimal comma" if column.get("decimal") == "," else "number",
-            "category": "hashed category" if column.get("hashed") else "category",
-            "text": "text of hashed words",
-        }.get(column["kind"], column["kind"])
-    return words
+        parts.setdefault(column["name"], []).append(column.get("part", ""))
+        words[column["name"]] = _in_words(column, parts[column["name"]])
+    left_out = [name for name, kind in encoder.kinds_.items() if kind == "ignore"]
+    return words | {name: f"left out, {encoder.notes_.get(name, 'as declared')}" for name in left_out}
+
+
+def _in_words(column: Mapping[str, Any], parts: list[str]) -> str:
+    kind: str = column["kind"]
+    if kind == "number" and column["decimal"] == ",":
+        return "number with decimal comma"
+    if kind == "date":
+        return f"date ({', '.join(parts)})"
+    if kind == "duration":
+        return "duration in days"
+    if kind == "text":
+        return "text of hashed words" if column["weighting"] == "hash" else f"text of {len(column['words']):,} words"
+    if kind == "category":
+        return "hashed category" if column["hashed"] else "category" + ", rare ones together" * column["rare"]
+    return kind
 
 
 def by_reading(words: Mapping[str, str], index_base: int | None) -> dict[str, str]:

@@ -46,7 +46,7 @@ def known_columns(model: Any) -> list[str] | None:
 def text_columns(model: Any) -> list[str]:
     """Columns that must be read as text."""
     encoder = getattr(model, "encoder_", None)
-    columns = [] if encoder is None else encoder.to_plain()["columns"]
+    columns = encoder.to_plain()["columns"] if isinstance(encoder, TableEncoder) else []
     return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]
 
 

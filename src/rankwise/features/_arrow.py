@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+from datetime import date, time, timedelta
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import murmurhash3_32
 
 from rankwise._extras import require
 
 Floats = NDArray[np.float64]
 
-_NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
+NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
 _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
@@ -70,7 +72,7 @@ def _from_pandas(frame: Any) -> Any:
 
 
 def _plain_column(pa: Any, name: str, values: NDArray[Any]) -> Any:
-    if values.dtype.kind in "iufb":
+    if values.dtype.kind in "iufbMm":
         return pa.array(np.ascontiguousarray(values))
     return _mixed(pa, name, values.tolist())
 
@@ -83,6 +85,8 @@ def _mixed(pa: Any, name: str, values: list[Any]) -> Any:
         return pa.array([None if v is None else bool(v) for v in known], pa.bool_())
     if all(isinstance(v, (int, float, np.number)) for v in plain):
         return pa.array([None if v is None else float(v) for v in known], pa.float64())
+    if all(isinstance(v, (date, timedelta, time, np.datetime64, np.timedelta64)) for v in plain):
+        return pa.array(known)
     for v in plain:
         if not isinstance(v, (str, bool, int, float, np.number)):
             raise TypeError(
@@ -123,7 +127,7 @@ def written_number(decimal: str) -> str:
 def parsed_numbers(column: Any, decimal: str) -> tuple[Floats, NDArray[np.bool_]]:
     """Numbers written as text, NaN where there is none, and which texts are neither blank nor a number."""
     compute = load_pyarrow().compute
-    texts = _trimmed(column)
+    texts = trimmed(column)
     is_number = compute.match_substring_regex(texts, written_number(decimal))
     written = compute.if_else(is_number, compute.replace_substring(texts, decimal, "."), None)
     other = compute.and_not(compute.not_equal(texts, ""), is_number).fill_null(False)
@@ -136,9 +140,9 @@ def decimal_mark(name: str, column: Any) -> str | None:
     Whole numbers such as 00123 are codes. A column of numbers such as 1,234 is an error: nothing says what they mean.
     """
     compute = load_pyarrow().compute
-    texts = _trimmed(column).drop_null()
+    texts = trimmed(column).drop_null()
     texts = texts.filter(compute.not_equal(texts, ""))
-    enough = _NEARLY_ALL * max(1, len(texts))
+    enough = NEARLY_ALL * max(1, len(texts))
 
     def matching(pattern: str) -> int:
         return int(compute.sum(compute.match_substring_regex(texts, pattern)).as_py() or 0)
@@ -146,7 +150,7 @@ def decimal_mark(name: str, column: Any) -> str | None:
     n_codes, n_grouped = matching(_CODE), matching(_GROUPED)
     if matching(written_number(".")) - n_codes >= enough:
         return "."
-    if n_grouped and n_grouped >= _NEARLY_ALL * matching(",") and n_grouped + matching(_WHOLE) - n_codes >= enough:
+    if n_grouped and n_grouped >= NEARLY_ALL * matching(",") and n_grouped + matching(_WHOLE) - n_codes >= enough:
         example = texts.filter(compute.match_substring_regex(texts, _GROUPED))[0].as_py()
         raise ValueError(
             f"column {name!r} holds texts such as {example!r}, where the comma may stand before decimals or between "
@@ -155,7 +159,8 @@ def decimal_mark(name: str, column: Any) -> str | None:
     return "," if matching(written_number(",")) - n_codes >= enough else None
 
 
-def _trimmed(column: Any) -> Any:
+def trimmed(column: Any) -> Any:
+    """A column of texts without the blanks around them."""
     pa = load_pyarrow()
     return pa.compute.utf8_trim_whitespace(one_chunk(column).cast(pa.large_string()))
 
@@ -178,6 +183,23 @@ def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
         table = np.array([place.get(v, -1) for v in known] + [-1], dtype=np.int32)  # type: ignore[arg-type]
         codes = table[codes]
     return distinct, np.asarray(codes, dtype=np.int32)
+
+
+def hashed_place(name: str, text: str, n_hashed: int) -> int:
+    """Place of a value among the hashed columns, which all columns share."""
+    return int(murmurhash3_32(f"{name}={text}".encode(), seed=0, positive=True)) % n_hashed
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether a type of pyarrow holds numbers."""
+    types = load_pyarrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow holds texts."""
+    types = load_pyarrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def one_chunk(column: Any) -> Any:

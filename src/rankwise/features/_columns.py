@@ -1,44 +1,46 @@
 """Kinds of raw columns: what each learns from the rows it is fitted to, and how it turns values into features.
 
-A number or a boolean gives one value a row, a category or a text gives the places of ones. All of a column is plain
-numbers and strings, so that a model file can hold it.
+A number, a boolean, a duration or a part of a date gives one value a row, or seven if it is bent; a category or a text
+gives entries of a sparse row. All of a column is plain numbers and strings, so that a model file can hold it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import murmurhash3_32
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import Floats, coded_texts, decimal_mark, load_pyarrow, numbers, one_chunk, parsed_numbers
+from rankwise._kernels.scaling import put_column, put_splines
+from rankwise.features import _dates
+from rankwise.features._arrow import (
+    Floats,
+    coded_texts,
+    decimal_mark,
+    hashed_place,
+    is_numeric,
+    is_text,
+    load_pyarrow,
+    numbers,
+    parsed_numbers,
+)
+from rankwise.features._rules import Entries, Rules, refuse_missing
+from rankwise.features._splines import N_KNOTS, N_SPLINES, full_knots, knots_of, peaks, spline_values
+from rankwise.features._texts import TextColumn, fit_text
 
-Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, and columns counted from the column's own first
-
-_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
-_NOT_A_WORD = r"[^\pL\pN_]+"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What the encoder's parameters say about columns of every kind."""
-
-    missing: str
-    scaling: str
-    categories: str
-    unknown: str
-    max_categories: int
-    indicate_missing: bool
-    n_hashed: int
+_BETWEEN = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A number, or a boolean as 0 and 1: ``(value - shift) * factor``, with ``fill`` for a missing value."""
+    """A number a row: ``(value - shift) * factor`` with ``fill`` for a missing value, or splines of it if it has knots.
+
+    A boolean counts as 0 and 1, a duration in days. A date has several of these, one for each part.
+    """
 
     name: str
     kind: str
@@ -47,32 +49,94 @@ class NumberColumn:
     fill: float = 0.0
     indicated: bool = False
     decimal: str = "."  #: decimal mark of numbers written as text
+    part: str = ""  #: of a date
+    origin: float = 0.0  #: moment from which the days of a date are counted
+    knots: list[float] = field(default_factory=list)
+    spline_shift: list[float] = field(default_factory=list)
+    spline_factor: list[float] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        """Features that it gives."""
+        return N_SPLINES if self.knots else 1
+
+    @property
+    def label(self) -> str:
+        """Name of the number."""
+        if not self.part:
+            return self.name
+        return f"{self.name}: {'days since ' + _dates.day_name(self.origin) if self.part == 'days' else self.part}"
+
+    def names(self) -> list[str]:
+        """Names of its features."""
+        return [f"{self.label} near {peak}" for peak in peaks(self.knots)] if self.knots else [self.label]
 
     def read(self, column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """Values, NaN where there is none, and which texts, if it holds texts, are no numbers."""
-        pa = load_pyarrow()
-        if _is_text(pa, column.type):
+        """Values, NaN where there is none, and which texts, if it holds texts, are no numbers or dates."""
+        types = load_pyarrow().types
+        kind = column.type
+        if types.is_null(kind):
+            return np.full(len(column), np.nan), None
+        if self.kind == "date":
+            if not (types.is_date(kind) or types.is_timestamp(kind) or is_text(kind)):
+                raise ValueError(f"column {self.name!r} held dates when fitted, and now {kind}.")
+            moments, other = _dates.seconds(column)
+            return _dates.part_of(moments, self.part, self.origin), other
+        if self.kind == "duration" and (types.is_duration(kind) or types.is_time(kind)):
+            return _dates.days(column), None
+        if is_text(kind):
             return parsed_numbers(column, self.decimal)
-        if not (_is_numeric(pa, column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type)):
-            raise ValueError(f"column {self.name!r} held numbers when fitted, and now {column.type}.")
+        if not (is_numeric(kind) or types.is_boolean(kind)):
+            raise ValueError(f"column {self.name!r} held {self.kind}s when fitted, and now {kind}.")
         return numbers(column), None
+
+    def put(self, values: Floats, out: NDArray[Any], j: int, start: int, stop: int) -> int:
+        """Write the features of some rows, from column j on; say the worst that was met."""
+        if not self.knots:
+            return int(put_column(values, self.shift, self.factor, self.fill, out, j, start, stop))
+        scale = np.asarray(self.spline_shift), np.asarray(self.spline_factor)
+        return int(put_splines(values, full_knots(self.knots), *scale, self.fill, out, j, start, stop))
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
+        if self.part not in ("", "days"):  # all parts of a date have the same problems
+            return
         values, other = self.read(column)
-        for row in () if other is None else np.flatnonzero(other).tolist():
-            text, mark = column[row].as_py(), " with a decimal comma" * (self.decimal == ",")
-            hint = "If the column holds categories, declare its kind as 'category'."
-            yield RowError(f"a number{mark} is needed. Got the text {text!r}. {hint}", row, self.name)
+        for row in () if other is None or rules.slips == "missing" else np.flatnonzero(other).tolist():
+            yield RowError(self._slip(column[row].as_py()), row, self.name)
         for row in np.flatnonzero(np.isinf(values)).tolist():
             yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
         if rules.missing == "refuse":
-            yield from _refuse_missing(self.name, np.isnan(values) & (True if other is None else ~other))
+            missing = np.isnan(values) & (True if other is None or rules.slips == "missing" else ~other)
+            yield from refuse_missing(self.name, missing)
+
+    def _slip(self, text: str) -> str:
+        """What is wrong with a text in a column of numbers or dates, and how to mend it."""
+        if self.kind == "date":
+            return f"a date such as 2024-05-31 or 2024-05-31T12:30 is needed. Got the text {text!r}."
+        mark = " with a decimal comma" * (self.decimal == ",")
+        found = _BETWEEN.findall(text)
+        mend = f"Write {found[0].replace(',', '.')!r} if that is meant. " if len(found) == 1 else ""
+        return (
+            f"a number{mark} is needed. Got the text {text!r}. {mend}slips='missing' takes such texts for missing "
+            f"values. If the column holds categories, declare its kind as 'category'."
+        )
+
+    def bent(self, values: Floats, scaling: str) -> NumberColumn:
+        """The same column with splines, if the finite ones of its values are spread enough for them."""
+        known = values[np.isfinite(values)]
+        knots = knots_of(known) if known.size else None
+        if knots is None:
+            return self
+        splines = spline_values(np.where(np.isnan(values), self.fill, values)[~np.isinf(values)], knots)
+        scale = [_scale(spline, "standard" if scaling in ("standard", "robust") else "none") for spline in splines.T]
+        shift, factor = (list(side) for side in zip(*scale, strict=True))
+        return replace(self, knots=knots, spline_shift=shift, spline_factor=factor)
 
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A category: a one at its place among those that were met, or at its hashed place if there were too many."""
+    """A category: a one at its place among those that were met, at that of all rare ones, or at a hashed place."""
 
     name: str
     kind: str
@@ -80,37 +144,39 @@ class CategoryColumn:
     hashed: bool = False
     other: bool = False
     indicated: bool = False
+    rare: bool = False  #: whether the categories that have no place of their own share one
 
     @property
     def width(self) -> int:
         """Columns of its own, apart from the hashed ones."""
-        return 0 if self.hashed else len(self.categories) + self.other
+        return 0 if self.hashed else len(self.categories) + self.other + self.rare
 
     def names(self) -> list[str]:
         """Names of these columns."""
         if self.hashed:
             return []
-        return [f"{self.name}={text}" for text in self.categories] + [f"{self.name} is new"] * self.other
+        names = [f"{self.name}={text}" for text in self.categories]
+        return names + [f"{self.name} is rare"] * self.rare + [f"{self.name} is new"] * self.other
 
-    def places(self, column: Any, rules: Rules) -> Places:
+    def entries(self, column: Any, rules: Rules) -> Entries:
         """Rows and places of the ones."""
         texts, codes = coded_texts(column)
         if self.hashed:
             table = np.array([hashed_place(self.name, text, rules.n_hashed) for text in texts] + [-1])
         else:
             known = {text: place for place, text in enumerate(self.categories)}
-            unknown = len(self.categories) if self.other else -1
+            unknown = len(self.categories) if self.other or self.rare else -1
             table = np.array([known.get(text, unknown) for text in texts] + [-1])
         places = table[codes]
         rows = np.flatnonzero(places >= 0)
-        return rows, places[rows]
+        return rows, places[rows], np.ones(rows.size)
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         """Rows that cannot be encoded."""
         texts, codes = coded_texts(column)
         if rules.missing == "refuse":
-            yield from _refuse_missing(self.name, codes < 0)
-        if rules.unknown == "refuse" and not self.hashed:
+            yield from refuse_missing(self.name, codes < 0)
+        if rules.unknown == "refuse" and not self.hashed and not self.rare:
             known = set(self.categories)
             strange = np.array([text not in known for text in texts] + [False])
             for row in np.flatnonzero(strange[codes]).tolist():
@@ -118,34 +184,14 @@ class CategoryColumn:
                 yield RowError(f"a category must be one of those met in fit. Got {text!r}.", row, self.name)
 
 
-@dataclass(frozen=True)
-class TextColumn:
-    """A text: a one at the hashed place of each of its words, in lower case; a word that is repeated counts once."""
-
-    name: str
-    kind: str = "text"
-    indicated: bool = False
-
-    def places(self, column: Any, rules: Rules) -> Places:
-        """Rows and places of the ones; a place may occur twice in a row."""
-        pa = load_pyarrow()
-        words = _words(pa, column)
-        rows = pa.compute.list_parent_indices(words).to_numpy(zero_copy_only=False)
-        texts, codes = coded_texts(pa.compute.list_flatten(words))
-        table = np.array([hashed_place(self.name, text, rules.n_hashed) if text else -1 for text in texts] + [-1])
-        places = table[codes]
-        counted = np.flatnonzero(places >= 0)
-        return rows[counted], places[counted]
-
-    def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
-        """Rows that cannot be encoded."""
-        if rules.missing == "refuse":
-            yield from _refuse_missing(self.name, column.is_null().to_numpy(zero_copy_only=False))
-
-
 Column = NumberColumn | CategoryColumn | TextColumn
 _CLASSES: dict[str, type[Any]] = dict(
-    number=NumberColumn, boolean=NumberColumn, category=CategoryColumn, text=TextColumn
+    number=NumberColumn,
+    boolean=NumberColumn,
+    duration=NumberColumn,
+    date=NumberColumn,
+    category=CategoryColumn,
+    text=TextColumn,
 )
 KINDS = (*_CLASSES, "ignore")
 
@@ -153,75 +199,111 @@ KINDS = (*_CLASSES, "ignore")
 def from_plain(plain: Mapping[str, Any]) -> Column:
     """Column that ``asdict`` described, after checking that it can be one."""
     column: Column = _CLASSES[plain["kind"]](**plain)
-    flags = column.indicated, getattr(column, "hashed", False), getattr(column, "other", False)
+    flags = [column.indicated, *(getattr(column, flag, False) for flag in ("hashed", "other", "rare"))]
     if not isinstance(column.name, str) or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
-    if isinstance(column, NumberColumn) and not (
-        all(isinstance(v, float) and np.isfinite(v) for v in (column.shift, column.factor, column.fill))
-        and column.decimal in (".", ",")
-    ):
-        raise ValueError(f"a column of numbers needs finite numbers and a decimal mark. Got {column!r}")
-    if isinstance(column, CategoryColumn) and not (
-        isinstance(column.categories, list)
-        and all(isinstance(text, str) for text in column.categories)
-        and len(set(column.categories)) == len(column.categories)
-    ):
-        raise ValueError(f"a column of categories needs distinct texts. Got {column!r}")
+    if isinstance(column, NumberColumn):
+        _check_number(column)
+    elif isinstance(column, CategoryColumn):
+        _check_texts(column.categories, "a column of categories")
+        if column.rare and column.other:
+            raise ValueError("new categories are rare ones: they have no column besides")
+    else:
+        _check_texts(column.words, "a column of texts")
+        if column.weighting not in ("hash", "binary", "counts", "tfidf") or (column.hashed and column.words):
+            raise ValueError(f"a column of texts needs a weighting. Got {column.weighting!r}")
+        if not _are_finite(column.idf, len(column.words) if column.weighting == "tfidf" else 0):
+            raise ValueError("a column of texts needs a weight for each word")
     return column
 
 
-def kind_of(name: str, column: Any) -> str:
-    """Kind of a column by its type; a column of strings may be numbers, or texts of several words."""
-    pa = load_pyarrow()
-    kind = column.type
-    if pa.types.is_null(kind) or column.null_count == len(column):
-        return "ignore"
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if _is_numeric(pa, kind):
-        return "number"
-    if pa.types.is_dictionary(kind):
-        return "category"
-    if _is_text(pa, kind):
-        if decimal_mark(name, column) is not None:
-            return "number"
-        return "text" if _mean_words(pa, column) > _WORDS_OF_A_TEXT else "category"
-    if pa.types.is_temporal(kind):
-        raise ValueError(
-            f"column {name!r} holds dates or times ({kind}), which have no fixed meaning as a feature: leave it out, "
-            f"or put a number in its place, such as the days since a fixed day, the month or the hour."
-        )
-    raise ValueError(
-        f"column {name!r} holds {kind}: a column must hold numbers, booleans, categories or texts. Leave it out."
-    )
+def _check_number(column: NumberColumn) -> None:
+    scalars = [column.shift, column.factor, column.fill, column.origin]
+    if not _are_finite(scalars, len(scalars)) or column.decimal not in (".", ","):
+        raise ValueError(f"a column of numbers needs finite numbers and a decimal mark. Got {column!r}")
+    if column.part not in (_dates.PARTS if column.kind == "date" else ("",)) or abs(column.origin) > 1e13:
+        raise ValueError(f"a date has no part {column.part!r} from {column.origin!r} on")
+    n_splines = N_SPLINES if column.knots else 0
+    if not (
+        _are_finite(column.knots, N_KNOTS if column.knots else 0)
+        and _are_finite(column.spline_shift, n_splines)
+        and _are_finite(column.spline_factor, n_splines)
+        and (np.diff(column.knots) > 0).all()
+    ):
+        raise ValueError(f"splines need {N_KNOTS} rising knots and {N_SPLINES} scales. Got {column!r}")
 
 
-def fit_column(name: str, kind: str, column: Any, rules: Rules) -> Column:
-    """What a column of a given kind learns from its values."""
-    if kind in ("number", "boolean"):
-        return _fit_number(name, kind, column, rules)
+def _are_finite(values: Any, length: int) -> bool:
+    is_list = isinstance(values, list) and len(values) == length
+    return is_list and all(isinstance(v, float) and np.isfinite(v) for v in values)
+
+
+def _check_texts(texts: Any, what: str) -> None:
+    is_list = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+    if not is_list or len(set(texts)) != len(texts):
+        raise ValueError(f"{what} needs distinct texts. Got {texts!r}")
+
+
+def fit_column(name: str, kind: str, column: Any, rules: Rules) -> list[Column]:
+    """What a column of a given kind learns from its values; a date gives a column for each part."""
+    if kind == "date":
+        return list(_fit_date(name, column, rules))
     if kind == "category":
-        texts, codes = coded_texts(column)
-        indicated = rules.indicate_missing and bool((codes < 0).any())
-        if rules.categories == "hash" or len(texts) > rules.max_categories:
-            return CategoryColumn(name, kind, hashed=True, indicated=indicated)
-        return CategoryColumn(name, kind, sorted(texts), other=rules.unknown == "column", indicated=indicated)
-    pa = load_pyarrow()
-    if not _is_text(pa, column.type) and not pa.types.is_dictionary(column.type):
-        raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
-    return TextColumn(name, indicated=rules.indicate_missing and column.null_count > 0)
+        return [_fit_category(name, column, rules)]
+    if kind == "text":
+        if not is_text(column.type) and not load_pyarrow().types.is_dictionary(column.type):
+            raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
+        return [fit_text(name, column, rules)]
+    decimal = (decimal_mark(name, column) if is_text(column.type) else None) or "."
+    return [_fit_number(NumberColumn(name, kind, decimal=decimal), column, rules)]
 
 
-def _fit_number(name: str, kind: str, column: Any, rules: Rules) -> NumberColumn:
-    decimal = (decimal_mark(name, column) if _is_text(load_pyarrow(), column.type) else None) or "."
-    values, _ = NumberColumn(name, kind, decimal=decimal).read(column)
+def _fit_category(name: str, column: Any, rules: Rules) -> CategoryColumn:
+    texts, codes = coded_texts(column)
+    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+    texts, counts = [t for t, c in zip(texts, counts, strict=True) if c], counts[counts > 0]
+    indicated = rules.indicate_missing and bool((codes < 0).any())
+    if rules.categories == "hash":
+        return CategoryColumn(name, "category", hashed=True, indicated=indicated)
+    frequent = np.flatnonzero(counts >= rules.min_category_rows)
+    frequent = frequent[np.argsort(-counts[frequent], kind="stable")][: rules.max_categories]
+    rare = frequent.size < len(texts)
+    other = rules.unknown == "column" and not rare
+    return CategoryColumn(name, "category", sorted(texts[k] for k in frequent), False, other, indicated, rare)
+
+
+def _fit_date(name: str, column: Any, rules: Rules) -> Iterator[NumberColumn]:
+    """Days since the first one; and the parts that differ between the rows, as numbers or around the circle."""
+    days = _fit_number(NumberColumn(name, "date", part="days", origin=_first(name, column)), column, rules)
+    yield days
+    for part in ("year", *_dates.PERIODS):
+        read, _ = NumberColumn(name, "date", part=part).read(column)
+        if np.unique(read[np.isfinite(read)]).size > 1:
+            around = rules.dates == "cyclic" and part in _dates.PERIODS
+            for wave in (" sin", " cos") if around else ("",):
+                yield replace(_fit_number(NumberColumn(name, "date", part=part + wave), column, rules), indicated=False)
+
+
+def _first(name: str, column: Any) -> float:
+    """The first day of a column, in seconds."""
+    days, _ = NumberColumn(name, "date", part="days").read(column)
+    known = days[np.isfinite(days)]
+    if known.size == 0:
+        raise ValueError(f"column {name!r} holds no date in the rows to fit: leave it out.")
+    return float(np.floor(known.min()) * 86400)
+
+
+def _fit_number(column: NumberColumn, raw: Any, rules: Rules) -> NumberColumn:
+    values, _ = column.read(raw)
     missing = np.isnan(values)
     known = values[np.isfinite(values)]
     if known.size == 0:
-        raise ValueError(f"column {name!r} holds no finite number in the rows to fit: leave it out.")
-    fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
-    shift, factor = (0.0, 1.0) if kind == "boolean" else _scale(known, rules.scaling)
-    return NumberColumn(name, kind, shift, factor, fill, rules.indicate_missing and bool(missing.any()), decimal)
+        raise ValueError(f"column {column.name!r} holds no finite number in the rows to fit: leave it out.")
+    with np.errstate(over="ignore"):
+        fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
+    shift, factor = (0.0, 1.0) if column.kind == "boolean" else _scale(known, rules.scaling)
+    indicated = rules.indicate_missing and bool(missing.any())
+    return replace(column, shift=shift, factor=factor, fill=fill, indicated=indicated)
 
 
 def _scale(values: Floats, scaling: str) -> tuple[float, float]:
@@ -242,11 +324,6 @@ def _scale(values: Floats, scaling: str) -> tuple[float, float]:
     return shift, factor
 
 
-def hashed_place(name: str, text: str, n_hashed: int) -> int:
-    """Place of a value among the hashed columns, which all columns share."""
-    return int(murmurhash3_32(f"{name}={text}".encode(), seed=0, positive=True)) % n_hashed
-
-
 def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
     """Rows without a value, NaN included."""
     if isinstance(encoder, NumberColumn):
@@ -254,31 +331,3 @@ def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
     if isinstance(encoder, CategoryColumn):
         return np.asarray(coded_texts(column)[1] < 0)
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
-
-
-def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
-    for row in np.flatnonzero(missing).tolist():
-        yield RowError(
-            "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it.", row, name
-        )
-
-
-def _is_numeric(pa: Any, kind: Any) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def _is_text(pa: Any, kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _words(pa: Any, column: Any) -> Any:
-    """List of the words of every row, empty texts among them."""
-    texts = one_chunk(column).cast(pa.large_string()).fill_null("")
-    return pa.compute.split_pattern_regex(pa.compute.utf8_lower(texts), _NOT_A_WORD)
-
-
-def _mean_words(pa: Any, column: Any) -> float:
-    """Mean number of words of the values that are not missing."""
-    words = pa.compute.list_flatten(_words(pa, column))
-    n_words = len(words) - (pa.compute.sum(pa.compute.equal(words, "")).as_py() or 0)
-    return float(n_words / max(1, len(column) - column.null_count))

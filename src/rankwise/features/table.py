@@ -1,14 +1,15 @@
 """Raw columns of a table to a matrix of features.
 
-Numbers are scaled, categories become ones and zeros, texts the set of their hashed words, and missing values are filled
-in, indicated or refused. What it learns (means, spreads, categories) comes from the rows given to ``fit`` and from
-nothing else; transforming a row does not depend on the rows around it, so a stream may be cut anywhere.
+Numbers are scaled, or bent by splines; dates become their parts, categories ones and zeros, texts weights of their
+words; and missing values are filled in, indicated or refused. What it learns (means, spreads, knots, categories, words)
+comes from the rows given to ``fit`` and from nothing else; transforming a row does not depend on the rows around it, so
+a stream may be cut anywhere.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from difflib import get_close_matches
 from numbers import Integral
@@ -21,55 +22,77 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._errors import RowError
-from rankwise._kernels.scaling import FINITE, INFINITE, MISSING, put_column
-from rankwise._sklearn import Interval, StrOptions
-from rankwise.features._arrow import as_table
-from rankwise.features._columns import (
-    KINDS,
-    CategoryColumn,
-    Column,
-    NumberColumn,
-    Rules,
-    TextColumn,
-    fit_column,
-    from_plain,
-    kind_of,
-    missing_rows,
-)
+from rankwise._kernels.scaling import FINITE, INFINITE, MISSING
+from rankwise._sklearn import COUNT, Interval, StrOptions
+from rankwise._warn import warn_user
+from rankwise.features._arrow import Floats, as_table
+from rankwise.features._bending import Products, bent_numbers
+from rankwise.features._columns import KINDS, Column, NumberColumn, fit_column, from_plain, missing_rows
+from rankwise.features._hashed import kept_names, named_places
+from rankwise.features._kinds import kind_of
+from rankwise.features._rules import Entries, Rules, joined
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
 _BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers, categories, booleans and texts of a table as a matrix of features.
+    """Numbers, dates, categories, booleans and texts of a table as a matrix of features.
 
-    A column's kind follows from its type: numbers and booleans are themselves; a column of strings is numbers if at
-    least 95 % of its values are, with a decimal point or comma, and any other value is an error then; text if its
-    values have more than three words in the mean; and a category otherwise. A column without any value is left out;
-    dates and nested values are refused. ``kinds`` overrides this for single columns.
+    A column's kind follows from its type: numbers, booleans, dates and durations are themselves. A column of strings is
+    numbers if at least 95 % of its values are, with a decimal point or comma; dates if as many are dates such as
+    2024-05-31 or 2024-05-31T12:30; text if its values have more than three words in the mean; and a category otherwise.
+    Columns from which nothing can be learnt are left out with a note (``notes_``): columns without any value and, where
+    there are 50 rows or more, constant columns and identifiers, which are strings of which 95 % are different, or whole
+    numbers that are all different in a column called id, key or index. ``kinds`` overrides all this for single columns.
 
     Parameters
     ----------
+    numbers : {"auto", "linear", "spline", "spline+products"}, default="auto"
+        Features of numbers, durations and parts of dates. "linear": the number itself. "spline": seven cubic B-splines
+        between five knots at the quantiles of the column, so that a linear model can follow a curve; a column with
+        too few different values stays as it is. "spline+products": the products of all pairs of number columns too.
+        "auto" takes splines if there are at least 300 rows, and eight for each feature there would be; and products
+        too if there are 20 for each, and at most 200 features in all; for streams it is "linear". The knots come from
+        the rows of ``fit``, of a stream the first ones.
     scaling : {"standard", "minmax", "robust", "none"}, default="standard"
         Numbers to mean 0 and standard deviation 1; to the range 0..1; to median 0 and interquartile range 1; or as they
-        are. Booleans are 0 and 1.
+        are. Booleans are 0 and 1. Splines, which lie between 0 and 1, are standardized with "standard" and "robust".
     missing : {"mean", "median", "refuse"}, default="mean"
         A missing number (null or NaN) counts as the mean or median of its column, in the rows of ``fit``; a missing
         category or text gives zeros. "refuse" makes any missing value an error that names row and column.
     indicate_missing : bool, default=False
         Add a column of ones and zeros for each column that had missing values in ``fit``.
+    slips : {"refuse", "missing"}, default="refuse"
+        What a text among numbers is, such as "about 100", or among dates: an error that names row, column and remedy;
+        or a missing value, with a warning.
+    dates : {"numbers", "cyclic"}, default="numbers"
+        A date gives the days since the first one and, where they differ, year, month, weekday (Monday is 0) and hour.
+        "cyclic" gives sine and cosine of the last three, so that December is next to January.
     categories : {"onehot", "hash"}, default="onehot"
         A column of its own for each category met in ``fit``, or a place among ``n_hashed`` columns, which knows new
-        categories too. Columns with more than ``max_categories`` are hashed in any case.
+        categories too.
     unknown : {"ignore", "column", "refuse"}, default="ignore"
-        A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error.
+        A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error. Where there is a
+        column of rare categories it is one of these.
     max_categories : int, default=100
-        Most categories of a column that get columns of their own.
+        Most categories of a column that get columns of their own, the most frequent ones; the others share one.
+    min_category_rows : int, default=1
+        Fewest rows of a category that gets a column of its own; the others share one.
+    texts : {"auto", "tfidf", "counts", "binary", "hash"}, default="auto"
+        Weight of each word, as a column of its own: its tf-idf, its count, or a one. "hash": a one at the hashed place
+        of each word, for streams, whose vocabulary is not known. "auto" is "hash" for streams and "tfidf" otherwise.
+    ngrams : int, default=1
+        Longest run of words that counts as a word.
+    max_words : int, default=5000
+        Most words of a column, the most frequent ones. A word that only one row has is left out.
     n_hashed : int, default=16384
         Number of columns for hashed categories and words, shared by all of them. A few will fall together.
     kinds : dict, optional
-        Column name -> "number", "category", "boolean", "text" or "ignore".
+        Column name -> "number", "category", "boolean", "date", "duration", "text" or "ignore".
+    stream : bool, default=False
+        The rows of ``fit`` are the first of many: hash texts, and keep columns that are constant so far.
+        :meth:`TableModel.partial_fit` and ``rankwise fit`` on large files set this.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the matrix.
 
@@ -77,10 +100,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     kinds_ : dict
         Kind of every column of the table it was fitted to.
+    notes_ : dict
+        Column name -> why it is left out, or how it is read where that may surprise.
+    numbers_ : str
+        What ``numbers="auto"`` decided.
     feature_names_in_ : ndarray
         Columns that it uses; others in a table are passed over, and their order does not matter.
     sparse_ : bool
-        Whether the matrix is CSR: where something is hashed, or there are more than 256 columns of ones and zeros.
+        Whether the matrix is CSR: where something is hashed, or there are more than 256 columns of ones and words.
 
     Notes
     -----
@@ -102,42 +129,66 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "numbers": [StrOptions({"auto", "linear", "spline", "spline+products"})],
         "scaling": [StrOptions({"standard", "minmax", "robust", "none"})],
         "missing": [StrOptions({"mean", "median", "refuse"})],
         "indicate_missing": ["boolean"],
+        "slips": [StrOptions({"refuse", "missing"})],
+        "dates": [StrOptions({"numbers", "cyclic"})],
         "categories": [StrOptions({"onehot", "hash"})],
         "unknown": [StrOptions({"ignore", "column", "refuse"})],
-        "max_categories": [Interval(Integral, 1, None, closed="left")],
+        "max_categories": [COUNT],
+        "min_category_rows": [COUNT],
+        "texts": [StrOptions({"auto", "tfidf", "counts", "binary", "hash"})],
+        "ngrams": [Interval(Integral, 1, 10, closed="both")],
+        "max_words": [COUNT],
         "n_hashed": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "kinds": [dict, None],
+        "stream": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
     }
 
     def __init__(
         self,
         *,
+        numbers: str = "auto",
         scaling: str = "standard",
         missing: str = "mean",
         indicate_missing: bool = False,
+        slips: str = "refuse",
+        dates: str = "numbers",
         categories: str = "onehot",
         unknown: str = "ignore",
         max_categories: int = 100,
+        min_category_rows: int = 1,
+        texts: str = "auto",
+        ngrams: int = 1,
+        max_words: int = 5000,
         n_hashed: int = 16384,
         kinds: Mapping[str, str] | None = None,
+        stream: bool = False,
         dtype: str = "float64",
     ) -> None:
+        self.numbers = numbers
         self.scaling = scaling
         self.missing = missing
         self.indicate_missing = indicate_missing
+        self.slips = slips
+        self.dates = dates
         self.categories = categories
         self.unknown = unknown
         self.max_categories = max_categories
+        self.min_category_rows = min_category_rows
+        self.texts = texts
+        self.ngrams = ngrams
+        self.max_words = max_words
         self.n_hashed = n_hashed
         self.kinds = kinds
+        self.stream = stream
         self.dtype = dtype
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn kinds, scales, fillings and categories from the rows of a table.
+        """Learn kinds, scales, knots, fillings, categories and words from the rows of a table.
 
         Parameters
         ----------
@@ -155,12 +206,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         name, times = Counter(table.column_names).most_common(1)[0]
         if times > 1:
             raise ValueError(f"column {name!r} occurs twice: columns are known by their names.")
-        kinds = self._decide_kinds(table)
+        kinds, notes = self._decide_kinds(table)
         columns = self._fit_columns(table, kinds)
         if not columns:
-            raise ValueError("no column is left to learn from: all are empty or ignored.")
+            reasons = "; ".join(f"{name!r}: {note}" for name, note in list(notes.items())[:5])
+            raise ValueError(f"no column is left to learn from: all are ignored or left out ({reasons}).")
         self._refuse_problems(table, columns)
-        self._accept(kinds, columns)
+        columns, products, decided = bent_numbers(self.numbers, table, columns, self._rules)
+        self._accept(kinds, notes, columns, products, decided, kept_names(table, columns, self._rules))
+        self._warn_of_slips(table)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -187,24 +241,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self._problems(self._table(X), self._columns)
         self._validate_params()
         table = as_table(X)
-        return self._problems(table, self._fit_columns(table, self._decide_kinds(table)))
+        return self._problems(table, self._fit_columns(table, self._decide_kinds(table)[0]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of the matrix. ``input_features`` is there for scikit-learn and must be its own."""
+        """Names of the columns of the matrix. ``input_features`` is there for scikit-learn and must be its own.
+
+        The place of a hashed word or category is called by the most frequent one of the rows of ``fit``.
+        """
         check_is_fitted(self)
         if input_features is not None and list(input_features) != self.feature_names_in_.tolist():
             raise ValueError(f"input_features must be the columns fitted. Got {list(input_features)!r}.")
-        names = [c.name for c in self._numbers]
-        names += [name for c in self._columns if isinstance(c, CategoryColumn) for name in c.names()]
+        names = [name for c in self._numbers for name in c.names()] + self._products.names(self._numbers)
+        names += [name for c in self._others for name in c.names()]
         names += [f"{c.name} is missing" for c in self._columns if c.indicated]
-        names += [f"hashed {place}" for place in range(self._n_hashed_used)]
+        names += named_places(self._kept, self._n_hashed_used)
         return np.array(names, dtype=object)
 
     @property
     def n_features_out_(self) -> int:
         """Number of columns of the matrix."""
         check_is_fitted(self)
-        return len(self._numbers) + self._n_own + self._n_indicated + self._n_hashed_used
+        return self._n_dense + self._n_own + self._n_indicated + self._n_hashed_used
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -222,46 +279,80 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Everything it has learnt as plain values: what a model file holds."""
         check_is_fitted(self)
         # Pairs, not a dict: a model file does not keep the order of one.
-        return {"kinds": list(self.kinds_.items()), "columns": [asdict(column) for column in self._columns]}
+        return {
+            "kinds": list(self.kinds_.items()),
+            "notes": list(self.notes_.items()),
+            "columns": [asdict(column) for column in self._columns],
+            "products": asdict(self._products),
+            "hashed": list(self._kept.items()),
+        }
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the encoder that :meth:`to_plain` described, after checking that it can be one."""
         self._validate_params()
         columns = [from_plain(column) for column in plain["columns"]]
-        kinds = dict(plain["kinds"])
+        kinds, notes = dict(plain["kinds"]), dict(plain.get("notes", []))
         used = {name: kind for name, kind in kinds.items() if kind != "ignore"}
-        if not columns or [(c.name, c.kind) for c in columns] != list(used.items()):
+        if not columns or list(dict.fromkeys((c.name, c.kind) for c in columns)) != list(used.items()):
             raise ValueError("the columns are not those whose kinds are given")
-        self._accept(kinds, columns)
+        if not all(isinstance(note, str) for note in notes.values()) or not notes.keys() <= kinds.keys():
+            raise ValueError("notes are texts about columns")
+        products = Products.from_plain(plain.get("products"), columns)
+        kept = dict(plain.get("hashed", []))
+        if not all(type(k) is int and 0 <= k < self.n_hashed and isinstance(v, str) for k, v in kept.items()):
+            raise ValueError("names of hashed places are texts")
+        bent = any(isinstance(c, NumberColumn) and c.knots for c in columns)
+        decided = "spline+products" if products.shift else "spline" if bent else "linear"
+        self._accept(kinds, notes, columns, products, decided, kept)
 
     @property
     def _rules(self) -> Rules:
         return Rules(**{field.name: getattr(self, field.name) for field in fields(Rules)})
 
-    def _accept(self, kinds: dict[str, str], columns: list[Column]) -> None:
-        self.kinds_ = kinds
-        self._columns = columns
+    def _accept(
+        self,
+        kinds: dict[str, str],
+        notes: dict[str, str],
+        columns: list[Column],
+        products: Products,
+        decided: str,
+        kept: dict[int, str],
+    ) -> None:
+        self.kinds_, self.notes_, self.numbers_ = kinds, notes, decided
+        self._columns, self._products, self._kept = columns, products, kept
         self._numbers = [c for c in columns if isinstance(c, NumberColumn)]
-        self._n_own = sum(c.width for c in columns if isinstance(c, CategoryColumn))
+        self._others = [c for c in columns if not isinstance(c, NumberColumn)]
+        self._n_dense = sum(c.width for c in self._numbers) + products.width
+        self._n_own = sum(c.width for c in self._others)
         self._n_indicated = sum(c.indicated for c in columns)
-        is_hashed = any(isinstance(c, TextColumn) or (isinstance(c, CategoryColumn) and c.hashed) for c in columns)
+        is_hashed = any(c.hashed for c in self._others)
         self._n_hashed_used = int(self.n_hashed) if is_hashed else 0
         self.sparse_ = is_hashed or self._n_own + self._n_indicated > _WIDEST_DENSE
-        self.feature_names_in_ = np.array([c.name for c in columns], dtype=object)
-        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.array(list(dict.fromkeys(c.name for c in columns)), dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
 
-    def _decide_kinds(self, table: Any) -> dict[str, str]:
+    def _decide_kinds(self, table: Any) -> tuple[dict[str, str], dict[str, str]]:
         given, present = dict(self.kinds or {}), list(table.column_names)
         for name in given.keys() - set(present):
             raise ValueError(f"kinds names the column {name!r}{_which_is_not(name, present)}.")
         for name, kind in given.items():
             if kind not in KINDS:
                 raise ValueError(f"the kind of column {name!r} must be one of {', '.join(KINDS)}. Got {kind!r}.")
-        return {name: given.get(name) or kind_of(name, table.column(name)) for name in present}
+        kinds: dict[str, str] = {}
+        notes: dict[str, str] = {}
+        for name in present:
+            kinds[name], note = (given[name], "") if name in given else self._kind_of(name, table.column(name))
+            if note:
+                notes[name] = note
+        return kinds, notes
+
+    def _kind_of(self, name: str, column: Any) -> tuple[str, str]:
+        return kind_of(name, column, stream=self.stream)
 
     def _fit_columns(self, table: Any, kinds: Mapping[str, str]) -> list[Column]:
         rules = self._rules
-        return [fit_column(name, kind, table.column(name), rules) for name, kind in kinds.items() if kind != "ignore"]
+        used = [(name, kind) for name, kind in kinds.items() if kind != "ignore"]
+        return [c for name, kind in used for c in fit_column(name, kind, table.column(name), rules)]
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -289,22 +380,35 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if problems:
             raise problems[0]
 
+    def _warn_of_slips(self, table: Any) -> None:
+        """Say which texts were taken for missing values, once for all columns."""
+        if self.slips != "missing":
+            return
+        told = []
+        for c in self._numbers:
+            other = c.read(table.column(c.name))[1] if c.part in ("", "days") else None
+            if other is not None and other.any():
+                row = int(np.flatnonzero(other)[0])
+                text = table.column(c.name)[row].as_py()
+                told.append(f"{other.sum():,} in {c.name!r}, such as {text!r} in row {row}")
+        if told:
+            warn_user(f"texts among numbers or dates are taken for missing values: {'; '.join(told)}.")
+
     def _matrix(self, table: Any) -> Any:
-        n, m = table.num_rows, len(self._numbers)
-        width = m + self._n_own + self._n_indicated
-        rows, places, suspect = self._ones(table)
-        values = np.empty((n, m if self.sparse_ else width), dtype=self.dtype)
-        suspect = self._put_numbers(table, values) or suspect
-        if suspect:
+        n, m = table.num_rows, self._n_dense
+        rows, places, entries = joined(self._entries(table))
+        values = np.empty((n, m if self.sparse_ else m + self._n_own + self._n_indicated), dtype=self.dtype)
+        suspect = self._put_numbers(table, values)
+        if suspect or (self._others and "refuse" in (self.missing, self.unknown)):
             self._refuse_problems(table, self._columns)
         if self.sparse_:
-            shape = (n, self._n_own + self._n_indicated + self._n_hashed_used)
-            ones = sparse.csr_matrix((np.ones(rows.size, dtype=self.dtype), (rows, places)), shape=shape)
+            own = self._n_own + self._n_indicated
+            ones = sparse.csr_matrix((entries.astype(self.dtype), (rows, places)), shape=(n, own + self._n_hashed_used))
             ones.sum_duplicates()
-            ones.data[:] = 1  # a word that is repeated counts once
+            ones.data[ones.indices >= own] = 1  # what two columns say at one place counts once
             return sparse.hstack([sparse.csr_matrix(values), ones], format="csr") if m else ones
         values[:, m:] = 0
-        values[rows, m + places] = 1
+        values[rows, m + places] = entries
         return values
 
     def _put_numbers(self, table: Any, out: NDArray[Any]) -> bool:
@@ -312,37 +416,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         worst = FINITE
         read = [c.read(table.column(c.name)) for c in self._numbers]
         columns = [_read_only(values) for values, _ in read]
+        starts = np.cumsum([0, *(c.width for c in self._numbers)]).tolist()
         for start in range(0, out.shape[0], _BLOCK):
             stop = min(start + _BLOCK, out.shape[0])
             for j, c in enumerate(self._numbers):
-                worst = max(worst, put_column(columns[j], c.shift, c.factor, c.fill, out, j, start, stop))
-        is_text = any(other is not None and other.any() for _, other in read)
+                worst = max(worst, c.put(columns[j], out, starts[j], start, stop))
+        self._products.put(columns, self._numbers, out, starts[-1])
+        is_text = self.slips == "refuse" and any(other is not None and other.any() for _, other in read)
         return is_text or worst == INFINITE or (worst == MISSING and self.missing == "refuse")
 
-    def _ones(self, table: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-        """Rows and places of all ones, and whether there may be something to refuse."""
-        ones: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        start, hashed_start = 0, self._n_own + self._n_indicated
-        indicator = self._n_own
-        suspect = False
+    def _entries(self, table: Any) -> Iterator[Entries]:
+        """Rows, places and values of everything but the numbers, column by column."""
+        start, indicator, hashed_start = 0, self._n_own, self._n_own + self._n_indicated
         for c in self._columns:
             column = table.column(c.name)
             if not isinstance(c, NumberColumn):
-                rows, places = c.places(column, self._rules)
-                is_hashed = isinstance(c, TextColumn) or c.hashed
-                ones.append((rows, places + (hashed_start if is_hashed else start)))
-                start += 0 if isinstance(c, TextColumn) else c.width
-                suspect = suspect or self.missing == "refuse" or self.unknown == "refuse"
+                rows, places, values = c.entries(column, self._rules)
+                yield rows, places + (hashed_start if c.hashed else start), values
+                start += c.width
             if c.indicated:
                 rows = np.flatnonzero(missing_rows(column, c))
-                ones.append((rows, np.full(rows.size, indicator)))
+                yield rows, np.full(rows.size, indicator), np.ones(rows.size)
                 indicator += 1
-        if not ones:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), suspect
-        return np.concatenate([r for r, _ in ones]), np.concatenate([p for _, p in ones]), suspect
 
 
-def _read_only(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _read_only(values: Floats) -> Floats:
     """The same numbers marked read-only, as arrow's memory is, so that one version of the kernel serves all."""
     view = values.view()
     view.flags.writeable = False

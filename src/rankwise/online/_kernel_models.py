@@ -97,6 +97,8 @@ class KernelEstimator(OnlineEstimator):
         "budget": [Interval(Integral, 1, None, closed="left"), None],
     }
 
+    bends = True
+
     kernel: str | Callable[[Any, Any], Any]
     degree: int
     coef0: float

@@ -43,7 +43,7 @@ def compare(
     rows.check()
     declared = labels.declared
     templates = {text: _template(text, method, seed) for text in estimator}
-    texts = encoding.texts
+    texts = encoding.text_columns
     with plain_errors():
         from rankwise.cli._judge import judge_in_folds, judge_progressively
         from rankwise.cli._labelled_files import open_files

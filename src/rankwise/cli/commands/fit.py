@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default estimator reads all rows at once
 STREAM, IN_MEMORY = "PRIL", "SVOR"
+_BENT = {
+    "spline": "as curves (splines); --numbers linear leaves them as they are",
+    "spline+products": "as curves (splines) and products of pairs; --numbers linear leaves them as they are",
+}
 
 
 def _learning(help: str, metavar: str | None = None, *names: str, **settings: Any) -> Any:
@@ -123,7 +127,7 @@ def fit(
     rows.check()
     declared = labels.declared
     run.check(skips=rows.skips)
-    texts = encoding.texts
+    texts = encoding.text_columns
     with plain_errors():
         from rankwise.cli._labelled_files import open_files
 
@@ -245,6 +249,7 @@ class _Job:
             "classes": model.classes_.tolist(),
             "columns": model.n_features_in_,
             "read_as": read_as(model.encoder_),
+            "numbers": getattr(model.encoder_, "numbers_", None),
             "index_base": source.index_base,
             "features": int(model.estimator_.n_features_in_),
             "rows": n_rows,
@@ -265,6 +270,7 @@ def _print_results(results: dict[str, Any], as_json: bool) -> None:
         "classes": f"{len(results['classes'])}: {some(results['classes'])}",
         "columns": f"{results['columns']:,}, as {results['features']:,} features",
         **by_reading(results["read_as"], results["index_base"]),
+        **({"numbers": _BENT[results["numbers"]]} if results["numbers"] in _BENT else {}),
         "rows": with_skipped(f"{results['rows']:,}", results["skipped"]),
     }
     progressive = results.get("progressive", {})

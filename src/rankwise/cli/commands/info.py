@@ -31,7 +31,8 @@ def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     if hasattr(estimator, "classes_"):
         facts["classes"] = estimator.classes_.tolist()
     if encoder is not None:
-        facts["columns"] = {name: kind for name, kind in encoder.kinds_.items() if kind != "ignore"}
+        kinds = getattr(encoder, "kinds_", None) or dict.fromkeys(map(str, model.feature_names_in_), "column")
+        facts["columns"] = {name: kind for name, kind in kinds.items() if kind != "ignore"}
         facts["encoder"] = {k: v for k, v in encoder.get_params(deep=False).items() if k != "kinds"}
     facts["features"] = learnt.get("features", getattr(estimator, "n_features_in_", None))
     facts["parameters"] = estimator.get_params(deep=False)

@@ -1,0 +1,103 @@
+"""Dates, times and durations as numbers: parts of a date such as month and hour, and lengths in days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers, one_chunk
+
+_DAY = 86400.0
+_ISO = r"^\s*\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?\s*$"
+
+#: Parts of a date, and the length of those that come round again.
+PERIODS = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
+PARTS = ("days", "year", *PERIODS, *(f"{part} {wave}" for part in PERIODS for wave in ("sin", "cos")))
+
+
+def are_dates(texts: Any, enough: float) -> bool:
+    """Whether at least ``enough`` of the texts are dates as ISO 8601 writes them, such as 2024-05-31 or with a time."""
+    compute = load_pyarrow().compute
+    return int(compute.sum(compute.match_substring_regex(texts, _ISO)).as_py() or 0) >= enough
+
+
+def seconds(column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """Seconds since the year 1970 on the clock of the column, NaN where there is none; and which texts are no dates."""
+    pa = load_pyarrow()
+    array = one_chunk(column)
+    if pa.types.is_date(array.type):
+        return numbers(array.cast(pa.date32()).cast(pa.int32())) * _DAY, None
+    if pa.types.is_timestamp(array.type):
+        if array.type.tz is not None:  # the hour is that of the clock there
+            array = pa.compute.local_timestamp(array)
+        return numbers(array.cast(pa.int64())) / _UNITS[array.type.unit], None
+    texts, codes = coded_texts(array)
+    known = np.array([*map(_parsed, texts), np.nan])
+    blank = np.array([not text.strip() for text in texts] + [True])
+    return known[codes], (np.isnan(known) & ~blank)[codes]
+
+
+_UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+def _parsed(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return np.nan
+    return moment.replace(tzinfo=UTC).timestamp()  # as the clock says, whatever the zone
+
+
+def days(column: Any) -> Floats:
+    """Length of each duration, or the time since midnight, in days."""
+    pa = load_pyarrow()
+    array = one_chunk(column)
+    unit = array.type.unit
+    if pa.types.is_time(array.type):
+        array = array.cast(pa.int32() if unit in ("s", "ms") else pa.int64())
+    return numbers(array.cast(pa.int64())) / (_UNITS[unit] * _DAY)
+
+
+def part_of(moments: Floats, part: str, origin: float) -> Floats:
+    """One part of moments that :func:`seconds` gives; ``origin`` is the moment from which days are counted."""
+    if part == "days":
+        return (moments - origin) / _DAY
+    name, _, wave = part.partition(" ")
+    values = _PLAIN[name](moments)
+    if not wave:
+        return values
+    # A year begins with month 1, a week with day 0 and a day with hour 0: only the distance around the circle counts.
+    angle = values * (2 * np.pi / PERIODS[name])
+    return np.asarray(np.sin(angle) if wave == "sin" else np.cos(angle))
+
+
+def _month(moments: Floats) -> Floats:
+    return _calendar(moments, "M") % 12 + 1
+
+
+def _year(moments: Floats) -> Floats:
+    return _calendar(moments, "Y") + 1970
+
+
+def _calendar(moments: Floats, unit: str) -> Floats:
+    """Months or years since 1970."""
+    known = np.isfinite(moments)
+    whole = np.floor(np.where(known, moments, 0.0)).astype("datetime64[s]")
+    return np.where(known, whole.astype(f"datetime64[{unit}]").astype(np.int64), np.nan)
+
+
+_PLAIN: dict[str, Callable[[Floats], Floats]] = {
+    "year": _year,
+    "month": _month,
+    "weekday": lambda moments: np.floor(moments / _DAY + 3) % 7,  # Monday is 0; the year 1970 began on a Thursday
+    "hour": lambda moments: np.mod(moments, _DAY) / 3600,
+}
+
+
+def day_name(origin: float) -> str:
+    """The day of a moment, as ISO 8601 writes it."""
+    return str(np.datetime64(int(np.floor(origin)), "s").astype("datetime64[D]"))

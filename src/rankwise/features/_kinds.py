@@ -1,0 +1,79 @@
+"""What a column is taken for, by its type and its values; and which columns say nothing that could be learnt."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rankwise.features._arrow import NEARLY_ALL, coded_texts, decimal_mark, is_numeric, is_text, load_pyarrow, trimmed
+from rankwise.features._dates import are_dates
+from rankwise.features._texts import mean_words
+
+_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
+_FEWEST_ROWS = 50  # from which on a column may be left out for what its values are
+_IS_KEY = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|unnamed: \d+)$", re.IGNORECASE)
+
+
+def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
+    """Kind of a column, and a note where it is left out or read in a way that is worth a word.
+
+    The first rows of a stream do not say that a column is constant, or its values are all different.
+    """
+    types = load_pyarrow().types
+    kind = column.type
+    if types.is_null(kind) or column.null_count == len(column):
+        return "ignore", "no value"
+    if not stream and len(column) >= _FEWEST_ROWS:
+        note = _says_nothing(name, column)
+        if note:
+            return "ignore", note
+    if types.is_boolean(kind):
+        return "boolean", ""
+    if is_numeric(kind):
+        return "number", ""
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date", ""
+    if types.is_duration(kind) or types.is_time(kind):
+        return "duration", "in days"
+    if types.is_dictionary(kind):
+        return "category", ""
+    if is_text(kind):
+        return _kind_of_texts(name, column)
+    raise ValueError(
+        f"column {name!r} holds {kind}: a column must hold numbers, booleans, dates, durations, categories or texts. "
+        f"Leave it out."
+    )
+
+
+def _kind_of_texts(name: str, column: Any) -> tuple[str, str]:
+    compute = load_pyarrow().compute
+    decimal = decimal_mark(name, column)
+    if decimal is not None:
+        return "number", "with decimal comma" if decimal == "," else ""
+    texts = trimmed(column).drop_null()
+    texts = texts.filter(compute.not_equal(texts, ""))
+    if len(texts) and are_dates(texts, NEARLY_ALL * len(texts)):
+        return "date", ""
+    return ("text" if mean_words(column) > _WORDS_OF_A_TEXT else "category"), ""
+
+
+def _says_nothing(name: str, column: Any) -> str:
+    """Why nothing can be learnt from a column, or nothing."""
+    pa = load_pyarrow()
+    kind, n = column.type, len(column) - column.null_count
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return ""  # refused, or too dear to compare
+    if column.null_count == 0:
+        # Most columns differ in their first rows: then there is no need to look at the others.
+        head = column.slice(0, 100)
+        if len(pa.compute.unique(head)) == 1 and len(pa.compute.unique(column)) == 1:
+            return f"constant: always {column[0].as_py()!r}"
+    if pa.types.is_integer(kind) and _IS_KEY.search(name) and len(pa.compute.unique(column.drop_null())) == n:
+        return "identifier: every row has its own"
+    if is_text(kind):
+        n_texts = len(coded_texts(column)[0])
+        if n_texts >= NEARLY_ALL * n and decimal_mark(name, column) is None and mean_words(column) <= _WORDS_OF_A_TEXT:
+            texts = trimmed(column).drop_null()
+            if not are_dates(texts, NEARLY_ALL * len(texts)):
+                return f"identifier: {n_texts:,} different values in {n:,} rows"
+    return ""

@@ -1,0 +1,50 @@
+"""What the encoder's parameters say about columns of every kind, and what columns give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.features._arrow import Floats
+
+#: Rows, columns counted from the first of their block, and values.
+Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Parameters of the encoder that columns look at."""
+
+    missing: str
+    scaling: str
+    slips: str
+    dates: str
+    categories: str
+    unknown: str
+    max_categories: int
+    min_category_rows: int
+    indicate_missing: bool
+    texts: str
+    ngrams: int
+    max_words: int
+    n_hashed: int
+    stream: bool
+
+
+def joined(parts: Iterable[Entries]) -> Entries:
+    """Entries of several columns as one."""
+    nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
+    rows, places, values = zip(nothing, *parts, strict=True)
+    return np.concatenate(rows), np.concatenate(places), np.concatenate(values)
+
+
+def refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
+    """An error for every row without a value."""
+    for row in np.flatnonzero(missing).tolist():
+        yield RowError(
+            "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it.", row, name
+        )

@@ -1,0 +1,93 @@
+"""Dates and durations: every form of them gives the same parts, and slips are named."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import rankwise as rw
+from rankwise import TableEncoder
+from rankwise.features import RowError
+
+MOMENTS = pd.to_datetime(["2023-12-31 23:30", "2024-02-29 00:00", "1969-07-20 20:17", "2024-05-31 12:00"])
+FORMS = {
+    "pandas": lambda: pd.DataFrame({"when": MOMENTS}),
+    "zone": lambda: pd.DataFrame({"when": MOMENTS.tz_localize("Europe/Vienna")}),
+    "texts": lambda: pd.DataFrame({"when": MOMENTS.strftime("%Y-%m-%d %H:%M")}),
+    "texts with T": lambda: pd.DataFrame({"when": MOMENTS.strftime("%Y-%m-%dT%H:%M:%S")}),
+    "texts with zones": lambda: pd.DataFrame({"when": MOMENTS.strftime("%Y-%m-%dT%H:%M+02:00")}),
+    "objects": lambda: pd.DataFrame({"when": MOMENTS.to_pydatetime()}, dtype=object),
+    "polars": lambda: pl.DataFrame({"when": list(MOMENTS.to_pydatetime())}),
+    "nanoseconds": lambda: pa.table({"when": pa.array(MOMENTS.to_numpy(), pa.timestamp("ns"))}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_form_has_the_same_parts(form):
+    encoder = TableEncoder(scaling="none").fit(form())
+    assert encoder.kinds_ == {"when": "date"}
+    names = encoder.get_feature_names_out().tolist()
+    assert names == ["when: days since 1969-07-20", "when: year", "when: month", "when: weekday", "when: hour"]
+    matrix = encoder.transform(form())
+    np.testing.assert_allclose(matrix[:, 1], MOMENTS.year)
+    np.testing.assert_allclose(matrix[:, 2], MOMENTS.month)
+    np.testing.assert_allclose(matrix[:, 3], MOMENTS.day_of_week)
+    np.testing.assert_allclose(matrix[:, 4], MOMENTS.hour + MOMENTS.minute / 60)
+    np.testing.assert_allclose(matrix[:, 0], (MOMENTS - pd.Timestamp("1969-07-20")) / pd.Timedelta(days=1))
+
+
+def test_parts_that_do_not_differ_are_left_out():
+    days = pa.table({"day": [datetime.date(2024, 5, d) for d in (3, 4, 5, 11)]})
+    names = TableEncoder().fit(days).get_feature_names_out().tolist()
+    assert names == ["day: days since 2024-05-03", "day: weekday"]
+
+
+def test_around_the_circle():
+    table = pa.table({"day": [datetime.date(2024, m, 15) for m in range(1, 13)]})
+    encoder = TableEncoder(dates="cyclic", scaling="none").fit(table)
+    names = encoder.get_feature_names_out().tolist()
+    months = encoder.transform(table)[:, [names.index("day: month sin"), names.index("day: month cos")]]
+    steps = np.linalg.norm(months - np.roll(months, 1, axis=0), axis=1)
+    np.testing.assert_allclose(steps, steps[0])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pa.array([36 * 3600, None, 0], pa.duration("s")), pa.array([pd.Timedelta("36h"), None, pd.Timedelta(0)])],
+)
+def test_durations_are_days(values):
+    encoder = TableEncoder(scaling="none", indicate_missing=True).fit(pa.table({"took": values}))
+    assert encoder.kinds_ == {"took": "duration"}
+    np.testing.assert_allclose(encoder.transform(pa.table({"took": values})), [[1.5, 0], [0.75, 1], [0, 0]])
+    times = pa.table({"at": [datetime.time(12), datetime.time(6)]})
+    np.testing.assert_allclose(TableEncoder(scaling="none").fit_transform(times)[:, 0], [0.5, 0.25])
+
+
+def test_missing_and_wrong_ones():
+    texts = [f"2024-01-{d:02d}" for d in range(1, 31)]
+    with pytest.raises(RowError, match=r"row 30, column 'd': a date such as 2024-05-31 .* Got the text '2024-02-30'"):
+        TableEncoder().fit(pa.table({"d": [*texts, "2024-02-30"]}))
+    with pytest.warns(UserWarning, match=r"taken for missing values: 1 in 'd', such as 'soon' in row 30"):
+        encoder = TableEncoder(slips="missing", indicate_missing=True).fit(pa.table({"d": [*texts, "soon"]}))
+    row = encoder.transform(pa.table({"d": ["later", None, ""]}))
+    np.testing.assert_allclose(row[:, -1], 1.0)
+    np.testing.assert_allclose(row[:, :-1], 0.0, atol=1e-9)  # the mean of each part
+    refusing = TableEncoder(missing="refuse").fit(pa.table({"d": texts}))
+    assert [(p.row, p.column) for p in refusing.problems(pa.table({"d": ["2024-01-01", None]}))] == [(1, "d")]
+    with pytest.raises(ValueError, match="column 'd' held dates when fitted, and now double"):
+        refusing.transform(pa.table({"d": [1.0]}))
+
+
+def test_files_keep_the_parts(tmp_path):
+    X = FORMS["pandas"]()
+    encoder = TableEncoder(dates="cyclic").fit(X)
+    rw.save(encoder, tmp_path / "m")
+    np.testing.assert_array_equal(rw.load(tmp_path / "m").transform(FORMS["texts"]()), encoder.transform(X))
+    for change in (dict(part="century"), dict(origin=float("nan")), dict(origin=1e300)):
+        plain = encoder.to_plain()
+        plain["columns"][0].update(change)
+        with pytest.raises(ValueError, match=r"date|finite"):
+            TableEncoder().from_plain(plain)
