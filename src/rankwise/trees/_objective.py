@@ -182,7 +182,8 @@ class LikelihoodObjective(Objective):
             _derivatives(*rows, *fixed, gradient[block], curvature[block], *sums)
             return sums
 
-        return blocks.sums(work)
+        sums: tuple[Any, ...] = blocks.sums(work)
+        return sums
 
 
 @kernel

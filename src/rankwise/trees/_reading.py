@@ -66,7 +66,7 @@ def make_objective(labels: Labels, weight: Floats, loss: str, link: str, n_threa
     n_classes = len(labels.order)
     if loss != "likelihood":
         rows = CodedRows(weight, labels.lower, labels.upper)
-        begins, ends = (at_ends(codes, weight, n_classes) for codes in (labels.lower, labels.upper))
+        begins, ends = (at_ends(codes.astype(np.intp), weight, n_classes) for codes in (labels.lower, labels.upper))
         reach = 1 if loss == "explicit" else n_classes
         return HingeObjective(rows, ToldClasses.of(begins, ends), reach, n_threads)
     if not labels.has_gaps.any():

@@ -93,10 +93,8 @@ class TreeModel(LinkModel):
         names = table.column_names
         if not names or table.num_rows == 0:
             raise ValueError(f"X must have rows and columns. Got the shape ({table.num_rows}, {len(names)}).")
-        declared = (
-            [names[j] for j in places_of("categorical_features", chosen, names, len(names))] if len(chosen) else []
-        )
-        self._raw = RawColumns.fitted(table, declared)
+        declared = places_of("categorical_features", chosen, names, len(names))
+        self._raw = RawColumns.fitted(table, [names[j] for j in declared])
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         return self._raw.matrix(table)
