@@ -54,8 +54,10 @@ if TYPE_CHECKING:
     from rankwise.persistence import load as load, save as save
     from rankwise.structured import ChainClassifier as ChainClassifier, StructuredPerceptron as StructuredPerceptron
     from rankwise.table_model import TableModel as TableModel
+    from rankwise.trees import BoostedThresholds as BoostedThresholds
 
 _HOME = {
+    "BoostedThresholds": "rankwise.trees",
     "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
     "ConformalOrdinal": "rankwise.calibration",

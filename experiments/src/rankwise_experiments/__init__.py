@@ -22,6 +22,7 @@ from rankwise_experiments import (
     ocr,
     pril,
     surrogates,
+    trees,
 )
 from rankwise_experiments._report import Check, Conclusion, Report
 from rankwise_experiments._study import Job
@@ -92,6 +93,10 @@ _RUNS = {
     "growing": (
         growing.run,
         "Large margin, Table 3.6: regularisers and PW-MORD as the training set grows, on ages from Adult",
+    ),
+    "trees": (
+        trees.run,
+        "Boosted trees from exact, interval and one-sided labels, beside LightGBM, xgboost, scikit-learn and ogboost",
     ),
     "intervals": (
         intervals.run,

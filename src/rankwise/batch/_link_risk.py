@@ -179,10 +179,10 @@ class LinkRisk(RowRisk):
         hessian[:d, :d] = by_weight
         hessian[d:, :d] = by_both[1:-1]
         hessian[:d, d:] = by_both[1:-1].T
-        hessian[d:, d:] = self._by_thresholds(t, *springs)
+        hessian[d:, d:] = self.by_thresholds(t, *springs)
         return hessian
 
-    def _by_thresholds(self, t: Floats, alone: Floats, together: Floats) -> Floats:
+    def by_thresholds(self, t: Floats, alone: Floats, together: Floats) -> Floats:
         """Second derivatives by thresholds, from the springs of the rows; those of the barriers are added."""
         t = padded(t)
         together = together + self.barrier.curvature(t) + self.guard.curvature(t)
@@ -191,6 +191,21 @@ class LinkRisk(RowRisk):
             alone, together = alone + more[0], together + more[1]
         together = together + together.T
         return np.asarray((np.diag(alone + together.sum(axis=1)) - together)[1:-1, 1:-1])
+
+    def weighted(self, rows: RowSums) -> Self:
+        """The same risk of the same rows with other weights."""
+        other = self.over(rows)
+        (labels,) = rows.mean(_weight_of_labels, self.told.n_classes)
+        if self.prior is not None:
+            np.add.at(labels, (self.prior.lower, self.prior.upper), self.prior.weight)
+        other._set_pairs(labels)
+        return other
+
+    def prior_slopes(self, t: Floats) -> Floats:
+        """Derivatives by padded threshold of what the labels of all rows add to those of a part."""
+        if self.prior is None:
+            return np.zeros(t.size + 2)
+        return _slopes(self.prior, np.zeros((len(self.prior), 1)), padded(t), *self._likelihood())[3]
 
     def dual(self, scores: Any, t: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
         """The plane that touches the risk here; ``balanced``: at the best thresholds for these scores, from t on."""
@@ -213,7 +228,7 @@ class LinkRisk(RowRisk):
             if size <= enough:
                 break
             springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
-            step = _newton_step(self._by_thresholds(t, *springs), gradient)
+            step = newton_step(self.by_thresholds(t, *springs), gradient)
             found = self.derivatives(scores, t - step)
             for _ in range(_HALVINGS):
                 # Near the best ones the gain is less than rounding, and the gradient tells.
@@ -302,7 +317,7 @@ def at_ends(places: Places, weight: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(places, weight, size), dtype=np.float64)
 
 
-def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
+def newton_step(hessian: Floats, gradient: Floats) -> Floats:
     """Solution of a system whose unknowns may have very different scales."""
     scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
     scaled = hessian / np.outer(scale, scale)

@@ -1,0 +1,153 @@
+"""Raw columns as trees take them: numbers and missing values as they are, categories as whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.features._arrow import as_table, coded_texts
+from rankwise.features._columns import NumberColumn, Rules, fit_column, kind_of
+
+Floats = NDArray[np.float64]
+
+_RULES = Rules("mean", "none", "onehot", "ignore", 1, False, 1)
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column: a number, with its decimal mark if it is written as text, or a category with its values.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    kind : {"number", "category"}
+        What it holds.
+    values : list of str
+        Categories that were met in fit.
+    decimal : str
+        Decimal mark of numbers that are written as text.
+    """
+
+    name: str
+    kind: str
+    values: list[str] = field(default_factory=list)
+    decimal: str = "."
+
+    @classmethod
+    def fitted(cls, name: str, column: Any, declared: bool) -> RawColumn:
+        """What a column holds, by its type and values; ``declared``: it holds categories whatever its type."""
+        kind = "category" if declared else kind_of(name, column)
+        if kind == "text":
+            raise ValueError(
+                f"column {name!r} holds texts of several words, which are no categories: leave it out, or encode the "
+                f"table with TableEncoder."
+            )
+        if kind == "category":
+            return cls(name, "category", sorted(coded_texts(column)[0]))
+        if kind == "ignore":  # nothing in it: trees pass over it
+            return cls(name, "number")
+        return cls(name, "number", decimal=fit_column(name, kind, column, _RULES).decimal)  # type: ignore[union-attr]
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> RawColumn:
+        """Column of a model file, after a check."""
+        column = cls(**plain)
+        texts = [column.name, column.kind, column.decimal, *column.values]
+        known = column.kind in ("number", "category") and column.decimal in (".", ",")
+        distinct = all(isinstance(text, str) for text in texts) and len(set(column.values)) == len(column.values)
+        if not known or not distinct:
+            raise ValueError(f"a column needs a name, a kind and distinct categories. Got {column!r}"[:200])
+        return column
+
+    def read(self, column: Any) -> Floats:
+        """Numbers, or places of the categories; NaN where there is none, or one that was not met in fit."""
+        if self.kind == "category":
+            texts, codes = coded_texts(column)
+            place = {text: i for i, text in enumerate(self.values)}
+            return np.array([*(place.get(text, np.nan) for text in texts), np.nan])[codes]
+        number = NumberColumn(self.name, "number", decimal=self.decimal)
+        values, other = number.read(column)
+        if other is not None and other.any():
+            raise next(number.problems(column, _RULES))
+        return values
+
+
+class RawColumns:
+    """All columns of a table, by their names.
+
+    Parameters
+    ----------
+    columns : sequence of RawColumn
+        In the order of the features.
+    """
+
+    def __init__(self, columns: Sequence[RawColumn]) -> None:
+        self.columns = list(columns)
+
+    @classmethod
+    def fitted(cls, table: Any, declared: Sequence[str]) -> RawColumns:
+        """What the columns of a table hold; ``declared`` names those that hold categories whatever their type."""
+        names = table.column_names
+        if len(set(names)) < len(names):
+            raise ValueError("a column name occurs twice: columns are known by their names.")
+        return cls([RawColumn.fitted(name, table.column(name), name in declared) for name in names])
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+        return [column.name for column in self.columns]
+
+    @property
+    def categorical(self) -> list[int]:
+        """Places of the categories."""
+        return [j for j, column in enumerate(self.columns) if column.kind == "category"]
+
+    def matrix(self, X: Any) -> Floats:
+        """Rows of a table as numbers."""
+        table = as_table(X)
+        absent = [name for name in self.names if name not in table.column_names]
+        if absent:
+            raise ValueError(f"the table has no column {absent[0]!r}; it has {', '.join(table.column_names[:12])}.")
+        out = np.empty((table.num_rows, len(self.columns)), order="C")
+        for j, column in enumerate(self.columns):
+            out[:, j] = column.read(table.column(column.name))
+            if np.isinf(out[:, j]).any():
+                row = int(np.argmax(np.isinf(out[:, j])))
+                raise RowError("a number must be finite or missing. X contains infinity.", row, column.name)
+        return out
+
+    def to_plain(self) -> list[dict[str, Any]]:
+        """As plain values."""
+        return [asdict(column) for column in self.columns]
+
+
+def holds_only_numbers(X: Any) -> bool:
+    """Whether X is no frame, or one whose columns are all numbers or booleans."""
+    kind = type(X).__module__.partition(".")[0]
+    if kind == "pandas" and hasattr(X, "dtypes"):
+        return all(getattr(dtype, "kind", "O") in "iufb" for dtype in np.atleast_1d(np.asarray(X.dtypes, dtype=object)))
+    if kind == "polars" and hasattr(X, "dtypes"):
+        return all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in X.dtypes)
+    if kind == "pyarrow" and hasattr(X, "schema"):
+        types = (str(field.type) for field in X.schema)
+        return all(name.startswith(("int", "uint", "float", "double", "half", "bool")) for name in types)
+    return True
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table of pandas, polars or pyarrow."""
+    kind = type(X).__module__.partition(".")[0]
+    return kind in ("pandas", "polars", "pyarrow") and (hasattr(X, "columns") or hasattr(X, "schema"))
+
+
+def coded(column: Floats, values: Floats) -> Floats:
+    """Places of numbers among known ones, ascending; NaN for any other."""
+    place = np.minimum(np.searchsorted(values, column), max(values.size - 1, 0))
+    known = values[place] == column if values.size else np.zeros(column.size, dtype=bool)
+    return np.where(known, place.astype(np.float64), np.nan)

@@ -1,0 +1,242 @@
+"""One fit: LightGBM's data and parameters, how many rounds, what is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.trees._growth import (
+    N_FOLDS,
+    Growth,
+    Progress,
+    Watch,
+    dealt,
+    load_lightgbm,
+    translated,
+    watch_folds,
+    watch_part,
+)
+from rankwise.trees._model_text import trimmed, without_trees
+from rankwise.trees._objective import Objective
+
+Floats = NDArray[np.float64]
+
+FEW = 5000  # rows up to which early stopping uses folds
+_OURS = {
+    "objective", "metric", "num_class", "num_iterations", "num_threads", "verbosity", "linear_tree", "zero_as_missing",
+    "use_missing", "boost_from_average", "early_stopping_round", "learning_rate", "num_leaves", "min_data_in_leaf",
+    "lambda_l2", "max_bin", "bagging_fraction", "bagging_freq", "feature_fraction", "monotone_constraints", "seed",
+    "categorical_feature", "pre_partition",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an estimator's parameters say about a fit.
+
+    Attributes
+    ----------
+    name : str
+        Of the estimator, for messages.
+    max_iter, patience : int
+        Most rounds, and rounds without an improvement after which to stop.
+    stopping : {"none", "part", "folds"}
+        Which rows tell when to stop.
+    fraction : float
+        Share of the rows that are held out for "part".
+    params : dict
+        LightGBM's parameters.
+    verbose : bool or "auto"
+        Whether to show progress.
+    """
+
+    name: str
+    max_iter: int
+    patience: int
+    stopping: str
+    fraction: float
+    params: dict[str, Any]
+    verbose: bool | str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Trees and thresholds; of the thresholds only those that the labels determine.
+
+    Attributes
+    ----------
+    text : str
+        LightGBM's text of the trees.
+    thresholds : array of shape (M,)
+        In balance with all trees.
+    stages : list of arrays of shape (M,)
+        Thresholds that belonged to 1, 2, ... of the new trees.
+    losses : list of float
+        Mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty if none did.
+    mean_score : float
+        Of all rows.
+    interrupted : bool
+        Whether the user stopped it.
+    """
+
+    text: str
+    thresholds: Floats
+    stages: list[Floats]
+    losses: list[float]
+    mean_score: float
+    interrupted: bool = False
+
+
+def fit_trees(
+    matrix: Any,
+    categorical: list[int],
+    objective: Objective,
+    settings: Settings,
+    order_by: NDArray[Any],
+    generator: np.random.RandomState,
+    trees: Any = None,
+    thresholds: Floats | None = None,
+) -> Fit:
+    """Grow trees on all rows.
+
+    Parameters
+    ----------
+    matrix : array or CSR matrix of shape (n, d)
+        Features; NaN is a missing value.
+    categorical : list of int
+        Columns that hold categories, as whole numbers.
+    objective : Objective
+        Of the same rows.
+    settings : Settings
+        What else the estimator says.
+    order_by : array of shape (n,)
+        Something that grows with the labels: the rows held out have labels as all have.
+    generator : RandomState
+        What deals the rows.
+    trees, thresholds : optional
+        What to continue.
+    """
+    progress = Progress(settings.name, settings.verbose)
+    with translated():
+        data = _dataset(matrix, categorical, settings.params, keep_rows=trees is not None)
+        start = objective.start() if thresholds is None else thresholds
+        try:
+            if data is None or start.size == 0:
+                if trees is not None:
+                    return Fit(trimmed(trees.model_to_string()), start, [], [], 0.0)
+                return Fit(without_trees(matrix.shape[1]), start, [start], [], 0.0)
+            if settings.stopping == "none" or trees is not None:
+                return _plain(data, objective, settings, settings.max_iter, progress, [], start, trees)
+            if settings.stopping == "folds":
+                part = dealt(order_by, min(N_FOLDS, objective.n_rows), generator)
+                watch = watch_folds(data, objective, settings.params, part, settings.patience)
+                _watched(watch, settings, "cross-validation", progress)
+                return _plain(data, objective, settings, watch.best, progress, watch.losses, start)
+            n_parts = max(2, round(1.0 / settings.fraction))
+            outside = np.flatnonzero(dealt(order_by, n_parts, generator) == 0)
+            watch = watch_part(data, objective, settings.params, outside, settings.patience)
+            interrupted = _watched(watch, settings, "boosting", progress)
+            return _best_of(watch, matrix, objective, interrupted)
+        finally:
+            progress.close()
+            objective.blocks.close()
+
+
+def check_engine_params(params: Any) -> None:
+    """Refuse parameters that LightGBM does not know by this name, or that the estimator sets itself."""
+    if not isinstance(params, dict) or not all(isinstance(key, str) for key in params):
+        raise ValueError(f"engine_params must be a dict with names of LightGBM's parameters. Got {params!r} instead.")
+    for key in params:
+        if key in _OURS:
+            raise ValueError(f"engine_params must not hold {key!r}: the estimator sets it by its own parameters.")
+    if params.get("boosting", "gbdt") != "gbdt":
+        raise ValueError(f"engine_params: boosting must be 'gbdt'. Got {params['boosting']!r} instead.")
+    lightgbm = load_lightgbm()
+    with translated():
+        # A model's text lists all parameters that LightGBM knows.
+        data = lightgbm.Dataset(np.arange(8.0)[:, None], params={"verbosity": -1, "min_data_in_bin": 1})
+        text = lightgbm.Booster({"verbosity": -1, "num_threads": 1}, data).model_to_string()
+    known = set(re.findall(r"^\[(\w+): ", text, re.MULTILINE))
+    strange = [key for key in params if key not in known]
+    if strange:
+        raise ValueError(
+            f"engine_params: LightGBM knows no parameter {strange[0]!r}. Use its own names, not their aliases."
+        )
+
+
+def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, keep_rows: bool) -> Any:
+    """Rows as LightGBM keeps them; None if no column can be split. Trees to continue need the rows themselves, too."""
+    lightgbm = load_lightgbm()
+    keep = ("max_bin", "min_data_in_bin", "num_threads", "verbosity", "seed", "feature_pre_filter", "deterministic")
+    data = lightgbm.Dataset(
+        matrix,
+        categorical_feature=categorical or "auto",
+        params={key: value for key, value in params.items() if key in keep},
+        free_raw_data=not keep_rows,
+    ).construct()
+    return data if any(data.feature_num_bin(j) > 1 for j in range(matrix.shape[1])) else None
+
+
+def _plain(
+    data: Any, objective: Objective, settings: Settings, n_rounds: int, progress: Progress, losses: list[float],
+    start: Floats, trees: Any = None,
+) -> Fit:  # fmt: skip
+    """So many rounds on all rows."""
+    growth = Growth(data, objective, settings.params, start, trees=trees)
+    interrupted = _until(lambda: growth.advance(), n_rounds, lambda done: progress("boosting", done, n_rounds))
+    before = 0 if trees is None else trees.current_iteration()
+    if interrupted:  # the stages tell which rounds are whole
+        if len(growth.stages) < 2:
+            raise KeyboardInterrupt
+        thresholds, mean = growth.stages[-1], 0.0
+        stages = growth.stages[1:]
+    else:
+        scores = growth.scores()
+        thresholds, mean = objective.balanced(scores, growth.thresholds), float(scores.mean())
+        stages = [*growth.stages[1:], thresholds]
+    text = trimmed(growth.booster.model_to_string(num_iteration=before + len(stages), start_iteration=0))
+    return Fit(text, thresholds, stages, losses, mean, interrupted)
+
+
+def _best_of(watch: Watch, matrix: Any, objective: Objective, interrupted: bool) -> Fit:
+    """The round of least loss, with thresholds in balance with it over all rows."""
+    (growth,) = watch.growths
+    best = watch.best
+    scores = growth.booster.predict(matrix, raw_score=True, num_iteration=best)
+    stages = [*growth.stages[1:], growth.thresholds][:best]
+    thresholds = objective.balanced(scores, stages[-1])
+    text = trimmed(growth.booster.model_to_string(num_iteration=best, start_iteration=0))
+    return Fit(text, thresholds, [*stages[:-1], thresholds], watch.losses, float(scores.mean()), interrupted)
+
+
+def _watched(watch: Watch, settings: Settings, what: str, progress: Progress) -> bool:
+    """Rounds until the loss no longer falls; return whether the user stopped them."""
+    try:
+        interrupted = _until(
+            watch.advance, settings.max_iter, lambda done: progress(what, done, settings.max_iter, watch.losses[-1])
+        )
+        if interrupted and len(watch.losses) < 2:
+            raise KeyboardInterrupt
+        if not interrupted:
+            watch.finish()
+    finally:
+        for objective in (*watch.objectives, *(growth.objective for growth in watch.growths)):
+            objective.blocks.close()
+    return interrupted
+
+
+def _until(advance: Callable[[], bool], n_rounds: int, tell: Callable[[int], None]) -> bool:
+    """Rounds until one says that it was the last; return whether the user stopped them."""
+    try:
+        for done in range(n_rounds):
+            if advance():
+                break
+            tell(done + 1)
+    except KeyboardInterrupt:
+        return True
+    return False

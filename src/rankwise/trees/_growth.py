@@ -1,0 +1,212 @@
+"""Rounds of boosting on LightGBM, and how many of them to keep.
+
+A round is one call of ``Booster.update`` with the objective of :mod:`rankwise.trees._objective`. It also moves the
+thresholds, by the scores that the trees had before it, so ``stages[r]`` are those that belong to r trees.
+
+Early stopping looks at the mean loss of rows that grow no tree, after every round: rows held out from large data, or
+all rows, each in the fold that leaves it out, of small data. The folds grow side by side, and all rows then get as many
+rounds as served the folds best.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._extras import require
+from rankwise.trees._objective import Objective, Places
+
+Floats = NDArray[np.float64]
+
+N_FOLDS = 5
+_PATIENCE_TO_SHOW = 2.0  # seconds before progress is shown
+
+
+def load_lightgbm() -> Any:
+    """Return the package lightgbm, or say how to get it."""
+    return require("lightgbm", 'BoostedThresholds needs LightGBM: pip install "rankwise[trees]"')
+
+
+class EngineError(ValueError):
+    """LightGBM refused the data or the parameters."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Say what LightGBM complains of in an error of ours."""
+    lightgbm = load_lightgbm()
+    try:
+        yield
+    except lightgbm.basic.LightGBMError as error:
+        raise EngineError(
+            f"LightGBM cannot grow trees from these rows with these parameters: {' '.join(str(error).split())}."
+        ) from None
+
+
+class Growth:
+    """Trees and thresholds that grow on one set of rows.
+
+    Parameters
+    ----------
+    data : lightgbm.Dataset
+        Training rows.
+    objective : Objective
+        Of the same rows.
+    params : dict
+        LightGBM's parameters.
+    thresholds : array
+        To start from.
+    watched : lightgbm.Dataset, optional
+        Rows whose scores are wanted after every round.
+    trees : lightgbm.Booster, optional
+        Trees to continue.
+    """
+
+    def __init__(
+        self, data: Any, objective: Objective, params: dict[str, Any], thresholds: Floats, watched: Any = None,
+        trees: Any = None,
+    ) -> None:  # fmt: skip
+        self.data, self.objective, self.params, self.trees = data, objective, params, trees
+        self.stages: list[Floats] = []
+        self.thresholds = thresholds
+        self.watched = watched
+        self.booster: Any = None
+
+    def advance(self) -> bool:
+        """Grow one tree more; return whether it has no split."""
+        lightgbm = load_lightgbm()
+        if self.booster is not None:
+            return bool(self.booster.update(fobj=self._derivatives))
+        if self.trees is None:
+            self.booster = lightgbm.Booster({**self.params, "objective": "none"}, self.data)
+            if self.watched is not None:
+                self.booster.add_valid(self.watched, "watched")
+            return self.advance()
+        # Only `train` continues other trees; its first round is ours, too. It copies a method's object, no function.
+        params = {**self.params, "objective": lambda scores, data: self._derivatives(scores, data)}
+        self.booster = lightgbm.train(params, self.data, 1, init_model=self.trees, keep_training_booster=True)
+        return False
+
+    def _derivatives(self, scores: Floats, data: Any) -> tuple[Any, Any]:
+        self.thresholds = self.objective.step(scores, self.thresholds)
+        self.stages.append(self.thresholds)
+        return self.objective.gradient, self.objective.curvature
+
+    def scores(self) -> Floats:
+        """Scores of the training rows."""
+        return _grabbed(self.booster.eval_train)
+
+    def watched_scores(self) -> Floats:
+        """Scores of the rows that are watched."""
+        return _grabbed(self.booster.eval_valid)
+
+
+def _grabbed(evaluate: Any) -> Floats:
+    """Scores that LightGBM hands to a metric."""
+    found: list[Floats] = []
+
+    def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
+        found.append(scores.copy())
+        return "rows", 0.0, False
+
+    evaluate(metric)
+    return found[0]
+
+
+class Watch:
+    """Mean losses of watched rows by the number of trees, over one growth or the folds of several.
+
+    Parameters
+    ----------
+    growths : list of Growth
+        Each with rows that it watches.
+    objectives : list of Objective
+        Of the watched rows.
+    patience : int
+        Rounds without an improvement after which to stop.
+    """
+
+    def __init__(self, growths: Sequence[Growth], objectives: Sequence[Objective], patience: int) -> None:
+        self.growths, self.objectives, self.patience = growths, objectives, patience
+        self.losses: list[float] = []
+        self._scores = [np.zeros(objective.n_rows) for objective in objectives]
+
+    @property
+    def best(self) -> int:
+        """Number of trees of the least loss, at least one."""
+        return int(np.argmin(self.losses[1:])) + 1 if len(self.losses) > 1 else 1
+
+    def advance(self) -> bool:
+        """Grow a tree everywhere, and look at the loss before it; return whether to stop."""
+        finished = [growth.advance() for growth in self.growths]
+        self._look([growth.stages[-1] for growth in self.growths])
+        self._scores = [growth.watched_scores() for growth in self.growths]
+        return all(finished) or len(self.losses) - 1 - self.best >= self.patience
+
+    def finish(self) -> None:
+        """Look at the loss with all trees."""
+        self._look([growth.objective.step(growth.scores(), growth.thresholds) for growth in self.growths])
+
+    def _look(self, thresholds: Sequence[Floats]) -> None:
+        weights = np.array([objective.n_rows for objective in self.objectives], dtype=np.float64)
+        parts = zip(self.objectives, self._scores, thresholds, strict=True)
+        losses = [objective.loss(scores, t) for objective, scores, t in parts]
+        self.losses.append(float(weights @ losses / weights.sum()))
+
+
+class Progress:
+    """A line on a terminal that says how far a long fit has come; silent elsewhere."""
+
+    def __init__(self, name: str, wanted: bool | str) -> None:
+        self.shown = wanted is True or (wanted == "auto" and sys.stderr.isatty())
+        self.name, self.began, self.width = name, time.monotonic(), 0
+
+    def __call__(self, what: str, done: int, total: int, loss: float | None = None) -> None:
+        """Say it, once the fit has taken some seconds."""
+        if self.shown and time.monotonic() - self.began > _PATIENCE_TO_SHOW:
+            said = f"{self.name}: {what}, round {done} of {total}" + ("" if loss is None else f", loss {loss:.4f}")
+            sys.stderr.write("\r" + said.ljust(self.width))
+            sys.stderr.flush()
+            self.width = len(said)
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()
+
+
+def dealt(order_by: NDArray[Any], n_parts: int, generator: np.random.RandomState) -> NDArray[np.intp]:
+    """Part of every row, 0..n_parts-1: parts of equal size, with labels as in all rows."""
+    order = np.lexsort((generator.permutation(order_by.size), order_by))
+    part = np.empty(order_by.size, dtype=np.intp)
+    part[order] = (np.arange(order_by.size) + generator.randint(n_parts)) % n_parts
+    return part
+
+
+def watch_folds(data: Any, objective: Objective, params: dict[str, Any], part: Places, patience: int) -> Watch:
+    """Folds that grow side by side, each watched by the rows of one part."""
+    growths, watching = [], []
+    for fold in range(int(part.max()) + 1):
+        inside, outside = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+        growths.append(_growth_of(data, objective, params, inside, outside))
+        watching.append(objective.part(outside))
+    return Watch(growths, watching, patience)
+
+
+def watch_part(data: Any, objective: Objective, params: dict[str, Any], outside: Places, patience: int) -> Watch:
+    """One growth on the other rows, watched by these."""
+    inside = np.setdiff1d(np.arange(objective.n_rows), outside)
+    return Watch([_growth_of(data, objective, params, inside, outside)], [objective.part(outside)], patience)
+
+
+def _growth_of(data: Any, objective: Objective, params: dict[str, Any], inside: Places, outside: Places) -> Growth:
+    part = objective.part(inside)
+    rows, watched = (data.subset(index.tolist()) for index in (inside, outside))
+    return Growth(rows, part, params, part.start(), watched)

@@ -1,0 +1,261 @@
+"""LightGBM's text of a model: read into arrays, and checked before LightGBM itself sees it.
+
+LightGBM trusts its own files: a child that points back, a feature that is not there or a wrong size ends in an endless
+loop or in memory that is not its own. So :func:`read_trees` takes nothing but what LightGBM writes: known lines in
+their order, one tree for each round, numbers that are numbers, lists as long as they must be, every node reached once
+from the root, features and categories that exist, sizes that are those of the text.
+
+Texts end with the trees: what LightGBM writes behind them (its parameters, say) is not needed to predict.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.trees._growth import load_lightgbm
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+END = "end of trees\n"
+_MOST_LEAVES = 1 << 20
+_HEADER = ("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective",
+           "average_output", "feature_names", "monotone_constraints", "feature_infos", "tree_sizes")  # fmt: skip
+_LINES = ("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child",
+          "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value", "internal_weight",
+          "internal_count", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage")  # fmt: skip
+_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"-?(?:\d{1,330}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,3})?|inf)", re.ASCII)
+_INFO = re.compile(r"none|\[[-+.\deE]{1,60}:[-+.\deE]{1,60}\]|-?\d{1,9}(?::-?\d{1,9})*", re.ASCII)
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2
+_MISSING_NONE, _MISSING_NAN = 0, 8  # bits 2 and 3; 4, zero as missing, is not used here
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree: m leaves and m - 1 splits, of which 0 is the root.
+
+    Attributes
+    ----------
+    feature : int array of shape (m-1,)
+        Column that each split looks at.
+    threshold : float array of shape (m-1,)
+        Rows with a value at most so large go left.
+    categories : list of int arrays, or None for a split of numbers
+        Categories that go left.
+    missing_left : bool array of shape (m-1,)
+        Whether a missing value goes left.
+    nan_as_zero : bool array of shape (m-1,)
+        Whether a missing value counts as zero, because there was none in fit.
+    left, right : int array of shape (m-1,)
+        Split below, or minus the number of a leaf, minus one.
+    value : float array of shape (m,)
+        What the leaves add to the score.
+    gain : float array of shape (m-1,)
+        By which each split lessened the loss.
+    """
+
+    feature: Places
+    threshold: Floats
+    categories: list[Places | None]
+    missing_left: NDArray[np.bool_]
+    nan_as_zero: NDArray[np.bool_]
+    left: Places
+    right: Places
+    value: Floats
+    gain: Floats
+
+
+def trimmed(text: str) -> str:
+    """The text up to the last tree."""
+    return text[: text.index(END) + len(END)]
+
+
+def without_trees(n_features: int) -> str:
+    """Text of a model with one leaf that adds nothing."""
+    tree = (
+        "Tree=0\nnum_leaves=1\nnum_cat=0\nsplit_feature=\nsplit_gain=\nthreshold=\ndecision_type=\nleft_child=\n"
+        "right_child=\nleaf_value=0\nleaf_weight=\nleaf_count=\ninternal_value=\ninternal_weight=\ninternal_count=\n"
+        "is_linear=0\nshrinkage=1\n\n\n"
+    )
+    names, infos = (" ".join(words) for words in ([f"Column_{j}" for j in range(n_features)], ["none"] * n_features))
+    return (
+        f"tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={n_features - 1}\n"
+        f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={len(tree)}\n\n{tree}{END}"
+    )
+
+
+def read_trees(text: str, n_features: int) -> list[Tree]:
+    """Trees of a text, or a ValueError that says what is wrong with it.
+
+    Parameters
+    ----------
+    text : str
+        As LightGBM writes it, see :func:`trimmed`.
+    n_features : int
+        Number of columns that the trees may look at.
+
+    Examples
+    --------
+    >>> read_trees(without_trees(3), 3)[0].value
+    array([0.])
+    """
+    if not text.isascii() or not text.endswith(END) or "\r" in text:
+        raise ValueError("the text of the trees does not end where it should")
+    header, _, rest = text.partition("\n\n")
+    sizes = _read_header(header, n_features)
+    if sum(sizes) != len(rest) - len(END) or not sizes:
+        raise ValueError("the sizes of the trees are not those of the text")
+    trees, start = [], 0
+    for number, size in enumerate(sizes):
+        trees.append(_read_tree(rest[start : start + size], number, n_features))
+        start += size
+    return trees
+
+
+def _read_header(header: str, n_features: int) -> list[int]:
+    """Sizes of the trees, after a check of the other lines."""
+    first, _, rest = header.partition("\n")
+    if first != "tree":
+        raise ValueError("the text of the trees does not begin as it should")
+    found = _lines(rest, _HEADER, ("version", "num_class", "num_tree_per_iteration", "max_feature_idx", "feature_names",
+                                   "feature_infos", "tree_sizes"))  # fmt: skip
+    fixed = {"version": ("v3", "v4"), "num_class": ("1",), "num_tree_per_iteration": ("1",), "label_index": ("0",),
+             "max_feature_idx": (str(n_features - 1),), "objective": ("custom", "none")}  # fmt: skip
+    for key, allowed in fixed.items():
+        if key in found and found[key] not in allowed:
+            raise ValueError(f"{key} must be {' or '.join(allowed)}, not {found[key][:40]!r}")
+    if "average_output" in found:
+        raise ValueError("the trees must be added, not averaged")
+    names = [f"Column_{j}" for j in range(n_features)]
+    if found["feature_names"].split(" ") != names:
+        raise ValueError("the columns of the trees have other names than they should")
+    infos = found["feature_infos"].split(" ")
+    if len(infos) != n_features or not all(map(_INFO.fullmatch, infos)):
+        raise ValueError("feature_infos does not describe every column")
+    if "monotone_constraints" in found:
+        _whole(found["monotone_constraints"], "monotone_constraints", n_features, -1, 1)
+    return list(_whole(found["tree_sizes"], "tree_sizes", None, 1, 1 << 40).tolist())
+
+
+def _read_tree(text: str, number: int, n_features: int) -> Tree:
+    first, _, rest = text.partition("\n")
+    if first != f"Tree={number}" or not rest.endswith("\n\n\n"):
+        raise ValueError(f"tree {number} does not begin and end as it should")
+    needed = tuple(line for line in _LINES if not line.startswith("cat_"))
+    found = _lines(rest.rstrip("\n"), _LINES, needed)
+    try:
+        return _checked_tree(found, n_features)
+    except ValueError as error:
+        raise ValueError(f"tree {number}: {error}") from None
+
+
+def _checked_tree(found: dict[str, str], n_features: int) -> Tree:
+    m = int(_whole(found["num_leaves"], "num_leaves", 1, 1, _MOST_LEAVES)[0])
+    n_cat = int(_whole(found["num_cat"], "num_cat", 1, 0, m - 1)[0])
+    if found["is_linear"] != "0":
+        raise ValueError("leaves must be numbers")
+    _numbers(found["shrinkage"], "shrinkage", 1)
+    value = _numbers(found["leaf_value"], "leaf_value", m)
+    optional = m if m > 1 else 0  # a single leaf has no counts in some versions
+    for key in ("leaf_weight", "leaf_count"):
+        if found[key] or optional:
+            _numbers(found[key], key, m)
+    for key in ("internal_value", "internal_weight", "internal_count"):
+        _numbers(found[key], key, m - 1)
+    feature = _whole(found["split_feature"], "split_feature", m - 1, 0, n_features - 1)
+    threshold = _numbers(found["threshold"], "threshold", m - 1, finite=False)
+    decision = _whole(found["decision_type"], "decision_type", m - 1, 0, 15)
+    left = _whole(found["left_child"], "left_child", m - 1, -m, m - 2)
+    right = _whole(found["right_child"], "right_child", m - 1, -m, m - 2)
+    _require_tree(left, right, m)
+    missing = decision & 12
+    if not np.isin(missing, (_MISSING_NONE, _MISSING_NAN)).all():
+        raise ValueError("zero must not stand for a missing value")
+    is_set = (decision & _CATEGORICAL).astype(bool)
+    categories: list[Places | None] = [None] * (m - 1)
+    if int(is_set.sum()) != n_cat:
+        raise ValueError("the number of splits by category is not what it should be")
+    if n_cat:
+        for split, chosen in zip(np.flatnonzero(is_set), _sets(found, n_cat, threshold[is_set]), strict=True):
+            categories[split] = chosen
+    gain = _numbers(found["split_gain"], "split_gain", m - 1, finite=False)
+    to_left = (decision & _DEFAULT_LEFT).astype(bool)
+    return Tree(feature, threshold, categories, to_left, missing == _MISSING_NONE, left, right, value, gain)
+
+
+def _sets(found: dict[str, str], n_cat: int, places: Floats) -> list[Places]:
+    """Categories that go left, for every split by category, whose places stand for their thresholds."""
+    if "cat_boundaries" not in found or "cat_threshold" not in found:
+        raise ValueError("the categories are missing")
+    ends = _whole(found["cat_boundaries"], "cat_boundaries", n_cat + 1, 0, 1 << 40)
+    if ends[0] != 0 or (np.diff(ends) < 1).any():
+        raise ValueError("cat_boundaries must ascend from 0")
+    words = _whole(found["cat_threshold"], "cat_threshold", int(ends[-1]), 0, 2**32 - 1)
+    if sorted(places.tolist()) != list(range(n_cat)):
+        raise ValueError("every split by category needs a set of its own")
+    chosen = []
+    for place in places.astype(np.int64):
+        bits = np.unpackbits(words[ends[place] : ends[place + 1]].astype("<u4").view(np.uint8), bitorder="little")
+        chosen.append(np.flatnonzero(bits))
+    return chosen
+
+
+def _require_tree(left: Places, right: Places, m: int) -> None:
+    """Refuse children of which one is reached twice, or before its parent."""
+    children = np.concatenate([left, right])
+    if sorted(children.tolist()) != [*range(-m, 0), *range(1, m - 1)] and m > 1:
+        raise ValueError("every split but the root, and every leaf, must have one parent")
+    parents = np.arange(m - 1)
+    for child in (left, right):
+        if ((child >= 0) & (child <= parents)).any():
+            raise ValueError("a split must come after its parent")
+
+
+def _lines(text: str, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, str]:
+    """Values by key of lines ``key=value`` that are known, in their order."""
+    found: dict[str, str] = {}
+    place = 0
+    for line in text.split("\n"):
+        key, equals, value = line.partition("=")
+        if key not in known[place:] or (not equals and key != "average_output"):
+            raise ValueError(f"a line of no kind: {line[:40]!r}")
+        place = known.index(key) + 1
+        found[key] = value
+    absent = [key for key in needed if key not in found]
+    if absent:
+        raise ValueError(f"the line {absent[0]!r} is missing")
+    return found
+
+
+def _whole(text: str, what: str, count: int | None, least: int, most: int) -> Places:
+    """So many whole numbers of a range."""
+    words = text.split(" ") if text else []
+    if (count is not None and len(words) != count) or not all(map(_WHOLE.fullmatch, words)):
+        raise ValueError(f"{what} must be {count if count is not None else ''} whole numbers, not {text[:40]!r}")
+    values = np.array([int(word) for word in words], dtype=np.int64)
+    if values.size and not (least <= values.min() and values.max() <= most):
+        raise ValueError(f"{what} must lie between {least} and {most}")
+    return values
+
+
+def _numbers(text: str, what: str, count: int, *, finite: bool = True) -> Floats:
+    """So many numbers."""
+    words = text.split(" ") if text else []
+    if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
+        raise ValueError(f"{what} must be {count} numbers, not {text[:40]!r}")
+    values = np.array([float(word) for word in words])
+    if finite and not all(map(math.isfinite, values.tolist())):
+        raise ValueError(f"{what} must be finite")
+    return values
+
+
+def booster_of(text: str) -> Any:
+    """LightGBM's booster of a text that :func:`read_trees` has read."""
+    return load_lightgbm().Booster(model_str=text)

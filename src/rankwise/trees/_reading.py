@@ -1,0 +1,120 @@
+"""What a fit reads: tables with categories, weights of classes, constraints; and the objective of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._link_risk import LinkRisk, at_ends
+from rankwise.batch._told_classes import ToldClasses
+from rankwise.labels import Labels
+from rankwise.solvers.row_sums import near_one
+from rankwise.trees._hinge_objective import HingeObjective
+from rankwise.trees._objective import LikelihoodObjective, Objective
+
+Floats = NDArray[np.float64]
+
+
+def row_weights(sample_weight: Floats, class_weight: Any, labels: Labels) -> Floats:
+    """Weights of the rows that add up to 1; rows whose label says nothing have none.
+
+    Parameters
+    ----------
+    sample_weight : array of shape (n,), or empty for ones
+        Weights of the rows.
+    class_weight : dict, "balanced" or None
+        Weight of every class; a label of several classes has the mean of their weights.
+    labels : Labels
+        Of the rows.
+    """
+    weight = np.ones(len(labels)) if sample_weight.size == 0 else sample_weight
+    if len(labels) and not weight.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    weight = near_one(np.where(labels.is_missing, 0.0, weight))
+    if len(labels.order) > 1 and not weight.any():
+        raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
+    if class_weight is not None:
+        share = labels.admissible() / labels.admissible().sum(axis=1, keepdims=True)
+        weight = weight * (share @ _of_classes(class_weight, weight @ share, labels.classes))
+        if not weight.any():
+            raise ValueError("class_weight gives every row the weight zero: there is nothing to learn from.")
+    return np.asarray(weight / weight.sum())
+
+
+def _of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Floats:
+    if isinstance(class_weight, str):  # "balanced"
+        present = counts > 0.0
+        return np.where(present, counts.sum() / (present.sum() * np.where(present, counts, 1.0)), 1.0)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None. Got {class_weight!r} instead.")
+    known = classes.tolist()
+    strange = [key for key in class_weight if key not in known]
+    if strange:
+        raise ValueError(f"class_weight names {strange[0]!r}, which is none of the classes {known[:20]}.")
+    weights = np.array([float(class_weight.get(value, 1.0)) for value in known])
+    if not (np.isfinite(weights) & (weights >= 0.0)).all():
+        raise ValueError(f"class_weight must hold finite numbers >= 0. Got {dict(class_weight)!r} instead.")
+    return weights
+
+
+def make_objective(labels: Labels, weight: Floats, loss: str, link: str, n_threads: int) -> Objective:
+    """Objective of rows, all of which have a weight above zero."""
+    n_classes = len(labels.order)
+    if loss != "likelihood":
+        rows = CodedRows(weight, labels.lower, labels.upper)
+        begins, ends = (at_ends(codes.astype(np.intp), weight, n_classes) for codes in (labels.lower, labels.upper))
+        reach = 1 if loss == "explicit" else n_classes
+        return HingeObjective(rows, ToldClasses.of(begins, ends), reach, n_threads)
+    if not labels.has_gaps.any():
+        return LikelihoodObjective(
+            LinkRisk(CodedRows(weight, labels.lower, labels.upper), n_classes, link), None, n_threads
+        )
+    admitted = np.pad(labels.admissible(), ((0, 0), (1, 1)))
+    owner, lower = np.nonzero(admitted[:, 1:-1] & ~admitted[:, :-2])
+    _, upper = np.nonzero(admitted[:, 1:-1] & ~admitted[:, 2:])
+    shared = weight[owner] / np.bincount(owner)[owner]
+    runs = CodedRows(shared, lower.astype(np.int32), upper.astype(np.int32))
+    return LikelihoodObjective(LinkRisk(runs, n_classes, link), owner, n_threads)
+
+
+def places_of(what: str, chosen: Any, names: list[Any] | None, n_features: int) -> list[int]:
+    """Places of columns that are given by names, by numbers, or by a yes or no for each."""
+    given = np.asarray(chosen)
+    if given.ndim != 1:
+        raise ValueError(f"{what} must be names, numbers or a boolean for every column. Got {chosen!r} instead.")
+    if given.dtype == bool:
+        if given.size != n_features:
+            raise ValueError(f"{what} must have a boolean for each of the {n_features} columns. Got {given.size}.")
+        return np.flatnonzero(given).tolist()
+    places = []
+    for one in given.tolist():
+        if isinstance(one, str) and names is not None and one in names:
+            places.append(names.index(one))
+        elif isinstance(one, int) and 0 <= one < n_features:
+            places.append(one)
+        else:
+            raise ValueError(f"{what} names {one!r}, which is no column of X.")
+    return places
+
+
+def constraints_of(monotonic: Any, names: list[Any] | None, n_features: int) -> list[int] | None:
+    """-1, 0 or 1 for every column, from a dict by name or place or from a sequence; None if there are none."""
+    if monotonic is None:
+        return None
+    signs = [0] * n_features
+    if isinstance(monotonic, Mapping):
+        keys = list(monotonic)
+        for key in keys:
+            signs[places_of("monotonic_cst", [key], names, n_features)[0]] = monotonic[key]
+    else:
+        signs = list(monotonic)
+    if len(signs) != n_features or not all(sign in (-1, 0, 1) for sign in signs):
+        raise ValueError(
+            f"monotonic_cst must be -1, 0 or 1 for each of the {n_features} columns, or a dict with some of them. "
+            f"Got {monotonic!r} instead."
+        )
+    return [int(sign) for sign in signs] if any(signs) else None

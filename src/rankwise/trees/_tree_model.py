@@ -1,0 +1,236 @@
+"""A model of trees and thresholds in use: reading rows, scores, stages, importances, files; not how it is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.base.link_model import LinkModel
+from rankwise.base.probabilities import ProbabilityModel
+from rankwise.base.row_data import Rows, length
+from rankwise.base.state import require_array
+from rankwise.base.transaction import reader
+from rankwise.features._arrow import as_table
+from rankwise.labels import decode
+from rankwise.trees._columns import RawColumn, RawColumns, coded, holds_only_numbers, is_frame
+from rankwise.trees._model_text import booster_of, read_trees
+from rankwise.trees._reading import places_of
+from rankwise.trees._rows import n_threads
+
+Floats = NDArray[np.float64]
+
+_MUCH = 200_000  # trees times rows from which on threads are worth waking
+
+
+class _WithLikelihood:
+    """A method that is there only if ``loss="likelihood"``."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method, self.__doc__ = method, method.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is not None and instance.loss != "likelihood":
+            raise AttributeError(
+                f"{owner.__name__}(loss={instance.loss!r}) has no {self.name}: hinges know no probabilities. Use "
+                f"loss='likelihood', or put it into CalibratedOrdinal."
+            )
+        return self.method.__get__(instance, owner)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.method(*arguments, **options)
+
+
+class TreeModel(LinkModel):
+    """Base of :class:`rankwise.BoostedThresholds`: what a fitted model does, and how it reads rows."""
+
+    loss: str
+    categorical_features: Any
+    importance_type: str
+    n_jobs: int | None
+    thresholds_: Floats
+    stage_thresholds_: Floats
+    validation_loss_: Floats
+    n_iter_: int
+    booster_: Any
+    _text: str
+    _raw: RawColumns | None
+    _values: dict[str, Floats]
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        if reset:
+            self._raw, self._values = None, {}
+            chosen = self.categorical_features
+            named = chosen is not None and not isinstance(chosen, str)
+            if is_frame(X) and (named or (chosen is not None and not holds_only_numbers(X))):
+                return self._raw_rows(X, chosen if named else ())
+        elif self._raw is not None:
+            return self._raw.matrix(X)
+        rows = super()._rows(X, reset=reset)
+        self._refuse_infinity(rows)
+        if reset and named:
+            if isinstance(rows, tuple):
+                raise ValueError("categorical_features need a dense table.")
+            for j in places_of("categorical_features", chosen, None, self.n_features_in_):
+                self._values[str(j)] = np.unique(rows[:, j][~np.isnan(rows[:, j])]).astype(np.float64)
+        if self._values:
+            rows = rows.copy()
+            for key, values in self._values.items():
+                rows[:, int(key)] = coded(rows[:, int(key)], values)
+        return rows
+
+    def _raw_rows(self, X: Any, chosen: Any) -> Floats:
+        table = as_table(X)
+        names = table.column_names
+        if not names or table.num_rows == 0:
+            raise ValueError(f"X must have rows and columns. Got the shape ({table.num_rows}, {len(names)}).")
+        declared = places_of("categorical_features", chosen, names, len(names))
+        self._raw = RawColumns.fitted(table, [names[j] for j in declared])
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self._raw.matrix(table)
+
+    def _refuse_infinity(self, rows: Rows) -> None:
+        values = rows[0] if isinstance(rows, tuple) else rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isinf(values).any():
+                return
+        if isinstance(rows, tuple):
+            row = int(np.searchsorted(rows[2], np.argmax(np.isinf(values)), side="right")) - 1
+        else:
+            row = int(np.argmax(np.isinf(values).any(axis=1)))
+        self._refuse_row(rows, row, advice="Missing values are NaN.")
+
+    def _categorical(self) -> list[int]:
+        return self._raw.categorical if self._raw is not None else sorted(map(int, self._values))
+
+    def _matrix(self, rows: Rows) -> Any:
+        """Rows as LightGBM takes them."""
+        if not isinstance(rows, tuple):
+            return rows
+        return sparse.csr_matrix(rows, shape=(length(rows), self.n_features_in_))
+
+    # -- using -----------------------------------------------------------------------------------------------------
+
+    predict_proba: Any = _WithLikelihood(ProbabilityModel.predict_proba)
+    predict_quantile: Any = _WithLikelihood(ProbabilityModel.predict_quantile)
+    predict_interval: Any = _WithLikelihood(ProbabilityModel.predict_interval)
+
+    @property
+    def _median_shift(self) -> float:
+        return super()._median_shift if self.loss == "likelihood" else 0.0
+
+    def _project(self, rows: Rows) -> Floats:
+        return self._scores(self._matrix(rows), 0, self.n_iter_)
+
+    def _scores(self, matrix: Any, first: int, count: int) -> Floats:
+        """What some of the trees say of every row."""
+        # Threads that are woken for a moment's work cost more than it.
+        threads = n_threads(self.n_jobs) if matrix.shape[0] * count > _MUCH else 1
+        options = dict(raw_score=True, start_iteration=first, num_iteration=count, num_threads=threads)
+        return np.asarray(self.booster_.predict(matrix, **options), dtype=np.float64)
+
+    def staged_project(self, X: Any) -> Iterator[Floats]:
+        """Score of every row after each round, on the axis of the same row of ``stage_thresholds_``."""
+        matrix = self._matrix(self._readable(X))
+        scores = np.zeros(matrix.shape[0])
+        for k in range(self.n_iter_):
+            scores = scores + self._scores(matrix, k, 1)
+            yield scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Class of every row after each round."""
+        for model, rows in self._staged(X):
+            yield decode(model._codes(rows), self.classes_)
+
+    def _staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Probability of every class after each round, (n, K)."""
+        for model, rows in self._staged(X):
+            yield model._probabilities(rows)
+
+    staged_predict_proba: Any = _WithLikelihood(_staged_predict_proba)
+
+    def _staged(self, X: Any) -> Iterator[tuple[TreeModel, Floats]]:
+        """The model of each round, as one whose rows are their scores, and the scores."""
+        stage = self._twin()
+        stage._project = lambda scores: scores  # type: ignore[assignment, method-assign]
+        for scores, thresholds in zip(self.staged_project(X), self.stage_thresholds_, strict=True):
+            stage.thresholds_ = thresholds
+            yield stage, scores
+
+    def _readable(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        return self._rows(X, reset=False)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Importance of each column, see ``importance_type``; they add up to 1, if there is any split."""
+        check_is_fitted(self)
+        found = np.asarray(self.booster_.feature_importance(self.importance_type), dtype=np.float64)
+        return np.asarray(found / (found.sum() or 1.0))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "booster_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _take_trees(self, text: str) -> None:
+        trees = read_trees(text, self.n_features_in_)
+        if len(trees) != self.n_iter_:
+            raise ValueError(f"there are {len(trees)} trees for {self.n_iter_} rounds")
+        self._text = text
+        self.booster_ = booster_of(text)
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """Everything the model has learnt, as arrays and plain values: what a model file holds."""
+        return {
+            "trees": np.frombuffer(self._text.encode("ascii"), dtype=np.uint8),
+            "stages": self.stage_thresholds_,
+            "losses": self.validation_loss_,
+            "classes": self.classes_,
+            "features": self._plain_features(),
+            "columns": None if self._raw is None else self._raw.to_plain(),
+            "values": dict(self._values),
+        }
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        self._validate_params()
+        self._take_features(plain["features"])
+        self._take_classes(plain["classes"])
+        self._check_decision(len(self.classes_))
+        stages = plain["stages"]
+        rounds = stages.shape[0] if isinstance(stages, np.ndarray) and stages.ndim == 2 else 0
+        require_array("stages", stages, np.float64, (rounds, len(self.classes_) - 1), finite=False)
+        if rounds < 1 or (stages[:, 1:] < stages[:, :-1]).any():
+            raise ValueError("thresholds must not descend, and there must be some")
+        require_array("losses", plain["losses"], np.float64, (len(plain["losses"]),), finite=False)
+        require_array("trees", plain["trees"], np.uint8, (len(plain["trees"]),))
+        columns, values = plain["columns"], plain["values"]
+        self._raw = None if columns is None else RawColumns([RawColumn.from_plain(column) for column in columns])
+        if self._raw is not None and self._raw.names != plain["features"]:
+            raise ValueError("the columns are not the features")
+        for key, known in values.items():
+            places_of("values", [int(key)], None, self.n_features_in_)
+            require_array(key, known, np.float64, (len(known),))
+            if (np.diff(known) <= 0.0).any():
+                raise ValueError("the values of a column of categories must ascend")
+        self._values = dict(values)
+        self.stage_thresholds_, self.thresholds_ = stages, stages[-1].copy()
+        self.n_iter_, self.validation_loss_ = rounds, plain["losses"]
+        self._take_trees(plain["trees"].tobytes().decode("ascii"))
