@@ -11,6 +11,7 @@ from rankwise._version import __version__
 if TYPE_CHECKING:
     from rankwise import (
         annotation as annotation,
+        auto as auto,
         bounds as bounds,
         datasets as datasets,
         decisions as decisions,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         structured as structured,
     )
     from rankwise._errors import RowError as RowError
+    from rankwise.auto import AutoOrdinal as AutoOrdinal, BlendedOrdinal as BlendedOrdinal, PathCV as PathCV
     from rankwise.batch import (
         MORD as MORD,
         SVOR as SVOR,
@@ -56,10 +58,13 @@ if TYPE_CHECKING:
     from rankwise.table_model import TableModel as TableModel
 
 _HOME = {
+    "AutoOrdinal": "rankwise.auto",
+    "BlendedOrdinal": "rankwise.auto",
     "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
     "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",
+    "PathCV": "rankwise.auto",
     "PiecewiseMORD": "rankwise.batch",
     "RoundedRegression": "rankwise.batch",
     "SVOR": "rankwise.batch",
@@ -88,6 +93,7 @@ _HOME = {
 }
 _PACKAGES = (
     "annotation",
+    "auto",
     "bounds",
     "datasets",
     "decisions",

@@ -16,12 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.batch import SVOR
 from rankwise.features import TableEncoder
 from rankwise.labels import encode
 
 
 def _estimator_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.estimator, name))
+    return available_if(lambda self: hasattr(self._template(), name))
 
 
 class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -29,8 +30,9 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : estimator
-        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels.
+    estimator : estimator, optional
+        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels. By default
+        ``SVOR(alpha="auto")``.
     encoder : TableEncoder, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``. The string "none" hands rows to the estimator as
         they are, for matrices of numbers and CSR matrices.
@@ -57,7 +59,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     0.0
     """
 
-    def __init__(self, estimator: Any, encoder: TableEncoder | str | None = None) -> None:
+    def __init__(self, estimator: Any = None, encoder: TableEncoder | str | None = None) -> None:
         self.estimator = estimator
         self.encoder = encoder
 
@@ -75,7 +77,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         encoder = self._new_encoder()
         rows = X if encoder is None else encoder.fit(X).transform(X)
-        estimator = clone(self.estimator)
+        estimator = clone(self._template())
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(rows, y, **weights)
         self.encoder_, self.estimator_ = encoder, estimator
@@ -91,7 +93,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         encoder = self._new_encoder()
         self.encoder_ = encoder if encoder is None else encoder.fit(X)
-        self.estimator_ = clone(self.estimator)
+        self.estimator_ = clone(self._template())
         return self
 
     @_estimator_has("partial_fit")
@@ -222,7 +224,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         encoder, estimator = plain["encoder"], plain["estimator"]
-        if type(estimator) is not type(self.estimator) or (encoder is None) != (self.encoder == "none"):
+        if type(estimator) is not type(self._template()) or (encoder is None) != (self.encoder == "none"):
             raise ValueError("the parts are not those that the parameters name")
         if encoder is not None and not isinstance(encoder, TableEncoder):
             raise ValueError(f"the encoder must be a TableEncoder, not a {type(encoder).__name__}")
@@ -231,6 +233,9 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if estimator is None or not estimator.__sklearn_is_fitted__():
             raise ValueError("the estimator is not fitted")
         self.encoder_, self.estimator_ = encoder, estimator
+
+    def _template(self) -> Any:
+        return SVOR(alpha="auto") if self.estimator is None else self.estimator
 
     def _new_encoder(self) -> TableEncoder | None:
         if self.encoder is None:

@@ -23,20 +23,21 @@ from rankwise.solvers.design import Design
 
 Floats = NDArray[np.float64]
 
-MULTIPLES = np.logspace(1, -5, 9)
+_N_STRENGTHS = 9
 _FOLDS = 5
 _MOST_ROWS = 20_000
-_LOOSE = 1e-2  # gap at which a solver stops
+LOOSE = 1e-2  # gap at which a solver stops
 
 
-def strengths(design: Design) -> Floats:
-    """Strengths to choose from, descending."""
+def strengths(design: Design, n: int) -> Floats:
+    """Strengths to choose from, descending: from 10 to 1e-5 times the mean variance of the columns."""
     matrix = design.matrix() if design.is_sparse else design.rows
     count = max(design.n_rows, 1)
     total = np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()
-    squares = np.asarray(matrix.multiply(matrix).sum(axis=0) if design.is_sparse else np.einsum("ij,ij->j", matrix, matrix))
-    variance = np.maximum(squares.ravel() / count - (total / count) ** 2, 0.0)
-    return MULTIPLES * (float(variance[variance > 0].mean()) if (variance > 0).any() else 1.0)
+    each = matrix.multiply(matrix) if design.is_sparse else np.square(matrix, dtype=np.float64)
+    squares = np.asarray(each.sum(axis=0), dtype=np.float64).ravel()
+    variance = np.maximum(squares / count - (total / count) ** 2, 0.0)
+    return np.logspace(1, -5, n) * (float(variance[variance > 0].mean()) if (variance > 0).any() else 1.0)
 
 
 def choose_strength(estimator: Any, design: Any, order: ClassOrder, rows: Any) -> float:
@@ -57,7 +58,7 @@ def choose_strength(estimator: Any, design: Any, order: ClassOrder, rows: Any) -
     if labelled.size > _MOST_ROWS:
         part = np.sort(rng.choice(labelled, _MOST_ROWS, replace=False))
     n_folds = min(_FOLDS, part.size)
-    alphas = strengths(design)
+    alphas = strengths(design, _N_STRENGTHS)
     if n_folds < 2:
         return float(alphas[alphas.size // 4])
     codes = first[part]
@@ -65,8 +66,12 @@ def choose_strength(estimator: Any, design: Any, order: ClassOrder, rows: Any) -
     fold_of = np.full(first.size, -1)
     fold_of[part] = deal(strata.ravel(), n_folds, rng)
     fold_of = fold_of[owner]
-    losses = sum(_losses(estimator, design, order, rows, fold_of, fold, alphas) for fold in range(n_folds))
-    return float(alphas[np.argmin(losses)]) * part.size / labelled.size
+    losses = np.zeros(alphas.size)
+    for fold in range(n_folds):
+        losses += _losses(estimator, design, order, rows, fold_of, fold, alphas)
+    beside = np.pad(losses, 1, mode="edge")  # neighbours have a say: the losses of few rows are noisy
+    smooth = 0.25 * beside[:-2] + 0.5 * losses + 0.25 * beside[2:]
+    return float(alphas[np.argmin(smooth)]) * part.size / labelled.size
 
 
 def _losses(
@@ -81,7 +86,7 @@ def _losses(
     weight = np.bincount(owner, held.weight)
     start, losses = None, np.empty(alphas.size)
     for i, alpha in enumerate(alphas):
-        probe = clone(estimator).set_params(alpha=alpha, tol=max(estimator.tol, _LOOSE))
+        probe = clone(estimator).set_params(alpha=alpha, tol=max(estimator.tol, LOOSE))
         probe.alpha_, probe.classes_, probe.n_features_in_ = float(alpha), order.values, design.n_features
         probe._is_probe = True
         start = probe._learn(train, order, learnt, start)
