@@ -21,9 +21,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from rankwise._sklearn import take_rows
 from rankwise.auto._candidates import Candidate
-from rankwise.evaluation._cross_validation import fitted_to
+from rankwise.evaluation._cross_validation import fitted_to, rows_at
 from rankwise.labels import Labels, encode
 from rankwise.labels._folds import deal
 from rankwise.losses import interval_insensitive, interval_pessimistic
@@ -32,7 +31,7 @@ from rankwise.metrics import log_score, ranked_probability_score
 Floats = NDArray[np.float64]
 
 _FIRST_ROWS, _GROWTH, _MOST_ROWS = 2_000, 3, 50_000
-_SCORES = {"log": log_score, "ranked": ranked_probability_score}
+SCORES = {"log": log_score, "ranked": ranked_probability_score}
 
 #: Told what is being judged, how much of the budget is spent, and how much there is.
 Show = Callable[[str, float, float], None]
@@ -197,13 +196,13 @@ class Search:
 
     def _errors(self, model: Any, rows: NDArray[np.intp], keeps: bool) -> tuple[tuple[float, float, float], Any]:
         """Error, and its least and largest value that the labels allow; with probabilities if they are to be kept."""
-        X, labels = take_rows(self.X, rows), self.labels[rows]
+        X, labels = rows_at(self.X, rows), self.labels[rows]
         weight = self.weight[rows] if self.weight.size else None
         known = hasattr(model, "predict_proba")
-        probabilities = model.predict_proba(X) if self.metric in _SCORES or (keeps and known) else None
-        if self.metric in _SCORES:
+        probabilities = model.predict_proba(X) if self.metric in SCORES or (keeps and known) else None
+        if self.metric in SCORES:
             options = dict(classes=model.classes_, sample_weight=weight)
-            score = _SCORES[self.metric]
+            score = SCORES[self.metric]
             by = [score(labels, probabilities, against=what, **options) for what in ("label", "nearest", "farthest")]
             return (by[0], by[1], by[2]), probabilities
         codes = encode(model.predict(X), labels.order).lower

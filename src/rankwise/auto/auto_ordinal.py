@@ -15,7 +15,7 @@ from rankwise import decisions
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.auto._candidates import DECISIONS, candidates
 from rankwise.auto._chosen import ChoosingEstimator
-from rankwise.auto._search import Budget, Search, Show, Trial, losses
+from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
 from rankwise.base.transaction import reader
 from rankwise.evaluation import format_table
@@ -154,6 +154,9 @@ class AutoOrdinal(ChoosingEstimator):
     def _search(self, X: Any, labels: Labels, weight: Any) -> None:
         n_labelled = int((~labels.is_missing).sum())
         found, default = candidates(self.estimators, X, self.metric, self.encoder, n_labelled, int(self.random_state))
+        for one in found:
+            if one.name == default and getattr(one.model, "encoder", "none") != "none":
+                one.model._new_encoder().fit(X).transform(X)  # of a bad cell, the error names the row of the table
         budget = Budget(fits=float(self.n_fits)) if self.n_fits is not None else Budget(float(self.time_budget))
         show = self._display()
         search = Search(
@@ -190,11 +193,9 @@ class AutoOrdinal(ChoosingEstimator):
         weights = stacking_weights(np.column_stack([of_labels(labels, one) for one in together]), weight)
         mixed = np.einsum("m,mnk->nk", weights, together)
         if self.metric in ("log", "ranked"):
-            from rankwise.auto._search import _SCORES
-
             options = dict(classes=labels.classes, sample_weight=weight)
             error, nearest, farthest = (
-                _SCORES[self.metric](labels, mixed, against=what, **options)
+                SCORES[self.metric](labels, mixed, against=what, **options)
                 for what in ("label", "nearest", "farthest")
             )
         else:

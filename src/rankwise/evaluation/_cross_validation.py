@@ -16,6 +16,11 @@ from rankwise.labels import Labels, check_weights, encode
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
+def rows_at(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a table or matrix; of an Arrow table too, which not every scikit-learn can index."""
+    return X.take(rows) if hasattr(X, "schema") and hasattr(X, "take") else take_rows(X, rows)
+
+
 def splits_of(cv: Any, X: Any, labels: Labels) -> list[Split]:
     """Rows to learn from and to test on: of a number of folds, or of a splitter."""
     splitter = StratifiedIntervalKFold(cv) if isinstance(cv, int) else cv
@@ -25,7 +30,7 @@ def splits_of(cv: Any, X: Any, labels: Labels) -> list[Split]:
 def fitted_to(estimator: Any, X: Any, labels: Labels, weight: NDArray[np.float64], rows: NDArray[np.intp]) -> Any:
     """A fresh estimator, fitted to some of the rows; ``weight`` is empty if there is none."""
     weights = {"sample_weight": weight[rows]} if weight.size else {}
-    return clone(estimator).fit(take_rows(X, rows), labels[rows], **weights)
+    return clone(estimator).fit(rows_at(X, rows), labels[rows], **weights)
 
 
 def cross_val_predict(
@@ -77,7 +82,7 @@ def cross_val_predict(
         raise ValueError("cross_val_predict needs splits whose test parts hold every row once.")
 
     def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> NDArray[Any]:
-        return np.asarray(getattr(fitted_to(estimator, X, labels, weight, train), method)(take_rows(X, test)))
+        return np.asarray(getattr(fitted_to(estimator, X, labels, weight, train), method)(rows_at(X, test)))
 
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(*split) for split in splits)
     return np.asarray(np.concatenate(parts)[np.argsort(tested)])
