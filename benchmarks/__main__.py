@@ -20,6 +20,7 @@ MODULES = (
     "label_ranking",
     "large_margin",
     "cumulative_link",
+    "choosing",
     "missing",
     "structured",
     "files",

@@ -11,6 +11,7 @@ from rankwise._version import __version__
 if TYPE_CHECKING:
     from rankwise import (
         annotation as annotation,
+        auto as auto,
         bounds as bounds,
         datasets as datasets,
         decisions as decisions,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         structured as structured,
     )
     from rankwise._errors import RowError as RowError
+    from rankwise.auto import AutoOrdinal as AutoOrdinal, BlendedOrdinal as BlendedOrdinal, PathCV as PathCV
     from rankwise.batch import (
         MORD as MORD,
         SVOR as SVOR,
@@ -57,11 +59,14 @@ if TYPE_CHECKING:
     from rankwise.trees import BoostedThresholds as BoostedThresholds
 
 _HOME = {
+    "AutoOrdinal": "rankwise.auto",
+    "BlendedOrdinal": "rankwise.auto",
     "BoostedThresholds": "rankwise.trees",
     "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
     "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",
+    "PathCV": "rankwise.auto",
     "PiecewiseMORD": "rankwise.batch",
     "RoundedRegression": "rankwise.batch",
     "SVOR": "rankwise.batch",
@@ -90,6 +95,7 @@ _HOME = {
 }
 _PACKAGES = (
     "annotation",
+    "auto",
     "bounds",
     "datasets",
     "decisions",

@@ -3,13 +3,14 @@
 ``tests/test_private_interfaces`` says what broke.
 """
 
+import sys
 from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils import _safe_indexing as take_rows
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
-__all__ = ["COUNT", "NOT_NEGATIVE", "PASSES", "POSITIVE", "Interval", "Options", "StrOptions", "take_rows"]
+__all__ = ["COUNT", "NOT_NEGATIVE", "PASSES", "POSITIVE", "HasMethods", "Interval", "Options", "StrOptions", "cross_val_predict_encodes", "take_rows"]
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -22,3 +23,20 @@ PASSES: dict[str, list[Any]] = {
     "average": ["boolean"],
     "random_state": ["random_state"],
 }
+
+
+def cross_val_predict_encodes() -> bool:
+    """Whether scikit-learn's ``cross_val_predict`` is replacing labels by numbers of its own right now.
+
+    It does so for ``predict_proba`` and ``decision_function``, through ``np.asarray(y)`` in its own body; splitters,
+    which it calls too, ask for the same array in a function of theirs.
+    """
+    frame = sys._getframe(2)
+    for _ in range(4):
+        name = frame.f_code.co_name
+        if name not in ("asarray", "array", "wrapped_f", "__array__"):
+            return name == "cross_val_predict"
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return False

@@ -22,6 +22,7 @@ import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,8 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
 
 def _known_estimators() -> dict[str, type[Any]]:
     """Estimators that say what they have learnt as arrays and plain values, by name."""
-    packages = (online, label_ranking, batch, structured, multilabel, features, calibration, trees)
+    above = import_module("rankwise.auto")  # they choose among the others, from a layer above this one
+    packages = (online, label_ranking, batch, structured, multilabel, features, calibration, trees, above)
     named = {name: getattr(package, name) for package in packages for name in package.__all__}
     named["TableModel"] = table_model.TableModel
     return {name: found for name, found in named.items() if hasattr(found, "from_plain")}

@@ -16,12 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.batch import SVOR
 from rankwise.features import TableEncoder
 from rankwise.labels import encode
 
 
 def _estimator_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.estimator, name))
+    return available_if(lambda self: hasattr(self._template(), name))
 
 
 class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -29,8 +30,9 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : estimator
-        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels.
+    estimator : estimator, optional
+        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels. By default
+        ``SVOR(alpha="auto")``.
     encoder : TableEncoder, another transformer, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
         curves by themselves, such as kernels. Any transformer of scikit-learn or skrub can take its place. The string
@@ -58,7 +60,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     0.0
     """
 
-    def __init__(self, estimator: Any, encoder: Any = None) -> None:
+    def __init__(self, estimator: Any = None, encoder: Any = None) -> None:
         self.estimator = estimator
         self.encoder = encoder
 
@@ -76,7 +78,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         encoder = self._new_encoder()
         rows = X if encoder is None else encoder.fit(X, y).transform(X)
-        estimator = clone(self.estimator)
+        estimator = clone(self._template())
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(rows, y, **weights)
         self.encoder_, self.estimator_ = encoder, estimator
@@ -94,7 +96,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if isinstance(encoder, TableEncoder):
             encoder.set_params(stream=True)
         self.encoder_ = encoder if encoder is None else encoder.fit(X)
-        self.estimator_ = clone(self.estimator)
+        self.estimator_ = clone(self._template())
         return self
 
     @_estimator_has("partial_fit")
@@ -227,7 +229,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         encoder, estimator = plain["encoder"], plain["estimator"]
         if (
             estimator is None
-            or type(estimator) is not type(self.estimator)
+            or type(estimator) is not type(self._template())
             or (encoder is None) != (self.encoder == "none")
         ):
             raise ValueError("the parts are not those that the parameters name")
@@ -237,6 +239,9 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if isinstance(encoder, TableEncoder) and encoder.n_features_out_ != estimator.n_features_in_:
             raise ValueError("the encoder makes another number of features than the estimator knows")
         self.encoder_, self.estimator_ = encoder, estimator
+
+    def _template(self) -> Any:
+        return SVOR(alpha="auto") if self.estimator is None else self.estimator
 
     def _new_encoder(self) -> Any:
         if self.encoder is None:

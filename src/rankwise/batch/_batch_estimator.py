@@ -30,7 +30,9 @@ from rankwise.base.state import require_array, require_number
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
 from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._strength import choose_strength
 from rankwise.labels import ClassOrder, Labels
+from rankwise.losses import interval_insensitive
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly
@@ -46,7 +48,7 @@ class BatchEstimator(OrdinalEstimator):
     """Base of the batch estimators; see the module's docstring."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "regularize": [StrOptions({"weights", "all", "none"})],
         "solver": [StrOptions({"auto", "smoothing", "cutting-plane"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -58,9 +60,12 @@ class BatchEstimator(OrdinalEstimator):
     _finite_arrays: ClassVar[tuple[str, ...]] = ("weights", "offsets")
 
     coef_: Floats
+    alpha_: float
+    #: Whether it is one of the models by which ``alpha="auto"`` is chosen, of which nobody needs to hear.
+    _is_probe = False
 
     def __init__(
-        self, alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
+        self, alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
         max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
         self.alpha, self.regularize, self.solver = alpha, regularize, solver
@@ -92,7 +97,9 @@ class BatchEstimator(OrdinalEstimator):
         """
         with self._afresh() as model:
             model._validate_params()
-            model._learn(*model._read(X, y, sample_weight), None)
+            read = model._read(X, y, sample_weight)
+            model.alpha_ = model._strength(*read)
+            model._learn(*read, None)
         return self
 
     def path(self, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None) -> list[Self]:
@@ -121,6 +128,7 @@ class BatchEstimator(OrdinalEstimator):
             for name in ("n_features_in_", "feature_names_in_", "classes_"):
                 if hasattr(models[0], name):
                     setattr(model, name, getattr(models[0], name))
+            model.alpha_ = float(model.alpha)
             start = model._learn(*read, start)
         return models
 
@@ -147,6 +155,16 @@ class BatchEstimator(OrdinalEstimator):
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
         """Refuse, or warn of, what an estimator minds in classes and labels, once before any fit to them."""
 
+    def _strength(self, design: Design, order: ClassOrder, rows: RowSums) -> float:
+        """Strength of the regulariser: the one given, or one that is chosen."""
+        if self.alpha != "auto":
+            return float(self.alpha)
+        return choose_strength(self, design, order, rows) if len(order) > 1 else 1.0
+
+    def _losses_on(self, X: Rows, labels: Labels) -> Floats:
+        """Loss of every row by which ``alpha="auto"`` judges: that of the answer against the label."""
+        return interval_insensitive(labels, self._codes(X), getattr(self, "loss", "mae"))
+
     def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
         n_weights, n_offsets = self._n_parameters(design.n_features, len(order))
         if len(order) == 1:
@@ -167,11 +185,13 @@ class BatchEstimator(OrdinalEstimator):
         if self.regularize == "none" and affordable(risk, design):
             return minimise_exactly(design, risk, **options)
         penalty = np.repeat([1.0, float(self.regularize == "all")], [n_weights, n_offsets])
-        alpha = 0.0 if self.regularize == "none" else float(self.alpha)
+        alpha = 0.0 if self.regularize == "none" else self.alpha_
         by_planes = self.solver == "cutting-plane" and alpha > 0.0
         minimise = minimise_by_cutting_planes if by_planes else minimise_by_smoothing
         solution = minimise(design, risk, alpha, penalty, **options)
         name = type(self).__name__
+        if self._is_probe:
+            return solution
         if alpha == 0.0:
             linear = " is a linear programme, too large here to be solved exactly: the result"
             warn_user(
@@ -194,7 +214,8 @@ class BatchEstimator(OrdinalEstimator):
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
         check_is_fitted(self)
-        return {
+        chosen = {"alpha": self.alpha_} if self.alpha == "auto" else {}
+        return chosen | {
             "weights": self._parameters[0],
             "offsets": self._parameters[1],
             "certificate": [self.objective_, self.lower_bound_, self.n_iter_],
@@ -210,6 +231,8 @@ class BatchEstimator(OrdinalEstimator):
         shapes = self._n_parameters(self.n_features_in_, len(self.classes_))
         for name, size in zip(("weights", "offsets"), shapes, strict=True):
             require_array(name, plain[name], np.float64, (size,), finite=name in self._finite_arrays)
+        self.alpha_ = plain["alpha"] if self.alpha == "auto" else float(self.alpha)
+        require_number("alpha", self.alpha_, float)
         objective, lower_bound, n_iter = plain["certificate"]
         for value in (objective, lower_bound):
             require_number("a value of the certificate", value, float)
@@ -239,7 +262,7 @@ class LossEstimator(BatchEstimator):
     }
 
     def __init__(
-        self, loss: Any = "mae", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        self, loss: Any = "mae", alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto",
         tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)

@@ -123,7 +123,7 @@ def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    covariance = _inverse(evidence.information(model.alpha), model)
+    covariance = _inverse(evidence.information(model.alpha_), model)
     errors = np.sqrt(np.diag(covariance))
     robust = np.sqrt(np.einsum("ij,jk,ki->i", covariance, evidence.squared_slopes(), covariance))
     # Of all thresholds those that are placed, not determined, have no standard error.
@@ -163,7 +163,7 @@ def _inverse(information: Floats, model: Any) -> Floats:
     except LinAlgError:
         raise ValueError(
             f"the information matrix is singular, so there are no standard errors: columns of X are constant or "
-            f"collinear, or the labels separable. Drop such columns, or set alpha > 0 (now {model.alpha:g})."
+            f"collinear, or the labels separable. Drop such columns, or set alpha > 0 (now {model.alpha_:g})."
         ) from None
     return np.asarray(cho_solve(factor, np.eye(scale.size)) / np.outer(scale, scale))
 

@@ -126,7 +126,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions(set(LINKS))],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "decision": [StrOptions(set(DECISIONS)), "array-like"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -135,7 +135,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     _finite_arrays: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(
-        self, link: str = "logit", alpha: float = 1e-3, decision: Any = "median", tol: float = 1e-6,
+        self, link: str = "logit", alpha: float | str = 1e-3, decision: Any = "median", tol: float = 1e-6,
         max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
         self.link = link
@@ -168,7 +168,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     def _solve(self, design: Any, risk: Any, n_weights: int, n_offsets: int, start: Floats | None) -> Solution:
         by_em = isinstance(risk.rows, RunRows)
         solution = (self._by_em if by_em else self._minimised)(design, risk, start)
-        if not solution.converged:
+        if not solution.converged and not self._is_probe:
             gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
             where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
             warn_user(
@@ -177,7 +177,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
                 ConvergenceWarning,
             )
         weights, free = solution.theta[:n_weights], solution.theta[n_weights:]
-        if self.alpha == 0.0 and risk.n_offsets:
+        if self.alpha_ == 0.0 and risk.n_offsets:
             names = separating_columns(design, risk, weights, free)
             if names is not None:
                 named = (self._feature_name(j) for j in names)
@@ -199,19 +199,19 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
             return Solution(np.zeros(d), 0.0, 0.0, 0, True)
         if start is not None:
             start = np.concatenate([start[:d], risk.told.determined_of(start[d:])])
-        if self.alpha > 0.0:
-            risk = risk.confined(design, self.alpha)
+        if self.alpha_ > 0.0:
+            risk = risk.confined(design, self.alpha_)
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if affords_newton(design, risk, d + risk.n_offsets):
             penalty = np.repeat([1.0, 0.0], [d, risk.n_offsets])
-            solution = minimise_by_smoothing(design, risk, float(self.alpha), penalty, start=start, **options)
+            solution = minimise_by_smoothing(design, risk, self.alpha_, penalty, start=start, **options)
         else:
             profiled = ProfiledRisk(risk, risk.start() if start is None else start[d:])
             weights = None if start is None else start[:d]
-            solution = minimise_by_smoothing(design, profiled, float(self.alpha), np.ones(d), start=weights, **options)
+            solution = minimise_by_smoothing(design, profiled, self.alpha_, np.ones(d), start=weights, **options)
             thresholds = risk.best_thresholds(design.times(solution.theta[None]), profiled.thresholds)
             solution = replace(solution, theta=np.concatenate([solution.theta, thresholds]))
-        if self.alpha == 0.0:  # nothing is proven; the solver stops when the gradient vanishes
+        if self.alpha_ == 0.0:  # nothing is proven; the solver stops when the gradient vanishes
             return replace(solution, lower_bound=np.nan, converged=solution.n_iter < self.max_iter)
         return solution
 
@@ -227,7 +227,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
             start = np.concatenate([w, risk.told.all_thresholds(free, self.link, 0.0)])
             runs = _run_probabilities(rows, self.link, design.times(w[None])[:, 0], risk.told, free)
             sets = np.bincount(rows.owner, runs)
-            before, objective = objective, 0.5 * self.alpha * float(w @ w) - float(weight @ np.log(sets))
+            before, objective = objective, 0.5 * self.alpha_ * float(w @ w) - float(weight @ np.log(sets))
             converged = before - objective <= _EM_ACCURACY * self.tol * max(abs(objective), SMALLEST)
             if converged or n_iter >= self.max_iter:
                 return Solution(solution.theta, objective, np.nan, n_iter, converged)
@@ -287,8 +287,8 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         LikelihoodRatio
             ``statistic``, ``df`` (number of columns) and ``p``.
         """
-        if self.alpha != 0.0:
-            raise ValueError(f"a likelihood-ratio test needs a fit with alpha=0. It has alpha={self.alpha:g}.")
+        if self.alpha_ != 0.0:
+            raise ValueError(f"a likelihood-ratio test needs a fit with alpha=0. It has alpha={self.alpha_:g}.")
         return likelihood_ratio(self, X, y, without, sample_weight)
 
     @reader

@@ -99,7 +99,7 @@ class SVOR(ThresholdBatchEstimator):
     }
 
     def __init__(
-        self, constraints: str = "implicit", alpha: float = 1e-3, regularize: str = "weights", solver: str = "auto",
+        self, constraints: str = "implicit", alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto",
         tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)

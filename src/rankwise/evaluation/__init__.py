@@ -2,6 +2,7 @@
 
 from rankwise.evaluation._claims import ErrorRange, error_range
 from rankwise.evaluation._confusion import interval_confusion
+from rankwise.evaluation._cross_validation import cross_val_predict
 from rankwise.evaluation._progressive import Progress, progressive
 from rankwise.evaluation._scorers import IntervalScorer, ProbabilityScorer
 from rankwise.evaluation._splits import StratifiedIntervalKFold
@@ -17,6 +18,7 @@ __all__ = [
     "StratifiedIntervalKFold",
     "annotation_tradeoff",
     "compare",
+    "cross_val_predict",
     "error_range",
     "format_table",
     "interval_confusion",

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.bounds._checks import integer
 from rankwise.labels import encode
+from rankwise.labels._folds import deal
 
 
 class StratifiedIntervalKFold(BaseCrossValidator):
@@ -114,20 +115,8 @@ class StratifiedIntervalKFold(BaseCrossValidator):
         _, strata = encode(y, self.classes, n_rows=n, ordered=False).distinct()
         if self.n_splits > n:
             raise ValueError(f"n_splits must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
-        generator = check_random_state(self.random_state)
+        generator = check_random_state(self.random_state) if self.shuffle else None
         for _ in range(self.n_repeats):
-            folds = self._deal(strata, generator)
+            folds = deal(strata, self.n_splits, generator)
             for fold in range(self.n_splits):
                 yield np.flatnonzero(folds == fold)
-
-    def _deal(self, strata: NDArray[np.intp], generator: np.random.RandomState) -> NDArray[np.intp]:
-        """Fold of every row: in turn over the rows sorted by stratum."""
-        turns = np.arange(strata.size) % self.n_splits
-        folds = np.empty(strata.size, dtype=np.intp)
-        if self.shuffle:
-            folds[np.lexsort((generator.permutation(strata.size), strata))] = turns
-        else:
-            sorted_rows = np.argsort(strata, kind="stable")
-            # Within a stratum the turns are put in order, so that a fold gets a block of its rows.
-            folds[sorted_rows] = turns[np.lexsort((turns, strata[sorted_rows]))]
-        return folds

@@ -6,10 +6,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise.evaluation._cross_validation import fitted_to, rows_at, splits_of
+from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._read import read
-from rankwise.losses import interval_insensitive
+from rankwise.losses import interval_insensitive, interval_pessimistic
 from rankwise.metrics._compare import compare as on_one_scale
 from rankwise.metrics._compare import mean
 
@@ -18,13 +22,35 @@ def compare(
     models: Mapping[str, Any],
     X: Any,
     y: Any,
-    X_test: Any,
-    y_test: Any,
+    X_test: Any = None,
+    y_test: Any = None,
     *,
+    cv: Any = 5,
     classes: Any = None,
     sample_weight: Any = None,
 ) -> list[dict[str, Any]]:
-    """Fit a clone of every model and judge all on the same test rows; one row of results per model, best first.
+    """Fit a clone of every model and judge all on the same rows that they have not seen; one entry each, best first.
+
+    Parameters
+    ----------
+    models : mapping of str to estimator
+        What to compare.
+    X, y : table or matrix, and labels of any form
+        Rows to learn from.
+    X_test, y_test : optional
+        Rows to judge by. Without them, models are judged in folds of ``X`` and ``y``.
+    cv : int, splitter or list of (train, test), default 5
+        The folds, where there are no test rows: how many of :class:`StratifiedIntervalKFold`, or other ones.
+    classes : sequence, optional
+        The classes, lowest first.
+    sample_weight : array-like of shape (n,), optional
+        Importance of the rows of ``X``.
+
+    Returns
+    -------
+    list of dict
+        ``model``, ``mae`` and ``zero_one`` against the nearest class that a label admits, ``mae_at_worst`` against the
+        farthest, ``fit_seconds``; in folds also ``mae_se``, the standard error of the mean over folds.
 
     Examples
     --------
@@ -34,7 +60,16 @@ def compare(
     >>> models = {"PRank": PRank(random_state=0), "multi-class": MulticlassPerceptron(random_state=0)}
     >>> [row["model"] for row in compare(models, X[:1000], y[:1000], X[1000:], y[1000:])]
     ['PRank', 'multi-class']
+
+    In folds:
+
+    >>> [row["model"] for row in compare(models, X, y, cv=3)]
+    ['PRank', 'multi-class']
     """
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test must be given together.")
+    if X_test is None:
+        return _in_folds(models, X, encode(y, classes), cv, sample_weight)
     results, labels = [], read(y_test)
     for name, model in models.items():
         start = time.perf_counter()
@@ -42,8 +77,31 @@ def compare(
         seconds = time.perf_counter() - start
         predicted = fitted.predict(X_test)
         judged, codes, weight = on_one_scale(labels, predicted, fitted.classes_ if classes is None else classes, None)
-        losses = {loss: mean(interval_insensitive(judged, codes, loss), weight) for loss in ("mae", "zero_one")}
-        results.append({"model": name, **losses, "fit_seconds": seconds})
+        results.append({"model": name, **_losses(judged, codes, weight), "fit_seconds": seconds})
+    return sorted(results, key=lambda row: row["mae"])
+
+
+def _losses(labels: Labels, codes: NDArray[Any], weight: Any) -> dict[str, float]:
+    losses = {loss: mean(interval_insensitive(labels, codes, loss), weight) for loss in ("mae", "zero_one")}
+    return {**losses, "mae_at_worst": mean(interval_pessimistic(labels, codes, "mae"), weight)}
+
+
+def _in_folds(models: Mapping[str, Any], X: Any, labels: Labels, cv: Any, sample_weight: Any) -> list[dict[str, Any]]:
+    """Means over folds, which are the same for all models, and their standard errors."""
+    weight, splits, results = check_weights(sample_weight, len(labels)), splits_of(cv, X, labels), []
+    for name, model in models.items():
+        folds, seconds = [], 0.0
+        for train, test in splits:
+            start = time.perf_counter()
+            fitted = fitted_to(model, X, labels, weight, train)
+            seconds += time.perf_counter() - start
+            share = weight[test] if weight.size else None
+            judged = on_one_scale(labels[test], fitted.predict(rows_at(X, test)), labels.order, share)
+            folds.append(_losses(*judged))
+        means = {loss: float(np.mean([fold[loss] for fold in folds])) for loss in folds[0]}
+        spread = float(np.std([fold["mae"] for fold in folds], ddof=1)) if len(folds) > 1 else float("nan")
+        facts = {"mae_se": spread / len(folds) ** 0.5, "fit_seconds": seconds / len(folds)}
+        results.append({"model": name, **means, **facts})
     return sorted(results, key=lambda row: row["mae"])
 
 

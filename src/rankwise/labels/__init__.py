@@ -7,6 +7,7 @@ width 0, a missing one the full interval; algorithms never ask which it was.
 
 from rankwise.labels._encode import declared_order, decode, encode
 from rankwise.labels._encoded import Labels, RankingLabels
+from rankwise.labels._folds import as_labels
 from rankwise.labels._format import format_labels
 from rankwise.labels._grammar import UnreadableLabelsError
 from rankwise.labels._multilabel import MultiLabels, encode_multilabel
@@ -26,6 +27,7 @@ __all__ = [
     "Preferences",
     "RankingLabels",
     "UnreadableLabelsError",
+    "as_labels",
     "check_weights",
     "declared_order",
     "decode",

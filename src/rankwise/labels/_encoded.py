@@ -185,11 +185,12 @@ class Labels(EncodedRows):
         codes = np.arange(len(self.order))
         return np.asarray((self.lower[:, None] <= codes) & (codes <= self.upper[:, None]))
 
-    def take(self, rows: Any) -> Labels:
+    def take(self, rows: Any) -> Self:
         """The labels of some rows: a slice, an array of row numbers, or a boolean for every row."""
-        return Labels(self.order, self.lower[rows], self.upper[rows], None if self.mask is None else self.mask[rows])
+        mask = None if self.mask is None else self.mask[rows]
+        return replace(self, lower=self.lower[rows], upper=self.upper[rows], mask=mask)
 
-    def distinct(self) -> tuple[Labels, NDArray[np.intp]]:
+    def distinct(self) -> tuple[Self, NDArray[np.intp]]:
         """The labels that occur, and which of them each row has: exact ones by class, then partial, then missing."""
         k = len(self.order)
         kind = np.where(self.is_exact, 0, np.where(self.is_missing, 2, 1)).astype(np.int64)

@@ -43,6 +43,7 @@ _UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
 _GAP_PER_GAIN = 5.0  # of a dual point with the best offsets for its scores, which are not those of the best scores
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
+_WARM = 0.3  # gap that smoothing leaves at a start near the solution, relative to the one that is aimed at
 _ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
 
 
@@ -141,10 +142,12 @@ def _continued(
     design: LinearMap, risk: Risk, alpha: float, penalty: Floats, tol: float, max_iter: int, start: Floats | None
 ) -> _Continuation:
     weighted = alpha * penalty
-    if start is None:
-        start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     mu = first_smoothing(risk)
-    part = first_part(design, risk, penalty.size)
+    if start is not None:  # near the solution: neither a part of the rows nor large smoothing would bring it nearer
+        part, mu = None, None if mu is None else mu * np.sqrt(_WARM * tol)
+    else:
+        start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
+        part = first_part(design, risk, penalty.size)
     if part is not None:
         few = _Continuation(*part, weighted, tol, max_iter)
         few.run(start, mu)

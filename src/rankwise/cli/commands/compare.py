@@ -12,7 +12,12 @@ from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Folds, LearningOptions, Method, RowOptions, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
 
-_WHICH = "An estimator, with parameters if it is not to have the usual ones; repeat it for each. " + _estimators.LISTED
+_DEFAULT = {False: ("SVOR:alpha=auto", "CumulativeLink:alpha=auto", "RoundedRegression:alpha=auto", "PRIL"),
+            True: ("PRIL", "PRank", "CuSumRank")}  # fmt: skip
+_WHICH = (
+    f"An estimator, with parameters if it is not to have the usual ones; repeat it for each. By default "
+    f"{', '.join(_DEFAULT[False])}; with --method progressive {', '.join(_DEFAULT[True])}. " + _estimators.LISTED
+)
 _METHOD = (
     "cv: in folds. holdout: one fold is held out. progressive: each row is predicted, then learnt, by online "
     "estimators only, in constant memory."
@@ -23,12 +28,13 @@ _METHOD = (
 def compare(
     files: Files,
     estimator: Annotated[
-        list[str], typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete)
-    ],
+        list[str] | None, typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete)
+    ] = None,
     *,
     labels: LearningOptions,
     method: Annotated[Method, typer.Option(help=_METHOD)] = Method.cv,
     folds: Folds = 5,
+    cv: Annotated[int | None, typer.Option("--cv", min=2, help="Short for --method cv --folds N.")] = None,
     seed: Seed = 0,
     encoding: EncodingOptions,
     rows: RowOptions,
@@ -36,13 +42,18 @@ def compare(
 ) -> None:
     """Judge several estimators on the same rows: one table, best first, with standard errors.
 
+    rankwise compare ratings.csv --label stars --cv 10
+
     rankwise compare ratings.csv --label stars --estimator PRIL --estimator SVOR --estimator SVOR:alpha=0.01
 
     In folds and with a held-out fold all rows are in memory, and online estimators make their usual shuffled epochs.
     """
     rows.check()
     declared = labels.declared
-    templates = {text: _template(text, method, seed) for text in estimator}
+    if cv is not None:
+        method, folds = Method.cv, cv
+    wanted = estimator or _DEFAULT[method is Method.progressive]
+    templates = {text: _template(text, method, seed) for text in wanted}
     texts = encoding.text_columns
     with plain_errors():
         from rankwise.cli._judge import judge_in_folds, judge_progressively

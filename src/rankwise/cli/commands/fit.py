@@ -13,19 +13,20 @@ from rankwise.cli._encoding import EncodingOptions, by_reading, read_as
 from rankwise.cli._exit import complain, plain_errors
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped, option
 from rankwise.cli._outputs import NEW_CHECKPOINT, NEW_MODEL
-from rankwise.cli._print import certificate, print_facts, print_json, some, with_skipped
+from rankwise.cli._print import certificate, print_facts, print_json, progress_bars, some, with_skipped
 
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
     from rankwise.table_model import TableModel
 
-LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default estimator reads all rows at once
+LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default reads all rows at once
 STREAM, IN_MEMORY = "PRIL", "SVOR"
 _BENT = {
     "spline": "as curves (splines); --numbers linear leaves them as they are",
     "spline+products": "as curves (splines) and products of pairs; --numbers linear leaves them as they are",
 }
+_FOLDS, _MOST_ROWS, _ALL = 3, 5_000, 10_000  # of the choice that is made where no estimator is named
 
 
 def _learning(help: str, metavar: str | None = None, *names: str, **settings: Any) -> Any:
@@ -39,8 +40,8 @@ class RunOptions:
     estimator: Annotated[
         str | None,
         _learning(
-            f"What learns. By default {IN_MEMORY} for files up to {LARGEST_IN_MEMORY // 10**6} MB, and {STREAM} for "
-            f"larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
+            f"What learns. By default a few are compared in folds, for files up to {LARGEST_IN_MEMORY // 10**6} MB; "
+            f"{STREAM} for larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
             autocompletion=_estimators.complete,
         ),
     ] = None  # fmt: skip
@@ -92,9 +93,11 @@ class RunOptions:
         if self.estimator is not None and not self.on_cluster:
             _estimators.make(self.estimator, self.parameters)
 
-    def name_for(self, source: LabelledFiles) -> str:
-        """The estimator that was named, or one for those who name none."""
+    def name_for(self, source: LabelledFiles) -> str | None:
+        """The estimator that was named, one for those who name none, or None if one is to be chosen."""
         large = self.streams or source.n_bytes > LARGEST_IN_MEMORY
+        if self.estimator is None and not (large or self.on_cluster or self.set_):
+            return None
         name = self.estimator or (STREAM if large else IN_MEMORY)
         if self.streams and not _estimators.is_online(name):
             raise typer.BadParameter(f"--epochs and --checkpoint are for online estimators, and {name} is none.")
@@ -123,6 +126,9 @@ def fit(
     How columns become features is part of the model: predict takes raw rows.
 
     It is learnt from all rows by batch estimators, from the first 50,000 by online ones and on a cluster.
+
+    Without --estimator, linear models and boosted trees are compared in folds, and the best one is fitted to all rows;
+    'rankwise tune' takes more time for it.
     """
     rows.check()
     declared = labels.declared
@@ -132,20 +138,22 @@ def fit(
         from rankwise.cli._labelled_files import open_files
 
         source = open_files(files, labels, rows, texts=texts)
-        job = _Job(source, encoding.encoder_for(source), declared, output, run)
+        job = Job(source, encoding.encoder_for(source), declared, output, run)
         name = run.name_for(source)
-        if run.on_cluster:
+        if name is None:
+            results = job.chosen(estimators="quick", n_fits=_ALL, cv=_FOLDS, most_rows=_MOST_ROWS)
+        elif run.on_cluster:
             results = job.on_cluster(name)
         elif _estimators.is_online(name):
             results = job.streamed(_estimators.make(name, run.parameters), encoding)
         else:
             results = job.in_memory(_estimators.make(name, run.parameters))
-    _print_results(results, json)
+    print_results(results, json)
     rows.judge_skipped(source.quarantine, results["rows"])
 
 
 @dataclass(frozen=True)
-class _Job:
+class Job:
     """Rows to learn from, how their columns become features, declared classes if any, and where the model goes."""
 
     source: LabelledFiles
@@ -163,6 +171,21 @@ class _Job:
             with rows.named():
                 model.fit(rows.X, rows.y, rows.weight)
         return {**self._saved(model, len(rows), 1), **_certificate(model)}
+
+    def chosen(self, **parameters: Any) -> dict[str, Any]:
+        """The best of several candidates; parameters are those of the search."""
+        from rankwise.auto import AutoOrdinal
+
+        with self.source.quarantine, progress_bars() as show:
+            rows, order = self.source.load(self.declared, None if isinstance(self.encoder, str) else self.encoder)
+            search = AutoOrdinal(**parameters, encoder=self.encoder, classes=order.values.tolist())
+            search._show = lambda what, spent, total: show("choosing", round(100 * spent / total), 100)
+            with rows.named():
+                search.fit(rows.X, rows.y, rows.weight)
+        model = search.best_estimator_
+        choice = {"name": search.best_name_, "metric": search.metric, "folds": search.cv}
+        choice["leaderboard"] = search.leaderboard_
+        return {**self._saved(model, len(rows), 1), **_certificate(model), "choice": choice}
 
     def on_cluster(self, name: str) -> dict[str, Any]:
         from rankwise.cli._cluster import fit_on_cluster, make
@@ -261,7 +284,7 @@ def _certificate(model: TableModel) -> dict[str, Any]:
     return {name: getattr(model.estimator_, f"{name}_", None) for name in ("objective", "gap")}
 
 
-def _print_results(results: dict[str, Any], as_json: bool) -> None:
+def print_results(results: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(results)
         return
@@ -282,3 +305,30 @@ def _print_results(results: dict[str, Any], as_json: bool) -> None:
         facts["objective"] = certificate(results["objective"], results["gap"])
     facts["model"] = results["model"]
     print_facts(facts)
+    if "choice" in results:
+        _print_choice(results["choice"])
+
+
+def _print_choice(choice: dict[str, Any]) -> None:
+    """Which candidates were compared, and why one of them was chosen."""
+    from rankwise.evaluation import format_table
+
+    board = choice["leaderboard"]
+    first, judged = board[0], [entry for entry in board if entry["rows"] == board[0]["rows"]]
+    lines = []
+    for entry in board:
+        known = entry["rows"] > 0
+        line = {"candidate": entry["model"], f"error ({choice['metric']})": "-"}
+        if known:
+            line[f"error ({choice['metric']})"] = f"{entry['error']:.4f} ± {entry['error_se']:.4f}"
+        if any(other["farthest"] > other["nearest"] for other in judged):
+            line["nearest to farthest"] = f"{entry['nearest']:.4f} to {entry['farthest']:.4f}" if known else "-"
+        line |= {"rows": f"{entry['rows']:,}", "seconds to fit": f"{entry['fit_seconds']:.3g}" if known else "-"}
+        lines.append({**line, "remark": entry["remark"]})
+    typer.echo(f"\n{format_table(lines)}")
+    why = f"{first['model']} was chosen: it has the least error in {choice['folds']} folds of {first['rows']:,} rows"
+    if len(judged) > 1:
+        apart = judged[1]["error"] - first["error"]
+        near = apart <= max(first["error_se"], judged[1]["error_se"])
+        why += f", {apart:.4f} less than {judged[1]['model']}" + (", which is within the noise" if near else "")
+    typer.echo(f"\n{why}.")

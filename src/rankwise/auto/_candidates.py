@@ -1,0 +1,130 @@
+"""Models that a search tries, each with the preprocessing that its learner wants, in the order of their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from scipy import sparse
+from sklearn.base import clone
+
+from rankwise.batch import SVOR, CumulativeLink
+from rankwise.features import TableEncoder
+from rankwise.online import KernelPRIL
+from rankwise.table_model import TableModel
+
+#: What ``predict`` of a model with probabilities answers for the least error of every metric.
+DECISIONS = {"mae": "median", "zero_one": "mode", "squared": "mean", "log": "median", "ranked": "median"}
+
+_CONSTANT = 1e9  # strength that leaves nothing but the frequencies of the classes
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try.
+
+    Attributes
+    ----------
+    name : str
+        How the leaderboard calls it.
+    model : estimator
+        Takes the table as it is; not fitted.
+    why : str
+        What speaks for it, in words.
+    most_rows : float
+        More rows than this are too many for it.
+    """
+
+    name: str
+    model: Any
+    why: str
+    most_rows: float = float("inf")
+
+
+def candidates(
+    estimators: Any, X: Any, metric: str, encoder: Any, n_rows: int, random_state: int
+) -> tuple[list[Candidate], str]:
+    """Models to try, cheapest first, and the name of the one that is the default.
+
+    ``estimators`` is "auto", "quick", a list of names of the former, or a mapping of names to estimators.
+    """
+    if isinstance(estimators, Mapping):
+        given = [Candidate(name, _in_table(model, X, encoder), "given") for name, model in estimators.items()]
+        if not given:
+            raise ValueError("estimators must name at least one estimator. Got none.")
+        return given, given[0].name
+    known = {one.name: one for one in _known(X, metric, encoder, n_rows, random_state)}
+    if isinstance(estimators, str):
+        names = [name for name in known if estimators == "auto" or name in QUICK]
+    else:
+        names = list(estimators)
+        for name in names:
+            if name not in known:
+                raise ValueError(f"estimators: there is no candidate {name!r}. Known: {', '.join(known)}.")
+    chosen = [known[name] for name in known if name in names]
+    if not chosen:
+        raise ValueError("estimators must name at least one candidate. Got none.")
+    return chosen, DEFAULT if DEFAULT in names else chosen[0].name
+
+
+#: The model of those who choose none: ``TableModel()``.
+DEFAULT = "SVOR"
+#: What ``rankwise fit`` tries.
+QUICK = (DEFAULT, "SVOR, linear", "BoostedThresholds")
+
+
+def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) -> list[Candidate]:
+    """All candidates, cheapest first; those whose package is not installed are left out."""
+    decision = DECISIONS[metric]
+    constraints = "explicit" if metric == "zero_one" else "implicit"
+    probable = metric in ("log", "ranked")  # only models with probabilities can be judged
+    linear = CumulativeLink(alpha="auto", decision=decision)
+    margin = linear if probable else SVOR(constraints, alpha="auto")
+    bent = None if encoder == "none" or sparse.issparse(X) else encoder
+    plain, products = _with(bent, numbers="linear"), _with(bent, numbers="spline+products")
+    found = [
+        Candidate("constant", _in_table(CumulativeLink(alpha=_CONSTANT, decision=decision), X, plain),
+                  "the frequencies of the classes alone: what any other model must beat"),
+        Candidate(DEFAULT, _in_table(margin, X, encoder), "one direction, ordered thresholds, large margins"),
+        Candidate("SVOR, linear", _in_table(margin, X, plain), "the same without bent columns: for few rows"),
+        Candidate("CumulativeLink", _in_table(linear, X, encoder), "the same by likelihood, with probabilities"),
+    ]  # fmt: skip
+    if products is not None and "numbers" in products.get_params():
+        found.append(Candidate("SVOR, products", _in_table(margin, X, products), "pairs of columns act together", 5e4))
+    home = import_module("rankwise")
+    if "BoostedThresholds" in home._HOME and find_spec("lightgbm") is not None:
+        trees = dict(decision=decision, random_state=random_state)
+        for name, extra, why in _TREES:
+            model = home.BoostedThresholds(**trees, **extra)
+            found.append(Candidate(name, _in_table(model, X, plain), why))
+    if not probable:
+        for name, factor in (("KernelPRIL", 1.0), ("KernelPRIL, narrow", 4.0)):
+            model = KernelPRIL(gamma=factor / _width(X), n_epochs=10, random_state=random_state)
+            found.append(Candidate(name, _in_table(model, X, plain), "smooth curves in all columns at once", 3e3))
+    return [one for one in found if one.most_rows >= n_rows]
+
+
+_TREES: Sequence[tuple[str, dict[str, Any], str]] = (
+    ("BoostedThresholds", {}, "boosted trees: steps and products of columns"),
+)
+
+
+def _with(encoder: Any, **parameters: Any) -> Any:
+    """The encoder with other parameters, those that it has; a plain one where there is none."""
+    if encoder is None or not isinstance(encoder, TableEncoder):
+        encoder = TableEncoder() if encoder is None else encoder
+    known = encoder.get_params() if hasattr(encoder, "get_params") else {}
+    chosen = {name: value for name, value in parameters.items() if known.get(name) == "auto"}
+    return clone(encoder).set_params(**chosen) if chosen else encoder
+
+
+def _in_table(model: Any, X: Any, encoder: Any) -> Any:
+    """Model of the table as it is."""
+    return TableModel(model, "none" if sparse.issparse(X) else encoder)
+
+
+def _width(X: Any) -> int:
+    return max(1, int(X.shape[1]))

@@ -1,0 +1,288 @@
+"""The right model for a table: candidates, a search, and the best one fitted to all rows."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from rankwise import decisions
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.auto._candidates import DECISIONS, candidates
+from rankwise.auto._chosen import ChoosingEstimator
+from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses
+from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
+from rankwise.base.transaction import reader
+from rankwise.evaluation import format_table
+from rankwise.evaluation._cross_validation import fitted_to
+from rankwise.labels import Labels, check_weights, encode, warn_of_classes
+
+_METRICS = ("mae", "zero_one", "squared", "log", "ranked")
+_BLENDED = "blend"
+
+
+class AutoOrdinal(ChoosingEstimator):
+    """Chooses a model for a table of raw columns and labels of any form, within a budget, and fits it.
+
+    Candidates go from the frequencies of the classes and linear models to boosted trees and kernels, each with the
+    preprocessing that its learner wants. They are compared in the same interval-aware folds by successive halving. The
+    default model, ``TableModel()``, is always among those that are compared to the end, so that the result is not
+    worse than it but for noise.
+
+    Parameters
+    ----------
+    time_budget : float, default 60
+        Seconds for the search. The chosen model is fitted to all rows after that.
+    metric : {"mae", "zero_one", "squared", "log", "ranked"}, default "mae"
+        Error to be small: a loss of the predicted classes against the nearest class that a label admits, or the log or
+        ranked probability score of the probabilities.
+    estimators : {"auto", "quick"}, list of str or dict, default "auto"
+        All candidates; the few that ``rankwise fit`` tries; some of them, by name; or estimators by names of your own.
+    n_fits : int, optional
+        Number of fits, in place of seconds: the result is then the same for the same ``random_state``.
+    cv : int, default 5
+        Folds.
+    blend : int, default 0
+        Blend the probabilities of so many of the best candidates (:class:`rankwise.BlendedOrdinal`), if that is better
+        than the best one alone.
+    encoder : TableEncoder, "none" or None, default None
+        How columns become features, as in :class:`rankwise.TableModel`.
+    most_rows : int, default 50000
+        Rows on which candidates are compared at most.
+    n_jobs : int, optional
+        Folds that are worked on at the same time, in threads.
+    verbose : bool, optional
+        Show progress on stderr; by default if it is a terminal.
+    random_state : int, default 0
+        Seed of everything random.
+    classes : array-like, optional
+        The classes, lowest first; without it the labels tell.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen model, fitted to all rows.
+    best_name_ : str
+        Its name in the leaderboard.
+    leaderboard_ : list of dict
+        One entry per candidate, best first: ``model``, ``error`` with ``error_se`` over folds, ``nearest`` and
+        ``farthest`` (between them the labels leave the error open), ``rows`` it was judged on, ``fit_seconds``, and
+        ``remark``. Candidates that were judged on fewer rows come after those of the last rung.
+    classes_ : ndarray
+        The classes, lowest first.
+
+    Notes
+    -----
+    Ctrl-C ends the search, not the call: the best candidate so far is fitted.
+
+    Examples
+    --------
+    >>> from rankwise import AutoOrdinal
+    >>> from rankwise.datasets import load_diabetes_grades
+    >>> data = load_diabetes_grades()
+    >>> model = AutoOrdinal(n_fits=20, estimators=["constant", "SVOR", "CumulativeLink"]).fit(data.X, data.y)
+    >>> model.best_name_ in ("SVOR", "CumulativeLink")
+    True
+    >>> [entry["model"] for entry in model.leaderboard_][-1]
+    'constant'
+    """
+
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
+    _show: ClassVar[Show | None] = None  # a display in place of the plain one
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "time_budget": [Interval(Real, 0, None, closed="neither")],
+        "metric": [StrOptions(set(_METRICS))],
+        "estimators": [StrOptions({"auto", "quick"}), list, tuple, dict],
+        "n_fits": [Interval(Integral, 1, None, closed="left"), None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "blend": [Interval(Integral, 0, None, closed="left")],
+        "most_rows": [Interval(Integral, 10, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["boolean", None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "classes": ["array-like", None],
+    }
+
+    def __init__(
+        self, time_budget: float = 60.0, metric: str = "mae", estimators: Any = "auto", *, n_fits: int | None = None,
+        cv: int = 5, blend: int = 0, encoder: Any = None, most_rows: int = 50_000, n_jobs: int | None = None,
+        verbose: bool | None = None, random_state: int = 0, classes: Any = None,
+    ) -> None:  # fmt: skip
+        self.time_budget = time_budget
+        self.metric = metric
+        self.estimators = estimators
+        self.n_fits = n_fits
+        self.cv = cv
+        self.blend = blend
+        self.encoder = encoder
+        self.most_rows = most_rows
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Compare candidates until the budget is spent, and fit the best one to all rows.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, 2-D array, or CSR matrix
+            Raw columns, without the labels.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0.
+        """
+        with self._afresh() as model:
+            model._validate_params()
+            X = _whole(X)
+            labels = encode(y, model.classes, n_rows=X.shape[0])
+            if model.classes is None and not isinstance(y, Labels):
+                warn_of_classes(labels.order, len(labels))
+            weight = check_weights(sample_weight, len(labels))
+            if labels.is_missing.all():
+                raise ValueError("every label is missing: there is nothing to learn from.")
+            model._search(X, labels, weight)
+        return self
+
+    def _search(self, X: Any, labels: Labels, weight: Any) -> None:
+        n_labelled = int((~labels.is_missing).sum())
+        found, default = candidates(self.estimators, X, self.metric, self.encoder, n_labelled, int(self.random_state))
+        for one in found:
+            if one.name == default and getattr(one.model, "encoder", "none") != "none":
+                one.model._new_encoder().fit(X).transform(X)  # of a bad cell, the error names the row of the table
+        budget = Budget(fits=float(self.n_fits)) if self.n_fits is not None else Budget(float(self.time_budget))
+        show = self._display()
+        search = Search(
+            found, default, X, labels, weight, self.metric, self.cv, budget, int(self.random_state), self.n_jobs, show,
+            self.most_rows,
+        )  # fmt: skip
+        search.run()
+        entries = _leaderboard(search)
+        rows = np.arange(len(labels))
+        blend = self._blended(search) if self.blend > 1 else None
+        if blend is not None:
+            mixture, weights, entry = blend
+            entries = [entry, *entries]
+            members = [fitted_to(trial.candidate.model, X, labels, weight, rows) for trial in mixture]
+            best = BlendedOrdinal([clone(trial.candidate.model) for trial in mixture], decision=DECISIONS[self.metric])
+            best._become_mixture(members, weights, labels.classes)
+            self.best_estimator_, self.best_name_ = best, _BLENDED
+        else:
+            chosen = search.last[0].candidate
+            self.best_estimator_ = fitted_to(chosen.model, X, labels, weight, rows)
+            self.best_name_ = chosen.name
+        self.leaderboard_ = entries
+        if show is not None:
+            show("", budget.total, budget.total)
+
+    def _blended(self, search: Search) -> tuple[list[Trial], Any, dict[str, Any]] | None:
+        """The best candidates with probabilities, their weights and the entry; None if the best one alone is better."""
+        able = [trial for trial in search.last if trial.probabilities is not None][: self.blend]
+        if len(able) < 2:
+            return None
+        labels = search.labels[search.rows]
+        weight = search.weight[search.rows] if search.weight.size else np.ones(len(labels))
+        together = np.stack([trial.probabilities for trial in able])
+        weights = stacking_weights(np.column_stack([of_labels(labels, one) for one in together]), weight)
+        mixed = np.einsum("m,mnk->nk", weights, together)
+        if self.metric in ("log", "ranked"):
+            options = dict(classes=labels.classes, sample_weight=weight)
+            error, nearest, farthest = (
+                SCORES[self.metric](labels, mixed, against=what, **options)
+                for what in ("label", "nearest", "farthest")
+            )
+        else:
+            answer = {"median": lambda p: decisions.median(np.cumsum(p, axis=1)[:, :-1]), "mode": decisions.mode,
+                      "mean": decisions.rounded_mean}[DECISIONS[self.metric]]  # fmt: skip
+            error, nearest, farthest = losses(labels, answer(mixed), self.metric, weight)
+        if error >= search.last[0].error:
+            return None
+        parts = zip(weights, able, strict=True)
+        remark = " + ".join(f"{v:.2f} {trial.candidate.name}" for v, trial in parts if v >= 0.005)
+        entry = {
+            "model": _BLENDED, "error": error, "error_se": search.last[0].standard_error, "nearest": nearest,
+            "farthest": farthest, "rows": len(labels), "fit_seconds": sum(trial.seconds for trial in able),
+            "remark": remark,
+        }  # fmt: skip
+        return able, weights, entry
+
+    def _display(self) -> Show | None:
+        if self._show is not None:
+            return self._show
+        wanted = sys.stderr.isatty() if self.verbose is None else self.verbose
+        return _print_progress if wanted else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def __str__(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return repr(self)
+        shown = ("model", "error", "error_se", "nearest", "farthest", "rows", "fit_seconds", "remark")
+        return format_table([{name: entry[name] for name in shown} for entry in self.leaderboard_])
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """The chosen model and the leaderboard: what a model file holds."""
+        return {"best": self.best_estimator_, "name": self.best_name_, "leaderboard": self.leaderboard_}
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        board, name = plain["leaderboard"], plain["name"]
+        if not isinstance(name, str) or not isinstance(board, list):
+            raise ValueError("the leaderboard is no list, or the chosen model has no name")
+        if not all(isinstance(entry, dict) and {"model", "error"} <= set(entry) for entry in board):
+            raise ValueError("an entry of the leaderboard lacks its model or its error")
+        self.best_name_, self.leaderboard_ = name, board
+        self._take_chosen(plain["best"])
+
+
+def _leaderboard(search: Search) -> list[dict[str, Any]]:
+    """One entry per candidate: those of the last rung first, then those of earlier ones, then those that failed."""
+    others = [trial for trial in search.trials.values() if trial not in search.last]
+    others.sort(key=lambda trial: (-trial.n_rows, trial.error))
+    entries = []
+    for trial in [*search.last, *others]:
+        remark = "" if trial in search.last else "judged on fewer rows"
+        entries.append(_entry(trial.candidate.name, trial, remark))
+    judged = {entry["model"] for entry in entries}
+    for candidate in search.candidates:
+        if candidate.name not in judged:
+            remark = search.failed.get(candidate.name, "no budget left")
+            entries.append(_entry(candidate.name, None, remark))
+    return entries
+
+
+def _entry(name: str, trial: Trial | None, remark: str) -> dict[str, Any]:
+    numbers = (math.nan,) * 4 if trial is None else (trial.error, trial.standard_error, trial.nearest, trial.farthest)
+    return {
+        "model": name,
+        **dict(zip(("error", "error_se", "nearest", "farthest"), map(float, numbers), strict=True)),
+        "rows": 0 if trial is None else int(trial.n_rows),
+        "fit_seconds": math.nan if trial is None else float(trial.seconds),
+        "remark": remark,
+    }
+
+
+def _whole(X: Any) -> Any:
+    """Rows that can be selected: lists become an array."""
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _print_progress(what: str, spent: float, total: float) -> None:
+    """One line on stderr that is written over and over."""
+    share = min(1.0, spent / total) if total > 0 else 1.0
+    end = "\n" if not what else ""
+    print(f"\r{share:4.0%} of the budget  {what:<30}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,203 @@
+"""Probabilities of several models, blended: stacking by the log score of imprecise labels.
+
+    P(k | x) = sum_m v_m P_m(k | x),      v >= 0,  sum_m v_m = 1
+
+The weights v maximise the mean of ``log sum_m v_m P_m(label_i | x_i)`` over rows that the models have not seen, where
+the probability of a label is that of all classes it admits. The problem is concave, and EM solves it: each row is
+shared among the models by how well they foretold its label, and the shares are the next weights.
+
+Sources: Wolpert, "Stacked generalization", 1992; Smyth and Wolpert, "Linearly combining density estimators via
+stacking", 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import get_tags
+
+from rankwise._sklearn import Interval, StrOptions
+from rankwise.base.probabilities import DECISIONS, ProbabilityModel
+from rankwise.base.state import require_array
+from rankwise.base.transaction import reader
+from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
+from rankwise.evaluation._cross_validation import fitted_to
+from rankwise.labels import Labels, check_weights, encode
+
+Floats = NDArray[np.float64]
+
+_ROUNDS = 2000
+_STILL = 1e-7  # change of a weight at which EM stops
+
+
+def stacking_weights(by_model: Floats, weight: Floats | None = None) -> Floats:
+    """Weights (M,) of models with the best mean log score of their mixture, from probabilities of labels (n, M).
+
+    Examples
+    --------
+    >>> stacking_weights(np.array([[0.9, 0.1], [0.8, 0.3], [0.7, 0.2]])).round(3)
+    array([1., 0.])
+    """
+    by_model = np.maximum(by_model, np.finfo(np.float64).tiny)
+    share = np.full(len(by_model), 1.0 / len(by_model)) if weight is None else weight / weight.sum()
+    v = np.full(by_model.shape[1], 1.0 / by_model.shape[1])
+    for _ in range(_ROUNDS):
+        before, mixed = v, by_model @ v
+        v = v * (share @ (by_model / mixed[:, None]))
+        if np.abs(v - before).max() <= _STILL:
+            break
+    return np.asarray(v / v.sum())
+
+
+def of_labels(labels: Labels, probabilities: Floats) -> Floats:
+    """Probability of every row's label: of all classes that it admits."""
+    return np.asarray(np.where(labels.admissible(), probabilities, 0.0).sum(axis=1))
+
+
+class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
+    """A mixture of models with class probabilities, weighted by how well they foretell rows they have not seen.
+
+    Parameters
+    ----------
+    estimators : list of estimators
+        Models with ``predict_proba``; others can be put into :class:`rankwise.CalibratedOrdinal`.
+    cv : int, default 5
+        Folds whose rows are foretold by models that have not seen them.
+    decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
+        What ``predict`` answers, as in :class:`rankwise.CumulativeLink`.
+    random_state : int, RandomState or None, default 0
+        Seed of the folds.
+    classes : array-like, optional
+        The classes, lowest first; without it the labels tell.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The models, fitted to all rows.
+    weights_ : ndarray of shape (M,)
+        Their weights.
+    classes_ : ndarray of shape (K,)
+        The classes, lowest first.
+
+    Examples
+    --------
+    >>> from rankwise import BlendedOrdinal, CumulativeLink
+    >>> from rankwise.datasets import make_ordinal
+    >>> X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
+    >>> model = BlendedOrdinal([CumulativeLink(alpha=10.0), CumulativeLink(alpha=1e-3)]).fit(X, y)
+    >>> bool(model.weights_[1] > model.weights_[0])
+    True
+    """
+
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval", "candidates"})
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimators": [list, tuple],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "decision": [StrOptions(set(DECISIONS)), "array-like"],
+        "random_state": ["random_state"],
+        "classes": ["array-like", None],
+    }
+
+    def __init__(
+        self, estimators: Sequence[Any], cv: int = 5, decision: Any = "median", random_state: Any = 0,
+        classes: Any = None,
+    ) -> None:  # fmt: skip
+        self.estimators = estimators
+        self.cv = cv
+        self.decision = decision
+        self.random_state = random_state
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the models, and the weights of their mixture to rows that they have not seen.
+
+        Parameters
+        ----------
+        X : table or matrix
+            Rows, in a form that the models take.
+        y : array-like
+            Labels of any form that :func:`rankwise.labels.encode` reads and the models support.
+        sample_weight : array-like of shape (n,), optional
+            Importance of each row, >= 0.
+        """
+        with self._afresh() as model:
+            model._validate_params()
+            for estimator in model.estimators:
+                if not hasattr(estimator, "predict_proba"):
+                    raise ValueError(
+                        f"estimators must have predict_proba. {type(estimator).__name__} has none: put it into "
+                        f"CalibratedOrdinal."
+                    )
+            labels = encode(y, model.classes)
+            weight = check_weights(sample_weight, len(labels))
+            model._check_decision(labels.classes.size)
+            folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)
+            options = dict(cv=folds, method="predict_proba", sample_weight=weight if weight.size else None)
+            unseen = [of_labels(labels, cross_val_predict(one, X, labels, **options)) for one in model.estimators]
+            counts = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
+            rows = np.arange(len(labels))
+            fitted = [fitted_to(one, X, labels, weight, rows) for one in model.estimators]
+            model._become_mixture(fitted, stacking_weights(np.column_stack(unseen), counts), labels.classes)
+        return self
+
+    def _become_mixture(self, estimators: list[Any], weights: Floats, classes: NDArray[Any]) -> None:
+        self.estimators_, self.weights_, self.classes_ = estimators, weights, classes
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        return X  # the models inside read them
+
+    def _probabilities(self, rows: Any) -> Floats:
+        pairs = zip(self.weights_, self.estimators_, strict=True)
+        return np.asarray(sum(v * one.predict_proba(rows) for v, one in pairs if v > 0.0))
+
+    def _cumulative(self, rows: Any) -> Floats:
+        return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
+
+    @reader
+    def decision_function(self, X: Any) -> Floats:
+        """Minus the expected cost of every answer, (n, K); their difference, (n,), for two classes."""
+        return self._answer_scores(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "weights_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimators:
+            tags.input_tags = get_tags(self.estimators[0]).input_tags
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns, as the first model has it."""
+        return int(self.estimators_[0].n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns, as the first model has them."""
+        return np.asarray(self.estimators_[0].feature_names_in_)
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """The models and their weights: what a model file holds."""
+        return {"estimators": self.estimators_, "weights": self.weights_, "classes": self.classes_}
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        estimators, weights = plain["estimators"], plain["weights"]
+        order = self._take_classes(plain["classes"])
+        if not isinstance(estimators, list) or not estimators:
+            raise ValueError("a mixture needs models")
+        require_array("weights", weights, np.float64, (len(estimators),))
+        if (weights < 0).any() or abs(weights.sum() - 1.0) > 1e-6:
+            raise ValueError("the weights must not be negative and add up to one")
+        for one in estimators:
+            if not hasattr(one, "predict_proba") or not np.array_equal(one.classes_, order.values):
+                raise ValueError("a model of the mixture has no probabilities, or other classes")
+        self._become_mixture(estimators, weights, order.values)

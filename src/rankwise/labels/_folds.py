@@ -1,0 +1,115 @@
+"""Rows dealt out to folds so that each fold has the same mixture of labels, whatever their kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._sklearn import cross_val_predict_encodes
+from rankwise.labels._encode import encode
+from rankwise.labels._encoded import Labels
+
+Folds = NDArray[np.intp]
+
+_ENOUGH = 10  # rows of a stratum: as many as folds that anybody asks for
+
+
+def as_labels(y: Any, classes: Any = None) -> Labels:
+    """Labels of any form as one object that scikit-learn's splitters and searches take in place of ``y``.
+
+    With it ``cv=5``, ``cross_val_score``, ``cross_val_predict``, ``GridSearchCV`` and ``learning_curve`` work for
+    intervals, candidate sets and missing labels as for exact ones: the object can be indexed and stratified, every fold
+    knows all classes in their order, and every estimator and metric of rankwise takes it.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels of any form that :func:`encode` reads: an (n, 2) table with NaN, a list of tuples and sets, texts ...
+    classes : sequence, optional
+        The classes, lowest first. Needed where neither the container nor numbers tell their order.
+
+    Returns
+    -------
+    Labels
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rankwise import SVOR
+    >>> from rankwise.datasets import make_ordinal
+    >>> from rankwise.labels import as_labels
+    >>> X, y = make_ordinal(200, 3, 4, noise=0.1, random_state=0)
+    >>> at_least_what_was_said = np.column_stack([y, np.where(y > 2, np.nan, y)])
+    >>> cross_val_score(SVOR(), X, as_labels(at_least_what_was_said), cv=5).shape
+    (5,)
+    """
+    labels = encode(y, classes)
+    return FoldedLabels(labels.order, labels.lower, labels.upper, labels.mask)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldedLabels(Labels):
+    """Labels whose array is what splitters stratify by: unless all are exact, rare labels share a stratum.
+
+    scikit-learn's splitters warn of, or refuse, a stratum with fewer rows than folds. Here neighbours in the order of
+    :meth:`Labels.distinct` are put together until they are enough, and are called by the first and the last of them.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if self.is_exact.all():
+            return super().__array__(dtype, copy)
+        if cross_val_predict_encodes():
+            raise ValueError(
+                "scikit-learn's cross_val_predict replaces labels by numbers of its own for predict_proba and "
+                "decision_function, which imprecise labels do not survive. Use rankwise.evaluation.cross_val_predict."
+            )
+        distinct, groups = self.distinct()
+        names = np.asarray(Labels(distinct.order, distinct.lower, distinct.upper, distinct.mask), dtype=np.str_)
+        strata = _joined(np.bincount(groups))
+        last = np.flatnonzero(np.diff(strata, append=-1))
+        first = np.append(0, last[:-1] + 1)
+        named = [names[a] if a == b else f"{names[a]} ... {names[b]}" for a, b in zip(first, last, strict=True)]
+        array = np.array(named)[strata][groups]
+        return array if dtype is None else array.astype(dtype)
+
+
+def _joined(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Stratum of every group: neighbours together until they have enough rows; a small rest joins the last.
+
+    >>> _joined(np.array([12, 4, 7, 3])).tolist()
+    [0, 1, 1, 1]
+    """
+    strata, stratum, size = np.zeros(counts.size, dtype=np.intp), 0, 0
+    for group, count in enumerate(counts.tolist()):
+        strata[group] = stratum
+        size += count
+        if size >= _ENOUGH:
+            stratum, size = stratum + 1, 0
+    if size:
+        strata[strata == stratum] = max(stratum - 1, 0)
+    return strata
+
+
+def deal(strata: Folds, n_folds: int, generator: np.random.RandomState | None = None) -> Folds:
+    """Fold of every row: in turn over the rows sorted by stratum, in random order within one if there is a generator.
+
+    Without a generator the rows of a stratum stay in blocks, in their order: the first fold gets the first of them.
+
+    Examples
+    --------
+    >>> deal(np.array([0, 0, 0, 1, 1, 1]), 3)
+    array([0, 1, 2, 0, 1, 2])
+    """
+    turns = np.arange(strata.size) % n_folds
+    folds = np.empty(strata.size, dtype=np.intp)
+    if generator is not None:
+        folds[np.lexsort((generator.permutation(strata.size), strata))] = turns
+    else:
+        sorted_rows = np.argsort(strata, kind="stable")
+        # Within a stratum the turns are put in order, so that a fold gets a block of its rows.
+        folds[sorted_rows] = turns[np.lexsort((turns, strata[sorted_rows]))]
+    return folds
