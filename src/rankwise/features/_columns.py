@@ -103,14 +103,14 @@ class NumberColumn:
             return
         values, other = self.read(column)
         for row in () if other is None or rules.slips == "missing" else np.flatnonzero(other).tolist():
-            yield RowError(self._slip(column[row].as_py()), row, self.name)
+            yield RowError(self.slip(column[row].as_py()), row, self.name)
         for row in np.flatnonzero(np.isinf(values)).tolist():
             yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
         if rules.missing == "refuse":
             missing = np.isnan(values) & (True if other is None or rules.slips == "missing" else ~other)
             yield from refuse_missing(self.name, missing)
 
-    def _slip(self, text: str) -> str:
+    def slip(self, text: str) -> str:
         """What is wrong with a text in a column of numbers or dates, and how to mend it."""
         if self.kind == "date":
             return f"a date such as 2024-05-31 or 2024-05-31T12:30 is needed. Got the text {text!r}."

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import as_table, coded_texts
-from rankwise.features._columns import NumberColumn, Rules, fit_column, kind_of
+from rankwise.features._arrow import as_table, coded_texts, decimal_mark, is_text
+from rankwise.features._columns import NumberColumn
+from rankwise.features._kinds import kind_of
 
 Floats = NDArray[np.float64]
 
-_RULES = Rules("mean", "none", "onehot", "ignore", 1, False, 1)
+_NUMBERS = ("number", "boolean", "date", "duration")
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class RawColumn:
     ----------
     name : str
         Of the column.
-    kind : {"number", "category"}
-        What it holds.
+    kind : {"number", "boolean", "date", "duration", "category"}
+        What it holds; dates and durations count in days.
     values : list of str
         Categories that were met in fit.
     decimal : str
@@ -42,7 +43,7 @@ class RawColumn:
     @classmethod
     def fitted(cls, name: str, column: Any, declared: bool) -> RawColumn:
         """What a column holds, by its type and values; ``declared``: it holds categories whatever its type."""
-        kind = "category" if declared else kind_of(name, column)
+        kind = "category" if declared else kind_of(name, column)[0]
         if kind == "text":
             raise ValueError(
                 f"column {name!r} holds texts of several words, which are no categories: leave it out, or encode the "
@@ -52,14 +53,15 @@ class RawColumn:
             return cls(name, "category", sorted(coded_texts(column)[0]))
         if kind == "ignore":  # nothing in it: trees pass over it
             return cls(name, "number")
-        return cls(name, "number", decimal=fit_column(name, kind, column, _RULES).decimal)  # type: ignore[union-attr]
+        decimal = (decimal_mark(name, column) if kind == "number" and is_text(column.type) else None) or "."
+        return cls(name, kind, decimal=decimal)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> RawColumn:
         """Column of a model file, after a check."""
         column = cls(**plain)
         texts = [column.name, column.kind, column.decimal, *column.values]
-        known = column.kind in ("number", "category") and column.decimal in (".", ",")
+        known = column.kind in (*_NUMBERS, "category") and column.decimal in (".", ",")
         distinct = all(isinstance(text, str) for text in texts) and len(set(column.values)) == len(column.values)
         if not known or not distinct:
             raise ValueError(f"a column needs a name, a kind and distinct categories. Got {column!r}"[:200])
@@ -71,10 +73,11 @@ class RawColumn:
             texts, codes = coded_texts(column)
             place = {text: i for i, text in enumerate(self.values)}
             return np.array([*(place.get(text, np.nan) for text in texts), np.nan])[codes]
-        number = NumberColumn(self.name, "number", decimal=self.decimal)
+        number = NumberColumn(self.name, self.kind, decimal=self.decimal, part="days" if self.kind == "date" else "")
         values, other = number.read(column)
         if other is not None and other.any():
-            raise next(number.problems(column, _RULES))
+            row = int(np.argmax(other))
+            raise RowError(number.slip(column[row].as_py()), row, self.name)
         return values
 
 
