@@ -21,6 +21,7 @@ KERNELS = {
         lambda a, b: np.exp(-0.3 * np.sum((a - b) ** 2)),
     ),
 }
+BUDGETS = [*((name, budget, 16) for name in KERNELS for budget in (None, 7)), ("rbf", 7, 0), ("rbf", 20, 4)]
 LEARNING = [  # a passive-aggressive step without a margin never leaves zero
     ("perceptron", "none"),
     *((step, margin) for step in ("perceptron", "pa", "pa1", "pa2") for margin in ("constant", "loss")),
@@ -59,13 +60,13 @@ def assert_rounds_equal(twin, model, stream):
         assert learner.n_violations_ == twin.loss
 
 
-@pytest.mark.parametrize("budget", [None, 7])
-@pytest.mark.parametrize("name", KERNELS)
-def test_rounds_are_those_of_the_plain_twin(name, budget):
+@pytest.mark.parametrize(("name", "budget", "n_neighbors"), BUDGETS)
+def test_rounds_are_those_of_the_plain_twin(name, budget, n_neighbors):
     parameters, kernel = KERNELS[name]
-    twin = PlainKernelCuSum(kernel, 5, budget, margin="loss", delta=0.7)
-    model = KernelCuSumRank(**parameters, budget=budget, margin="loss", delta=0.7)
-    assert_rounds_equal(twin, model, make_stream(1, n=300, n_classes=5))  # more than two blocks
+    twin = PlainKernelCuSum(kernel, 5, budget, n_neighbors=n_neighbors, margin="loss", delta=0.7)
+    model = KernelCuSumRank(**parameters, budget=budget, n_neighbors=n_neighbors, margin="loss", delta=0.7)
+    n = 300 if budget is None else 180  # more than one block
+    assert_rounds_equal(twin, model, make_stream(1, n=n, n_classes=5))
 
 
 @each_step
@@ -199,13 +200,24 @@ def test_budget_is_never_exceeded_and_survives_a_file(make, tmp_path):
         np.testing.assert_array_equal(copy._state[name], array, err_msg=name)
 
 
+def test_files_of_earlier_versions_hold_lengths_of_coefficients():
+    stream = make_stream(2, n=80)
+    model = KernelCuSumRank(gamma=0.2, budget=13, random_state=0).fit(stream.X, stream.y)
+    plain = model.to_plain()
+    plain["state"]["strength"] = np.ones(len(plain["state"]["born"]))
+    old = KernelCuSumRank(gamma=0.2, budget=13, random_state=0)
+    old.from_plain(plain)
+    np.testing.assert_array_equal(old.partial_fit(stream.X, stream.y).dual_coef_,
+                                  model.partial_fit(stream.X, stream.y).dual_coef_)  # fmt: skip
+
+
 def test_files_whose_arrays_do_not_belong_together_are_refused(tmp_path):
     stream = make_stream(2, n=50)
     model = KernelCuSumRank(gamma=0.2, random_state=0).fit(stream.X, stream.y)
     for name, cut in (
         ("dual", lambda a: a[:, :-1]),
         ("dual", lambda a: a[:8]),
-        ("strength", lambda a: a[:-1]),
+        ("influence", lambda a: a[:-1]),
         ("support", lambda a: a[:, :3].copy()),
         ("size", lambda a: a + 1000),
     ):

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from rankwise import PRIL, KernelCuSumRank, KernelPRIL
+from rankwise.datasets import make_pril_synthetic
 from tests.reference.pril import PlainKernelPRIL
 from tests.streams import make_stream
 
@@ -21,26 +22,63 @@ KERNELS = {
         lambda a, b: np.exp(-0.3 * np.sum((a - b) ** 2)),
     ),
 }
+BUDGETS = [*((name, budget, 16) for name in KERNELS for budget in (None, 7)), ("rbf", 7, 0), ("rbf", 20, 4)]
 
 
-@pytest.mark.parametrize("budget", [None, 7])
-@pytest.mark.parametrize("name", KERNELS)
-def test_rounds_are_those_of_the_plain_twin(name, budget):
+@pytest.mark.parametrize(("name", "budget", "n_neighbors"), BUDGETS)
+def test_rounds_are_those_of_the_plain_twin(name, budget, n_neighbors):
     parameters, kernel = KERNELS[name]
-    stream = make_stream(1, n=300, n_classes=5)  # more than two blocks
-    twin = PlainKernelPRIL(kernel, 5, budget)
-    expected = []
-    for x, (lo, hi) in zip(stream.X, stream.y, strict=True):
-        expected.append(twin.predict(x))
-        twin.learn(x, lo, hi)
-    model = KernelPRIL(**parameters, budget=budget, average=False, classes=stream.classes)
-    predicted = model.progressive_predict(stream.X, stream.y)
-    np.testing.assert_array_equal(predicted, expected)
-    np.testing.assert_array_equal(model.thresholds_, twin.t)
-    np.testing.assert_allclose(
-        model.project(stream.X[:20]), [twin.score(x) for x in stream.X[:20]], rtol=1e-9, atol=1e-9
+    stream = make_stream(1, n=300 if budget is None else 180, n_classes=5)  # more than one block
+    for average in (False, True):
+        twin = PlainKernelPRIL(kernel, 5, budget, n_neighbors)
+        expected = []
+        for x, (lo, hi) in zip(stream.X, stream.y, strict=True):
+            expected.append(twin.predict_averaged(x) if average else twin.predict(x))
+            twin.learn(x, lo, hi)
+        model = KernelPRIL(
+            **parameters, budget=budget, n_neighbors=n_neighbors, average=average, classes=stream.classes
+        )
+        predicted = model.progressive_predict(stream.X, stream.y)
+        np.testing.assert_array_equal(predicted, expected)
+        np.testing.assert_allclose(model.thresholds_, twin.sum_t / twin.rounds if average else twin.t, atol=1e-9)
+        scores = [twin.score(x, average) for x in stream.X[:20]]
+        np.testing.assert_allclose(model.project(stream.X[:20]), scores, rtol=1e-6, atol=1e-6)
+        coefficients = [total / twin.rounds if average else a for _, a, total in twin.support]
+        np.testing.assert_allclose(sorted(model.dual_coef_), sorted(coefficients), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [KernelPRIL, KernelCuSumRank])
+def test_a_budgeted_average_is_nearly_as_good_as_one_of_all_vectors(estimator):
+    X, y = make_pril_synthetic(3000, random_state=0)
+    free = estimator(random_state=0).fit(X[:2000], y[:2000])
+    few = len(free.dual_coef_) // 10
+    error = {m: -estimator(budget=few, n_neighbors=m, random_state=0).fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+             for m in (0, 16)}  # fmt: skip
+    assert error[16] <= 1.15 * -free.score(X[2000:], y[2000:]) < error[0]
+
+
+def test_a_vector_that_lies_among_the_others_is_handed_over_without_loss():
+    """With the linear kernel in two dimensions three vectors say all that any number says."""
+    stream = make_stream(3, n=200, d=2)
+    free = KernelPRIL(kernel="linear", classes=stream.classes)
+    few = KernelPRIL(kernel="linear", budget=5, classes=stream.classes)
+    np.testing.assert_array_equal(
+        few.progressive_predict(stream.X, stream.y), free.progressive_predict(stream.X, stream.y)
     )
-    assert sorted(model.dual_coef_) == sorted(a for _, a in twin.support)
+    assert len(few.dual_coef_) == 5 < len(free.dual_coef_)
+    np.testing.assert_allclose(few.project(stream.X), free.project(stream.X), rtol=1e-4, atol=1e-4)
+
+
+def test_cosines_of_a_table_are_those_of_rows_as_they_came():
+    """The table is computed anew after loading or a larger budget, with the bits of the rows that filled it."""
+    stream = make_stream(3, n=300)
+    model = KernelPRIL(gamma=0.3, budget=20, classes=stream.classes).partial_fit(stream.X, stream.y)
+    state = {name: array for name, array in model._state.items() if name != "cosines"}
+    again = model._cosines(state, 20)
+    np.testing.assert_array_equal(again, model._state["cosines"])
+    assert again.dtype == np.float32
+    model.set_params(budget=400).partial_fit(stream.X[:5], stream.y[:5])
+    assert "cosines" not in model._state
 
 
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 6), weighted=st.booleans())

@@ -290,8 +290,10 @@ def test_readers_see_some_whole_model_while_a_stream_grows_it(estimator):
 
 
 def influences(model):
-    size = int(model._state["size"][0])
-    return model._strength(model._state)[:size] * model._state["influence"][:size]
+    state, size = model._state, int(model._state["size"][0])
+    last, mean = state["dual"][:size], (state["dual"] - state["dual_lag"] / state["counts"][0])[:size]
+    lengths = [np.linalg.norm(a.reshape(size, -1), axis=1) for a in (last, mean)]
+    return np.maximum(*lengths) * state["influence"][:size]
 
 
 @forms
@@ -303,10 +305,13 @@ def test_a_smaller_budget_evicts_the_least_influential_and_a_larger_one_grows(es
     influence = influences(model)
     one = copy.deepcopy(model)
     for learn in (lambda m: m.partial_fit(form(X[:1]), [np.nan]), lambda m: m.learn_one(dict(enumerate(X[0])), None)):
-        smaller = copy.deepcopy(model).set_params(budget=3)
+        smaller = copy.deepcopy(model).set_params(budget=3, n_neighbors=0)
         learn(smaller)
         assert smaller.support_vectors_.shape == (3, 4)
         assert sorted(influences(smaller)) == sorted(influence)[-3:]
+        smaller = copy.deepcopy(model).set_params(budget=3)
+        learn(smaller)
+        assert smaller.support_vectors_.shape == (3, 4)
         smaller.partial_fit(form(X), y)
         assert len(smaller.dual_coef_) == 3
         smaller.set_params(budget=20).partial_fit(form(X), y)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.reference.budget import hand_over, weakest
+
 
 class PlainCuSum:
     """Figures 1 and 2, with margins, weights, and sets of admissible codes as labels."""
@@ -57,9 +59,9 @@ class PlainKernelCuSum(PlainCuSum):
     With an average over the rounds, and a budget: the least influential (then oldest) support vector makes room.
     """
 
-    def __init__(self, kernel, n_classes, budget=None, intercept=True, **how):
+    def __init__(self, kernel, n_classes, budget=None, intercept=True, n_neighbors=16, **how):
         super().__init__(0, n_classes, **how)
-        self.kernel, self.budget, self.intercept = kernel, budget, intercept
+        self.kernel, self.budget, self.intercept, self.n_neighbors = kernel, budget, intercept, n_neighbors
         self.support = []  # [vector, counts, sum of the counts over the rounds]
         self.b, self.sum_b = np.zeros(n_classes), np.zeros(n_classes)
         self.rounds = 0
@@ -75,10 +77,11 @@ class PlainKernelCuSum(PlainCuSum):
         counts = tau * ((atoms <= y).astype(float) - (atoms <= yhat))
         self.b = self.b + self.intercept * counts
         if tau != 0:
+            new = [x, counts, np.zeros(self.n_classes)]
             if self.budget is not None and len(self.support) == self.budget:
-                influence = [np.linalg.norm(a) * np.sqrt(self.kernel(v, v)) for v, a, _ in self.support]
-                del self.support[int(np.argmin(influence))]
-            self.support.append([x, counts, np.zeros(self.n_classes)])
+                gone = self.support.pop(weakest(self.support, self.kernel, self.rounds))
+                hand_over(gone, [*self.support, new], self.kernel, self.n_neighbors)
+            self.support.append(new)
 
     def learn(self, x, admissible, c=1.0):
         super().learn(x, admissible, c)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.reference.budget import hand_over, weakest
+
 
 def sides(lo, hi, n_thresholds):
     """z_i of an interval label in codes: +1 below it, -1 above it, 0 (no constraint) inside."""
@@ -82,26 +84,38 @@ class PlainMultiplicativePRIL:
 class PlainKernelPRIL:
     """Algorithm 2 with a budget: a list of support vectors, the least influential (then oldest) making room."""
 
-    def __init__(self, kernel, n_classes, budget=None):
-        self.kernel, self.budget = kernel, budget
-        self.t = np.zeros(n_classes - 1)
-        self.support = []  # [vector, coefficient]
+    def __init__(self, kernel, n_classes, budget=None, n_neighbors=16):
+        self.kernel, self.budget, self.n_neighbors = kernel, budget, n_neighbors
+        self.t, self.sum_t = np.zeros(n_classes - 1), np.zeros(n_classes - 1)
+        self.support = []  # [vector, coefficient, sum of the coefficient over the rounds]
+        self.rounds = 0
 
-    def score(self, x):
-        return sum(a * self.kernel(v, x) for v, a in self.support)
+    def score(self, x, averaged=False):
+        return sum((total / self.rounds if averaged else a) * self.kernel(v, x) for v, a, total in self.support)
 
     def learn(self, x, lo, hi):
         z = sides(lo, hi, self.t.size)
         tau = np.where((z != 0) & (z * (self.score(x) - self.t) <= 0), z, 0.0)
         self.t = self.t - tau
         if tau.sum() != 0:
+            new = [x, tau.sum(), 0.0]
             if self.budget is not None and len(self.support) == self.budget:
-                influence = [abs(a) * np.sqrt(self.kernel(v, v)) for v, a in self.support]
-                del self.support[int(np.argmin(influence))]
-            self.support.append((x, tau.sum()))
+                gone = self.support.pop(weakest(self.support, self.kernel, self.rounds))
+                hand_over(gone, [*self.support, new], self.kernel, self.n_neighbors)
+            self.support.append(new)
+        if lo > 0 or hi < self.t.size:
+            self.rounds += 1
+            self.sum_t = self.sum_t + self.t
+            for example in self.support:
+                example[2] += example[1]
 
     def predict(self, x):
         return predict(self.score(x), self.t)
+
+    def predict_averaged(self, x):
+        if self.rounds == 0:
+            return self.predict(x)
+        return predict(self.score(x, averaged=True), self.sum_t / self.rounds)
 
 
 class PlainWidrowHoff:

@@ -5,11 +5,11 @@ together, and then the rounds of the block run in order. The sums are ordered su
 show in the result.
 
 ``budget`` bounds the number of support vectors. When it is full, a new one takes the place of the one with the smallest
-influence ``|a_s| sqrt(k(x_s, x_s))``, the change in the model (in the kernel's own norm) that its removal makes; of
-equals the oldest goes. An example that is a support vector already (in a later epoch) adds to its coefficients.
+influence, whose share goes to its neighbours: :mod:`rankwise.online._budget`. An example that is a support vector
+already (in a later epoch) adds to its coefficients.
 
-An algorithm supplies one compiled loop over the rounds of a block, which calls :func:`admit` when a row becomes a
-support vector.
+An algorithm supplies one compiled loop over the rounds of a block, which calls :func:`rankwise.online._budget.admit`
+when a row becomes a support vector.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows, first_non_finite, length
-from rankwise.base.state import COUNTS, NO_PREDICTIONS, State, StateArray, grown
+from rankwise.base.state import COUNTS, NO_PREDICTIONS, ROUNDS, State, StateArray, grown
+from rankwise.base.transaction import reader
+from rankwise.online._budget import remember, shrink
 from rankwise.online._online_estimator import OnlineEstimator, surely
 from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
 
@@ -36,12 +37,14 @@ Codes = NDArray[np.int32]
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
-#: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1.
-Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]
+#: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1; ``owner[s]``,
+#: the row that took slot s, or -1; and the table of cosines among the vectors that were there before.
+Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
 #: Lower and upper ends and mask of some rows.
 LabelArrays = tuple[Codes, Codes, NDArray[np.bool_]]
 
 _BLOCK_ROWS = 128
+_NO_COSINES = np.zeros((0, 0), dtype=np.float32)
 
 #: Arrays of every kernel model besides the coefficients "dual"; the vectors themselves come with the first rows.
 SLOTS = {
@@ -55,36 +58,6 @@ SLOTS = {
 }
 
 
-@register_jitable
-def admit(b, block, strength, vectors, budget, birth):
-    """Give row b of a block a slot: the next free one, or on a full budget that of the least influential vector.
-
-    ``strength[s]`` is ``|a_s|``, up to its sign; the caller sets the coefficients of the slot that it gets.
-    """
-    values, within, slots, taken = block
-    influence, born, size = vectors
-    if size[0] < budget:
-        slot = size[0]
-        size[0] += 1
-    else:
-        slot = 0
-        for s in range(1, size[0]):
-            less = abs(strength[s]) * influence[s] - abs(strength[slot]) * influence[slot]
-            if less < 0.0 or (less == 0.0 and born[s] < born[slot]):
-                slot = s
-        for e in range(within.shape[0]):  # the row that held the slot holds it no more
-            if slots[e] == slot:
-                slots[e] = -1
-            if taken[e] == slot:
-                taken[e] = -1
-    taken[b] = slot
-    influence[slot] = np.sqrt(within[b, b])
-    born[slot] = birth
-    for later in range(b + 1, within.shape[0]):
-        values[later, slot] = within[later, b]
-    return slot
-
-
 class KernelEstimator(OnlineEstimator):
     """Base of the estimators whose score is a sum over support vectors; see the module's docstring."""
 
@@ -95,6 +68,7 @@ class KernelEstimator(OnlineEstimator):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     }
 
     bends = True
@@ -104,11 +78,13 @@ class KernelEstimator(OnlineEstimator):
     coef0: float
     gamma: float | None
     budget: int | None
+    n_neighbors: int
 
     @abstractmethod
     def _block_pass(
-        self, state: State, block: Block, labels: LabelArrays, weight: Floats, budget: int, predictions: Codes
-    ) -> int:
+        self, state: State, block: Block, labels: LabelArrays, weight: Floats, limits: tuple[int, int],
+        predictions: Codes,
+    ) -> int:  # fmt: skip
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
     def _learn_epochs(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -135,12 +111,14 @@ class KernelEstimator(OnlineEstimator):
             some = lower[picked], upper[picked], mask[picked] if mask.size else mask
             c = weight[picked] if weight.size else weight
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad, vectors, taken = self._learn_block(state, rows, picked, some, c, slot_of[picked], guesses)
+            bad, vectors, block = self._learn_block(state, rows, picked, some, c, slot_of[picked], guesses)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:
                 return int(picked[bad])
+            taken = block[3]
             self._store(state).store(state, vectors, taken)
+            self._remember(state, block)
             if order.size:
                 chosen = np.flatnonzero(taken >= 0)
                 former = state["row"][taken[chosen]]
@@ -157,18 +135,36 @@ class KernelEstimator(OnlineEstimator):
             state["gamma"][0] = self._settled_gamma()
         size = int(state["size"][0])
         if self.budget is not None and size > self.budget:
-            influence = self._strength(state)[:size] * state["influence"][:size]
-            stay = np.sort(np.lexsort((state["born"][:size], influence))[size - self.budget :])
+            table = self._cosines(state, size) if self.n_neighbors else _NO_COSINES
+            dual, lag = (state[name].reshape(len(state["born"]), -1) for name in ("dual", "dual_lag"))
+            rounds, lengths = float(state["counts"][ROUNDS]), state["influence"]
+            shrink(dual, lag, rounds, lengths, state["born"], size, (self.budget, self.n_neighbors), table)
+            stay = np.flatnonzero(lengths[:size] >= 0.0)
             self._store(state).keep_only(state, stay)
             for name, array in self._layout.arrays.items():
                 if array.axes[0] == "slot":
                     moved = state[name][stay]
                     state[name][: stay.size], state[name][stay.size : size] = moved, array.joins
             state["size"][0] = stay.size
+            state.pop("cosines", None)
 
-    @abstractmethod
-    def _strength(self, state: State) -> Floats:
-        """``|a_s|`` of every slot."""
+    def _cosines(self, state: State, room: int) -> NDArray[np.float32]:
+        """Cosines among the support vectors, in a table with room for some more."""
+        table = state.get("cosines")
+        if table is not None and len(table) >= room:
+            return table
+        size, of_slot, born = int(state["size"][0]), state["influence"], state["born"]
+        table = np.zeros((room, room), dtype=np.float32)
+        rows = self._store(state).vectors(state, size, self.n_features_in_)
+        if sparse.issparse(rows):
+            rows = rows.data, rows.indices, rows.indptr
+        for start, values in self._kernel_blocks(rows, state):
+            for s, found in enumerate(values, start):
+                older = np.flatnonzero(born[:size] <= born[s])  # a row that comes sees those that are there
+                lengths = of_slot[s] * of_slot[older]
+                cosines = np.divide(found[older], lengths, out=np.zeros(older.size), where=lengths > 0.0)
+                table[s, older] = table[older, s] = cosines
+        return table
 
     def _learn_row(self, state: State, row: Rows, labels: LabelArrays, weight: Floats) -> None:
         # Copies of all that a round changes, but for the vectors: of these only an evicted one is overwritten.
@@ -176,17 +172,18 @@ class KernelEstimator(OnlineEstimator):
         state = {name: array.copy() if whole or name not in VECTORS else array for name, array in state.items()}
         self._make_ready(state, row)
         row_0, no_slot = np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
-        bad, vectors, taken = self._learn_block(state, row, row_0, labels, weight, no_slot, NO_PREDICTIONS)
+        bad, vectors, block = self._learn_block(state, row, row_0, labels, weight, no_slot, NO_PREDICTIONS)
         if bad >= 0 or not self._layout.tame(state):
             self._refuse_update(row, 0, weight)
         store = self._store(state)
         if store is SparseSupport:  # overwrites nothing
-            store.store(state, vectors, taken)
+            store.store(state, vectors, block[3])
         attributes = {**self.__dict__, "_state": state}
 
         def commit() -> None:
             if store is DenseSupport:
-                store.store(state, vectors, taken)
+                store.store(state, vectors, block[3])
+            self._remember(state, block)
             self.__dict__ = attributes
 
         self._gate.count |= 1
@@ -198,14 +195,13 @@ class KernelEstimator(OnlineEstimator):
     def _learn_block(
         self, state: State, rows: Rows, picked: NDArray[Any], labels: LabelArrays, weight: Floats,
         slots: NDArray[np.int64], predictions: Codes,
-    ) -> tuple[int, Any, NDArray[np.int64]]:  # fmt: skip
-        """Run a block; return the bad row or -1, its rows as vectors, and the slots they take, still to be stored."""
+    ) -> tuple[int, Any, Any]:  # fmt: skip
+        """Run a block; return the bad row or -1, its rows as vectors, and the block, still to be stored."""
         store = self._store(state)
         vectors = store.block(rows, picked, self.n_features_in_)
-        taken = np.full(picked.size, -1, dtype=np.int64)
         bad = first_non_finite(vectors)
         if bad >= 0:
-            return bad, vectors, taken
+            return bad, vectors, None
         size = int(state["size"][0])
         budget = np.iinfo(np.int64).max if self.budget is None else int(self.budget)
         room = min(size + picked.size, budget)
@@ -217,11 +213,34 @@ class KernelEstimator(OnlineEstimator):
         within = self._kernel_of(state, vectors, vectors, within_products, squares, squares)
         good = np.isfinite(np.diagonal(within))
         if not good.all():  # as a support vector it would spoil every later score
-            return int(np.argmin(good)), vectors, taken
-        bad = self._block_pass(state, (values, within, slots, taken), labels, weight, budget, predictions)
+            return int(np.argmin(good)), vectors, None
+        if self.n_neighbors and size + picked.size > budget:  # a vector may have to go
+            state["cosines"] = self._cosines(state, budget)
+        else:
+            state.pop("cosines", None)
+        taken, owner = np.full(picked.size, -1, dtype=np.int64), np.full(room, -1, dtype=np.int64)
+        block = values, within, slots, taken, owner, state.get("cosines", _NO_COSINES)
+        bad = self._block_pass(state, block, labels, weight, (budget, self.n_neighbors), predictions)
         chosen = np.flatnonzero(taken >= 0)
         state["squares"][taken[chosen]] = squares[chosen]
-        return int(bad), vectors, taken
+        return int(bad), vectors, block
+
+    def _remember(self, state: State, block: Block) -> None:
+        if "cosines" in state:
+            remember(block, state["influence"], int(state["size"][0]), state["cosines"])
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """As for every estimator; cosines follow from the vectors."""
+        plain = super().to_plain()
+        plain["state"].pop("cosines", None)
+        return plain
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """As for every estimator; files of earlier versions hold lengths of coefficients that are computed now."""
+        if isinstance(plain["state"], dict):
+            plain["state"].pop("strength", None)
+        super().from_plain(plain)
 
     def _with_features(self, state: State, n_features: int) -> State:
         state = super()._with_features(state, n_features)
@@ -293,9 +312,9 @@ class KernelEstimator(OnlineEstimator):
                 return power
         return products
 
-    def _kernel_blocks(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
+    def _kernel_blocks(self, rows: Rows, state: State | None = None) -> Iterator[tuple[int, Floats]]:
         """Kernel values of all rows with the support vectors, some rows at a time, with the first row's number."""
-        state = self._state
+        state = self._state if state is None else state
         size = int(state["size"][0])
         store = self._store(state)
         for start in range(0, length(rows), _BLOCK_ROWS):

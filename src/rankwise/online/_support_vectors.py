@@ -22,8 +22,8 @@ from rankwise.base.state import grown, require_array
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-#: Arrays that hold the vectors themselves, of which a new vector changes what no slot in use refers to.
-VECTORS = frozenset({"support", "support_data", "support_indices"})
+#: Arrays of the vectors themselves, of which a new vector changes what no slot in use refers to, and of their cosines.
+VECTORS = frozenset({"support", "support_data", "support_indices", "cosines"})
 
 
 @kernel

@@ -20,7 +20,7 @@ atoms, which its update has made negative already: here the multiples belong to 
 
 Kernels, support vectors and their budget: :mod:`rankwise.online._kernel_models`. The influence of a support
 vector is ``|a_s| sqrt(k(x_s, x_s))`` with ``|a_s|`` the Euclidean length of its row of multiples: the length of what
-its removal takes from (w_1, ..., w_K). Intercepts stay, as thresholds do in kernel PRIL.
+its removal would take from (w_1, ..., w_K).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import dots_lagged, n_rows
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import GIVEN_ORDER, State, StateArray, averaged
+from rankwise.base.state import GIVEN_ORDER, averaged
+from rankwise.online._budget import admit, scratch
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
     accumulate,
@@ -45,7 +46,7 @@ from rankwise.online._cumulative_models import (
     signed_step,
     winner_and_target,
 )
-from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
+from rankwise.online._kernel_models import SLOTS, KernelEstimator
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 
 Floats = NDArray[np.float64]
@@ -53,17 +54,17 @@ Floats = NDArray[np.float64]
 
 @register_jitable
 def _prepare(model, mask, options, predicting):
-    dual, dual_lag, b, b_lag, strength, block, vectors = model
-    _, intercept, rule, budget = options
+    dual, dual_lag, b, b_lag, block, vectors = model
+    _, intercept, rule, limits = options
     scores, averaged = np.zeros(dual.shape[1]), np.zeros(dual.shape[1])
     away = np.zeros(b.size, dtype=np.int64)
-    slots = strength, block, vectors, budget
+    slots = block, vectors, limits[0], scratch(dual.shape[0], dual.shape[1], limits)
     return b.size - 1, (dual, dual_lag, b, b_lag, scores, averaged, away, mask, slots, intercept, rule)
 
 
 @inlined
 def _step(values, i, finite, lo, hi, c, past, room):
-    dual, dual_lag, b, b_lag, scores, _, away, mask, (strength, block, vectors, budget), intercept, rule = room
+    dual, dual_lag, b, b_lag, scores, _, away, mask, (block, vectors, budget, memory), intercept, rule = room
     if not finite:
         return NOT_FINITE
     if c == 0.0:
@@ -72,14 +73,12 @@ def _step(values, i, finite, lo, hi, c, past, room):
     winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, flat, slope)
     if winner == target:
         return UNCHANGED
-    _, within, slots, _ = block
+    within, slots = block[1], block[2]
     rounds, updates, _ = past
     a = signed_step(scores, winner, target, within[i, i] + (1.0 if intercept else 0.0), c, rule)
     slot = slots[i]
     if slot < 0 and a != 0.0:
-        slot = admit(i, block, strength, vectors, budget, updates + 1)
-        dual[slot] = 0.0
-        dual_lag[slot] = 0.0
+        slot = admit(i, block, dual, dual_lag, rounds, vectors, budget, updates + 1, memory)
     if slot >= 0:
         for k in range(min(winner, target) + 1, max(winner, target) + 1):
             dual[slot, k] += a
@@ -87,10 +86,6 @@ def _step(values, i, finite, lo, hi, c, past, room):
             if intercept:
                 b[k] += a
                 b_lag[k] += a * rounds
-        square = 0.0
-        for k in range(b.size):
-            square += dual[slot, k] ** 2
-        strength[slot] = np.sqrt(square)
     return abs(target - winner)
 
 
@@ -120,6 +115,8 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         Largest number of support vectors. When it is reached, the one with the smallest influence
         ``|a_s| sqrt(k(x_s, x_s))``, with ``|a_s|`` the Euclidean length of its coefficients, makes room, of equals the
         oldest. May be changed at any time, as in :class:`rankwise.KernelPRIL`.
+    n_neighbors : int, default 16
+        Support vectors that take over the share of one that makes room, as in :class:`rankwise.KernelPRIL`.
     step, margin, delta, C, fit_intercept
         As in :class:`rankwise.CuSumRank`.
     n_epochs : int, default 5
@@ -161,7 +158,6 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
     arrays: ClassVar = {
         **SLOTS,
         "dual": averaged("slot", "padded class", lag="dual_lag"),
-        "strength": StateArray(("slot",), mixes="follows"),  # |a_s|
         "b": averaged("class", lag="b_lag"),
     }
 
@@ -172,20 +168,17 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
 
     def __init__(
         self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
-        gamma: float | None = None, budget: int | None = None, step: str = "perceptron", margin: str = "loss",
-        delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5, shuffle: bool = True,
-        average: bool = True, random_state: Any = None, classes: Any = None,
+        gamma: float | None = None, budget: int | None = None, n_neighbors: int = 16, step: str = "perceptron",
+        margin: str = "loss", delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5,
+        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())
 
-    def _block_pass(self, state, block, labels, weight, budget, predictions):
+    def _block_pass(self, state, block, labels, weight, limits, predictions):
         vectors = state["influence"], state["born"], state["size"]
-        model = (*(state[name] for name in ("dual", "dual_lag", "b", "b_lag", "strength")), block, vectors)
-        options = self.average, self.fit_intercept, self._step_options(), budget
+        model = (*(state[name] for name in ("dual", "dual_lag", "b", "b_lag")), block, vectors)
+        options = self.average, self.fit_intercept, self._step_options(), limits
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
-
-    def _strength(self, state: State) -> Floats:
-        return state["strength"]
 
     @property
     def dual_coef_(self) -> Floats:

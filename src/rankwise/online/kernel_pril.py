@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined
 from rankwise.base.row_data import Rows, length
-from rankwise.base.state import GIVEN_ORDER, State, averaged
-from rankwise.online._kernel_models import SLOTS, KernelEstimator, admit
+from rankwise.base.state import GIVEN_ORDER, averaged
+from rankwise.online._budget import admit, scratch
+from rankwise.online._kernel_models import SLOTS, KernelEstimator
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
@@ -40,12 +41,13 @@ Floats = NDArray[np.float64]
 def _prepare(model, mask, options, predicting):
     dual, dual_lag, t, t_lag, block, vectors = model
     ends = with_sentinels(t)
-    return t.size, (dual, dual_lag, ends, ends[1:-1], t_lag, block, vectors, options[1])
+    memory = scratch(dual.size, 1, options[1])
+    return t.size, (dual, dual_lag, ends, ends[1:-1], t_lag, block, vectors, options[1][0], memory)
 
 
 @inlined
 def _step(values, b, f, lo, hi, c, past, room):
-    dual, dual_lag, ends, _, t_lag, block, vectors, budget = room
+    dual, dual_lag, ends, _, t_lag, block, vectors, budget, memory = room
     if f > ends[lo] and f < ends[hi + 1]:
         return UNCHANGED
     if not np.isfinite(f):
@@ -56,9 +58,8 @@ def _step(values, b, f, lo, hi, c, past, room):
     a, violated = move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
     slot = block[2][b]
     if slot < 0 and a != 0.0:
-        slot = admit(b, block, dual, vectors, budget, updates + 1)
-        dual[slot] = 0.0
-        dual_lag[slot] = 0.0
+        of_slots = dual.reshape(-1, 1), dual_lag.reshape(-1, 1)
+        slot = admit(b, block, *of_slots, rounds, vectors, budget, updates + 1, memory)
     if slot >= 0:
         dual[slot] += a
         dual_lag[slot] += a * rounds
@@ -91,6 +92,9 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         Largest number of support vectors. When it is reached, the one with the smallest influence
         ``|a_s| sqrt(k(x_s, x_s))`` makes room, of equals the oldest. May be changed at any time: with a smaller one the
         next rows to learn from first evict as many as are too many, a larger one leaves room to grow.
+    n_neighbors : int, default 16
+        Support vectors that take over the share of one that makes room: it is projected on those nearest to it, which
+        takes a table of ``4 budget^2`` bytes. 0 drops it: faster, and for averaged predictions far worse.
     n_epochs : int, default 5
         Passes over the rows in ``fit``.
     shuffle, average, random_state, classes
@@ -131,19 +135,16 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
 
     def __init__(
         self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
-        gamma: float | None = None, budget: int | None = None, n_epochs: int = 5, shuffle: bool = True,
-        average: bool = True, random_state: Any = None, classes: Any = None,
+        gamma: float | None = None, budget: int | None = None, n_neighbors: int = 16, n_epochs: int = 5,
+        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())
 
-    def _block_pass(self, state, block, labels, weight, budget, predictions):
+    def _block_pass(self, state, block, labels, weight, limits, predictions):
         vectors = state["influence"], state["born"], state["size"]
         model = state["dual"], state["dual_lag"], state["t"], state["t_lag"], block, vectors
-        options = self.average, budget
+        options = self.average, limits
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
-
-    def _strength(self, state: State) -> Floats:
-        return np.abs(state["dual"])
 
     def _project(self, rows: Rows) -> Floats:
         state = self._state

@@ -1,0 +1,197 @@
+"""A full budget of support vectors: which one makes room, and who takes over its share.
+
+When every slot is taken, the vector with the smallest influence on the model makes room; of equals the oldest. Its
+influence is ``|a_s| sqrt(k(x_s, x_s))``, how far the model moves (in the kernel's own norm) without it, where
+``|a_s|`` is the larger one of the lengths of its last and its averaged coefficients.
+
+Dropping it would take its share from the score while thresholds and intercepts keep theirs, and would take from the
+average all that it has done in earlier rounds. So its feature is projected on those of the m vectors nearest to it:
+
+    phi(x_s) ~ sum_n b_n phi(x_n),   a_n += b_n a_s,   lag_n += b_n lag_s,
+
+the new vector among them. The same numbers b move the last coefficients and the lags, so what happens to the average is
+the projection of the average. b solves an m x m system of kernel values; a neighbour that is nearly a combination of
+nearer ones is left out (Wang and Vucetic, "Online passive-aggressive algorithms on a budget", 2010, project on one
+neighbour or on all; one is too few here, all cost the square of the budget).
+
+Nearness is the cosine ``k(x, z) / sqrt(k(x, x) k(z, z))``. The cosines among the vectors in the slots are kept in a
+table of single precision, of 4 bytes for each pair; a row that takes a slot knows its kernel values already. Those with
+a vector that was admitted in the block at hand come from these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+
+from rankwise._kernels.compile import kernel
+
+#: A neighbour counts if at least this part of its squared length is independent of the nearer ones.
+_INDEPENDENT = 1e-3
+
+
+@register_jitable
+def cosine_of(value, first, second):
+    """Cosine of two vectors with a kernel value and lengths."""
+    lengths = first * second
+    return np.float32(value / lengths) if lengths > 0.0 else np.float32(0.0)
+
+
+@register_jitable
+def _cosine(s, u, table, owner, values, length):
+    """Cosine of the vectors in two slots: in the table, or among the values of the row that came later."""
+    if owner[s] < 0 and owner[u] < 0:
+        return table[s, u]
+    newer, older = (s, u) if owner[s] > owner[u] else (u, s)
+    return cosine_of(values[owner[newer], older], length[newer], length[older])
+
+
+@register_jitable
+def _weakest(dual, lag, rounds, length, born, size):
+    """Slot of the vector with the smallest influence; slots of negative length are empty."""
+    slot, least = 0, np.inf
+    rate = 1.0 / rounds if rounds > 0.0 else 0.0
+    for s in range(size):
+        last, mean = 0.0, 0.0
+        for k in range(dual.shape[1]):
+            last += dual[s, k] ** 2
+            mean += (dual[s, k] - lag[s, k] * rate) ** 2
+        influence = np.sqrt(max(last, mean)) * length[s]
+        if length[s] >= 0.0 and (influence < least or (influence == least and born[s] < born[slot])):
+            slot, least = s, influence
+    return slot
+
+
+@register_jitable
+def scratch(n_slots, n_columns, limits):
+    """Memory for handing over a share: the share, cosines, neighbours, a triangular matrix and components."""
+    n = min(limits[1], n_slots)
+    closeness = np.zeros(n_slots if n else 0, dtype=np.float32)
+    share, lag_share, near = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n, dtype=np.int64)
+    return share, lag_share, closeness, near, np.zeros((n, n)), np.zeros(n)
+
+
+@register_jitable
+def _nearest(closeness, size, slots):
+    """Fill in the slots with the largest cosines, nearest first; return how many are not zero."""
+    found = 0
+    for s in range(size):
+        near = abs(closeness[s])
+        if near > 0.0 and (found < slots.size or near > abs(closeness[slots[found - 1]])):
+            found = min(found + 1, slots.size)
+            p = found - 1
+            while p > 0 and abs(closeness[slots[p - 1]]) < near:
+                slots[p] = slots[p - 1]
+                p -= 1
+            slots[p] = s
+    return found
+
+
+@register_jitable
+def _take_out(slot, dual, lag, memory):
+    """Keep the coefficients of a slot in memory, and set them to zero."""
+    share, lag_share = memory[:2]
+    for k in range(dual.shape[1]):
+        share[k], dual[slot, k] = dual[slot, k], 0.0
+        lag_share[k], lag[slot, k] = lag[slot, k], 0.0
+
+
+@register_jitable
+def _hand_over(old_length, dual, lag, length, size, kept, memory):
+    """Add the share of a vector that is gone to those of its neighbours; memory holds it and its cosines."""
+    table, owner, values = kept
+    share, lag_share, closeness, slots, root, along = memory
+    found = _nearest(closeness, size, slots)
+    n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root
+    for p in range(found):
+        rest, part = 1.0, float(closeness[slots[p]])
+        for q in range(n):
+            value = float(_cosine(slots[p], slots[q], table, owner, values, length))
+            for r in range(q):
+                value -= root[n, r] * root[q, r]
+            root[n, q] = value / root[q, q]
+            rest -= root[n, q] ** 2
+            part -= root[n, q] * along[q]
+        if rest > _INDEPENDENT:
+            root[n, n] = np.sqrt(rest)
+            along[n] = part / root[n, n]
+            slots[n] = slots[p]
+            n += 1
+    for p in range(n - 1, -1, -1):
+        for q in range(p + 1, n):
+            along[p] -= root[q, p] * along[q]
+        along[p] /= root[p, p]
+    for p in range(n):
+        factor = along[p] * old_length / length[slots[p]]
+        for k in range(dual.shape[1]):
+            dual[slots[p], k] += factor * share[k]
+            lag[slots[p], k] += factor * lag_share[k]
+
+
+@register_jitable
+def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
+    """Give row b of a block a slot, with zero coefficients: the next free one, or that of the weakest vector.
+
+    ``dual`` and ``lag`` are 2-D, a row for each slot; ``memory`` is what :func:`scratch` makes.
+    """
+    values, within, slots, taken, owner, table = block
+    length, born, size = vectors
+    closeness = memory[2]
+    new_length = np.sqrt(within[b, b])
+    if size[0] < budget:
+        slot = size[0]
+        size[0] += 1
+        length[slot] = new_length
+        owner[slot] = b
+    else:
+        slot = _weakest(dual, lag, rounds, length, born, size[0])
+        old_length = length[slot]
+        for s in range(size[0] if closeness.size else 0):
+            if s != slot:
+                closeness[s] = _cosine(slot, s, table, owner, values, length)
+            else:
+                closeness[s] = cosine_of(values[b, slot], new_length, old_length)
+        for e in range(within.shape[0]):  # the row that held the slot holds it no more
+            if slots[e] == slot:
+                slots[e] = -1
+            if taken[e] == slot:
+                taken[e] = -1
+        length[slot] = new_length
+        owner[slot] = b
+        _take_out(slot, dual, lag, memory)
+        if closeness.size:
+            _hand_over(old_length, dual, lag, length, size[0], (table, owner, values), memory)
+    taken[b] = slot
+    born[slot] = birth
+    for later in range(b + 1, within.shape[0]):
+        values[later, slot] = within[later, b]
+    return slot
+
+
+@kernel
+def shrink(dual, lag, rounds, length, born, size, limits, table):
+    """Let the weakest vectors go, one after the other, until the budget is kept; their lengths become -1."""
+    owner, values = np.full(size, -1, dtype=np.int64), np.empty((0, 0))
+    memory = scratch(size, dual.shape[1], limits)
+    closeness = memory[2]
+    for _ in range(size - limits[0]):
+        slot = _weakest(dual, lag, rounds, length, born, size)
+        old_length, length[slot] = length[slot], -1.0
+        _take_out(slot, dual, lag, memory)
+        for s in range(closeness.size):
+            closeness[s] = table[slot, s] if length[s] >= 0.0 else np.float32(0.0)
+        if closeness.size:
+            _hand_over(old_length, dual, lag, length, size, (table, owner, values), memory)
+
+
+@kernel
+def remember(block, length, size, table):
+    """Write the cosines of the rows that took slots into the table, the later ones over the earlier ones."""
+    values, within, _, taken, _, _ = block
+    for b in range(taken.size):
+        slot = taken[b]
+        if slot >= 0:
+            for s in range(size):
+                table[slot, s] = cosine_of(values[b, s], length[slot], length[s])
+                table[s, slot] = table[slot, s]
+            table[slot, slot] = cosine_of(within[b, b], length[slot], length[slot])
