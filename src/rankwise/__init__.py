@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         losses as losses,
         metrics as metrics,
         plots as plots,
+        raters as raters,
         report as report,
         structured as structured,
     )
@@ -96,6 +97,7 @@ _PACKAGES = (
     "losses",
     "metrics",
     "plots",
+    "raters",
     "report",
     "structured",
 )
