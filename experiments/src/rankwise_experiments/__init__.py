@@ -21,6 +21,7 @@ from rankwise_experiments import (
     models,
     ocr,
     pril,
+    raters,
     surrogates,
 )
 from rankwise_experiments._report import Check, Conclusion, Report
@@ -92,6 +93,10 @@ _RUNS = {
     "growing": (
         growing.run,
         "Large margin, Table 3.6: regularisers and PW-MORD as the training set grows, on ages from Adult",
+    ),
+    "raters": (
+        raters.run,
+        "Several raters: the model of raters against the majority and Dawid-Skene, simulated and real",
     ),
     "intervals": (
         intervals.run,

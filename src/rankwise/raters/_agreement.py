@@ -118,9 +118,9 @@ def agreement(
     >>> print(found)
     alpha 0.841, overlap 0.500, 3 raters
     rater  answers    bias   width  missing
-    Ann          4   -0.38    0.00     0.00
+    Ann          4   -0.31    0.00     0.00
     Bo           3   -0.33    0.33     0.00
-    Cy           4    0.54    0.25     0.00
+    Cy           4    0.56    0.25     0.00
     """
     answers = read_answers(table, classes, item, rater, label).last()
     told = answers.told()
