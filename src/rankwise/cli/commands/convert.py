@@ -57,6 +57,7 @@ class AnswerOptions:
 
     @property
     def are_given(self) -> bool:
+        """Whether this is about answers of raters."""
         return self.answers_from is not None or self.answers_to is not None
 
     def convert(self, files: list[Path], output: Path, classes: list[Any] | None, format: str | None) -> int:
