@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankwise_experiments import (
+    annotation,
     calibration,
     cusum,
     enron,
@@ -93,6 +94,10 @@ _RUNS = {
     "growing": (
         growing.run,
         "Large margin, Table 3.6: regularisers and PW-MORD as the training set grows, on ages from Adult",
+    ),
+    "annotation": (
+        annotation.run,
+        "Annotation played through: which items and which questions lower the error fastest",
     ),
     "raters": (
         raters.run,
