@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         losses as losses,
         metrics as metrics,
         plots as plots,
+        raters as raters,
         report as report,
         structured as structured,
     )
@@ -104,6 +105,7 @@ _PACKAGES = (
     "losses",
     "metrics",
     "plots",
+    "raters",
     "report",
     "structured",
 )

@@ -31,7 +31,18 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import batch, calibration, features, label_ranking, multilabel, online, structured, table_model, trees
+from rankwise import (
+    batch,
+    calibration,
+    features,
+    label_ranking,
+    multilabel,
+    online,
+    raters,
+    structured,
+    table_model,
+    trees,
+)
 from rankwise._files import write_whole
 from rankwise._version import __version__
 
@@ -206,7 +217,7 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
 def _known_estimators() -> dict[str, type[Any]]:
     """Estimators that say what they have learnt as arrays and plain values, by name."""
     above = import_module("rankwise.auto")  # they choose among the others, from a layer above this one
-    packages = (online, label_ranking, batch, structured, multilabel, features, calibration, trees, above)
+    packages = (online, label_ranking, batch, structured, multilabel, features, calibration, trees, raters, above)
     named = {name: getattr(package, name) for package in packages for name in package.__all__}
     named["TableModel"] = table_model.TableModel
     return {name: found for name, found in named.items() if hasattr(found, "from_plain")}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankwise_experiments import (
+    annotation,
     calibration,
     cusum,
     enron,
@@ -21,6 +22,7 @@ from rankwise_experiments import (
     models,
     ocr,
     pril,
+    raters,
     surrogates,
     trees,
 )
@@ -97,6 +99,14 @@ _RUNS = {
     "trees": (
         trees.run,
         "Boosted trees from exact, interval and one-sided labels, beside LightGBM, xgboost, scikit-learn and ogboost",
+    ),
+    "annotation": (
+        annotation.run,
+        "Annotation played through: which items and which questions lower the error fastest",
+    ),
+    "raters": (
+        raters.run,
+        "Several raters: the model of raters against the majority and Dawid-Skene, simulated and real",
     ),
     "intervals": (
         intervals.run,

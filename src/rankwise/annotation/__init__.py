@@ -14,16 +14,23 @@ from rankwise.annotation._intervals import (
 )
 from rankwise.annotation._plan import Condition, PlanReport, check_plan
 from rankwise.annotation._precision import Overlap, Precision, Summary, overlap, precision, summary
+from rankwise.annotation._questions import Question, QuestionChooser, expected_rps
+from rankwise.annotation._stopping import ErrorMonitor, Estimate
 
 __all__ = [
     "Condition",
+    "ErrorMonitor",
+    "Estimate",
     "Overlap",
     "PlanReport",
     "Precision",
     "Purchase",
+    "Question",
+    "QuestionChooser",
     "Summary",
     "alpha_beta_intervals",
     "check_plan",
+    "expected_rps",
     "overlap",
     "partial_labels",
     "partition_intervals",

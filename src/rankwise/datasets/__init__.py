@@ -21,16 +21,19 @@ from rankwise.datasets._offline import (
     load_multilabel,
     load_ocr,
 )
+from rankwise.datasets._ratings import RATING_NAMES, Ratings, load_ratings
 
 __all__ = [
     "CHU_NAMES",
     "ENRON_USERS",
     "MULTILABEL_NAMES",
+    "RATING_NAMES",
     "Dataset",
     "DatasetDamagedError",
     "DatasetNotFoundError",
     "MailFolders",
     "MultilabelDataset",
+    "Ratings",
     "Words",
     "cut_equal_frequency",
     "cut_equal_width",
@@ -42,6 +45,7 @@ __all__ = [
     "load_multilabel",
     "load_ocr",
     "load_parkinsons",
+    "load_ratings",
     "make_ordinal",
     "make_pril_synthetic",
     "make_sparse_ordinal",

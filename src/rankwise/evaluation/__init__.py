@@ -5,16 +5,19 @@ from rankwise.evaluation._confusion import interval_confusion
 from rankwise.evaluation._cross_validation import cross_val_predict
 from rankwise.evaluation._progressive import Progress, progressive
 from rankwise.evaluation._scorers import IntervalScorer, ProbabilityScorer
+from rankwise.evaluation._simulation import AnnotationCurve, SimulatedRater, simulate_annotation
 from rankwise.evaluation._splits import StratifiedIntervalKFold
 from rankwise.evaluation._tables import compare, format_table
 from rankwise.evaluation._tradeoff import Annotated, annotation_tradeoff
 
 __all__ = [
     "Annotated",
+    "AnnotationCurve",
     "ErrorRange",
     "IntervalScorer",
     "ProbabilityScorer",
     "Progress",
+    "SimulatedRater",
     "StratifiedIntervalKFold",
     "annotation_tradeoff",
     "compare",
@@ -23,4 +26,5 @@ __all__ = [
     "format_table",
     "interval_confusion",
     "progressive",
+    "simulate_annotation",
 ]

@@ -2,6 +2,7 @@
 
 CSV, TSV, Parquet, Arrow IPC, JSON lines, svmlight and Excel; one file, several or a directory; plain, gzip or zstd.
 Rows come in a fixed order, all but Excel's in constant memory, and every complaint names the file and the row.
+Answers of raters are read from and written for Label Studio, Argilla and potato too.
 
 This package needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
 """
@@ -13,6 +14,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 
+from rankwise.io._answer_files import ANNOTATION_FORMATS, read_answers, write_answers
 from rankwise.io._convert import convert
 from rankwise.io._label_columns import LabelColumns
 from rankwise.io._row_batch import Batch, numeric_matrix
@@ -21,6 +23,7 @@ from rankwise.io._table_errors import TableError, TableRowError
 from rankwise.io._write import TableWriter, append_column, write_table
 
 __all__ = [
+    "ANNOTATION_FORMATS",
     "Batch",
     "LabelColumns",
     "Table",
@@ -31,5 +34,7 @@ __all__ = [
     "convert",
     "numeric_matrix",
     "open_table",
+    "read_answers",
+    "write_answers",
     "write_table",
 ]

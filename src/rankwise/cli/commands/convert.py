@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,6 +43,35 @@ class TargetOptions:
         return LabelColumns(label=self.to_label, lower=self.to_lower, upper=self.to_upper)
 
 
+Tool = StrEnum("Tool", ["label-studio", "argilla", "potato"])
+_ANSWERS = "Answers of raters"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """Files of annotation tools."""
+
+    answers_from: Annotated[Tool | None, option("The file is an export of this tool.", _ANSWERS, None)] = None
+    answers_to: Annotated[Tool | None, option("Write a file for this tool.", _ANSWERS, None)] = None
+    question: Annotated[str | None, option("Name of the question in these files.", _ANSWERS, "NAME")] = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether this is about answers of raters."""
+        return self.answers_from is not None or self.answers_to is not None
+
+    def convert(self, files: list[Path], output: Path, classes: list[Any] | None, format: str | None) -> int:
+        """Copy the answers of one file; return how many."""
+        from rankwise.io import read_answers, write_answers
+
+        if len(files) != 1:
+            raise typer.BadParameter(f"answers of raters are in one file. Got {len(files)}.")
+        source = None if self.answers_from is None else self.answers_from.value
+        target = format if self.answers_to is None else self.answers_to.value
+        table = read_answers(files[0], source, question=self.question)
+        return write_answers(table, output, target, classes=classes, question=self.question or "label")
+
+
 @grouped
 def convert(
     files: Files,
@@ -56,11 +85,16 @@ def convert(
         Format | None, typer.Option(help="Format of the new file, if its name does not say it.")
     ] = None,
     rows: RowOptions,
+    answers: AnswerOptions,
     json: AsJSON = False,
 ) -> None:
     """Copy files into one, with labels written in another way, in another format, or both.
 
     rankwise convert ends.csv --lower from --upper to --to-label grade --output texts.parquet
+
+    Answers of raters, with the columns item, rater and label, come from annotation tools and go to them:
+
+    rankwise convert export.json --answers-from label-studio --classes 1..5 --output answers.csv
     """
     rows.check()
     declared = labels.declared
@@ -68,6 +102,10 @@ def convert(
         from rankwise.cli._quarantine import Quarantine
         from rankwise.io._convert import convert_table
 
+        if answers.are_given:
+            chosen = None if output_format is None else output_format.value
+            print_written(output, answers.convert(files, output, declared, chosen), 0, json)
+            return
         table = rows.look_at(files)
         has_labels = labels.are_given or table.format == "svmlight"
         labels_to = target.columns()

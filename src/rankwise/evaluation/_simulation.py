@@ -1,0 +1,208 @@
+"""Annotation played through: raters, strategies and kinds of question, error against minutes.
+
+A simulated rater is unsure of a share of the items. Of those it can tell ``width + 1`` neighbouring classes apart from
+the others, the true one among them, each such range equally likely. Asked for a range it says this range, asked for an
+exact answer it takes its time and is right, or, if it guesses, says any of these classes. Of the other items it knows
+the class. A bias moves all answers by some ranks in this direction: the fraction is the chance of the last rank.
+
+Answers take seconds by their kind. Between two fits of the model come some questions; a fit sees all answers so far.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from rankwise.annotation import Question, QuestionChooser
+from rankwise.annotation._questions import SECONDS
+from rankwise.labels import Labels, encode
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SimulatedRater:
+    """A rater to be played.
+
+    Attributes
+    ----------
+    width : int
+        ``upper - lower`` of its ranges.
+    bias : float
+        Ranks by which its answers are too high.
+    unsure : float
+        Share of items of which it knows a range only.
+    guesses : bool
+        Whether an exact answer about these is any class of the range; otherwise it is right.
+    seconds : mapping
+        Seconds of an answer by the kind of question.
+    """
+
+    width: int = 1
+    bias: float = 0.0
+    unsure: float = 0.75
+    guesses: bool = False
+    seconds: Mapping[str, float] = field(default_factory=lambda: SECONDS)
+
+    def __post_init__(self) -> None:
+        if self.width < 0 or not 0.0 <= self.unsure <= 1.0:
+            raise ValueError(f"width must be >= 0 and unsure in [0, 1]. Got {self.width!r} and {self.unsure!r}.")
+        missing = [kind for kind in SECONDS if not self.seconds.get(kind, 0.0) > 0.0]
+        if missing:
+            raise ValueError(f"seconds must have a time > 0 for {missing[0]!r}. Got {dict(self.seconds)!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotationCurve:
+    """Error against cost of one simulated annotation.
+
+    Attributes
+    ----------
+    minutes, n_labels, error : ndarray
+        At every fit: minutes of annotation so far, items with an answer, and mean absolute error on the test rows.
+    """
+
+    minutes: Floats
+    n_labels: NDArray[np.int64]
+    error: Floats
+
+    def error_at(self, minutes: Any) -> Floats:
+        """Error after some minutes, linear between two fits."""
+        return np.asarray(np.interp(minutes, self.minutes, self.error))
+
+
+def simulate_annotation(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    rater: SimulatedRater | None = None,
+    strategy: str = "random",
+    kinds: Any = ("exact",),
+    minutes: float = 60.0,
+    start: int = 20,
+    batch: int = 20,
+    control: float = 0.1,
+    classes: Any = None,
+    random_state: Any = 0,
+) -> AnnotationCurve:
+    """Play the annotation of rows whose labels are known, and say how the error falls with the minutes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has ``predict_proba`` and learns from intervals; clones of it learn.
+    X, y : array-like
+        Rows and exact labels of the items.
+    X_test, y_test : array-like
+        Rows and exact labels to judge by.
+    rater : SimulatedRater, optional
+        Who answers.
+    strategy, kinds, control
+        As in :class:`rankwise.annotation.QuestionChooser`. The question "range" is answered exactly where the rater is
+        sure, and takes the seconds of an exact answer then.
+    minutes : float, default 60
+        Time to spend.
+    start, batch : int, default 20
+        Random items asked before the first fit, and questions between two fits.
+    classes : sequence, optional
+        The classes, lowest first; by default those of ``y``.
+    random_state : int, RandomState or None, default 0
+        Seed of items, draws and answers. With the same one the rater says the same about an item,
+        whatever the strategy.
+
+    Examples
+    --------
+    >>> from rankwise import CumulativeLink
+    >>> from rankwise.datasets import make_ordinal
+    >>> from rankwise.evaluation import SimulatedRater, simulate_annotation
+    >>> X, y = make_ordinal(600, 3, 5, noise=0.3, random_state=0)
+    >>> rows = (X[:300], y[:300], X[300:], y[300:])
+    >>> exact, wide = (
+    ...     simulate_annotation(CumulativeLink(), *rows, rater=SimulatedRater(unsure=0.8), kinds=(kind,), minutes=20)
+    ...     for kind in ("exact", "range")
+    ... )
+    >>> int(exact.n_labels[-1]) < int(wide.n_labels[-1])  # more answers in the same time
+    True
+    """
+    rater = SimulatedRater() if rater is None else rater
+    generator = check_random_state(random_state)
+    truth = encode(y, classes)
+    if not truth.is_exact.all():
+        raise ValueError("a simulation needs exact labels.")
+    X, judge = np.asarray(X), encode(y_test, truth.order)
+    played = _Played(rater, truth, generator)
+    chooser = QuestionChooser(
+        strategy, kinds, rater.seconds, control, width=rater.width, random_state=generator.randint(2**31 - 1)
+    )
+    for item in generator.permutation(len(truth))[:start]:
+        played.ask(Question(int(item), kinds[0] if kinds[0] != "at_least" else "exact"))
+    points = []
+    while True:
+        model = _fitted(estimator, X, played)
+        error = float(judge.distance(truth.order.codes(model.predict(X_test))).mean())
+        points.append((played.seconds / 60.0, int(played.asked.sum()), error))
+        if played.seconds >= 60.0 * minutes:
+            break
+        questions = chooser.choose(model.predict_proba(X), played.known & ~played.done[:, None], batch)
+        if not questions:
+            break
+        for question in questions:
+            played.ask(question)
+    spent, labels, errors = (np.array(column) for column in zip(*points, strict=True))
+    return AnnotationCurve(spent, labels, errors)
+
+
+def _fitted(estimator: Any, X: Any, played: _Played) -> Any:
+    """The estimator, learnt from the answers so far."""
+    rows = np.flatnonzero(played.asked)
+    labels = Labels.from_mask(played.known[rows], played.truth.order)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few answers do not tell all classes apart
+        return clone(estimator).set_params(classes=played.truth.classes).fit(X[rows], labels)
+
+
+class _Played:
+    """What the rater knows, and what it has said so far."""
+
+    def __init__(self, rater: SimulatedRater, truth: Labels, generator: Any) -> None:
+        n, n_classes = len(truth), len(truth.order)
+        self.rater, self.truth = rater, truth
+        width = min(rater.width, n_classes - 1)
+        lowest, highest = np.maximum(truth.lower - width, 0), np.minimum(truth.lower, n_classes - 1 - width)
+        first = generator.randint(lowest, highest + 1)
+        self.unsure = generator.random_sample(n) < rater.unsure
+        moved = np.floor(rater.bias + generator.random_sample(n)).astype(int)
+        guess = first + generator.randint(width + 1, size=n)
+        said = np.where(self.unsure & rater.guesses, guess, truth.lower)
+        self.exact = np.clip(said + moved, 0, n_classes - 1)
+        self.lower, self.upper = (np.clip(end + moved, 0, n_classes - 1) for end in (first, first + width))
+        self.known = np.ones((n, n_classes), dtype=bool)
+        self.asked, self.done = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.seconds = 0.0
+
+    def ask(self, question: Question) -> None:
+        """Take the answer to a question; one that contradicts an earlier one takes its place."""
+        i, codes = question.item, np.arange(self.known.shape[1])
+        kind = "exact" if question.kind == "range" and not self.unsure[i] else question.kind
+        if kind == "at_least":
+            answer = (codes >= question.code) == (self.exact[i] >= question.code)
+        elif kind == "range":
+            answer = (self.lower[i] <= codes) & (codes <= self.upper[i])
+            self.done[i] = True  # the rater knows no more
+        else:
+            answer = codes == self.exact[i]
+            self.done[i] = True
+        both = self.known[i] & answer
+        self.known[i] = both if both.any() else answer
+        self.asked[i] = True
+        self.seconds += self.rater.seconds[kind]

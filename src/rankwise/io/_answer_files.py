@@ -1,0 +1,188 @@
+"""Answers of raters in files: Label Studio, Argilla, potato, and tables with the columns item, rater and label."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rankwise._files import write_whole
+from rankwise.io._answer import Answer, Controls
+from rankwise.io._argilla import read_records, write_records
+from rankwise.io._label_studio import read_tasks, write_tasks
+from rankwise.io._potato import read_instances, write_instances
+from rankwise.io._table import open_table
+from rankwise.io._table_errors import TableError
+from rankwise.io._write import write_table
+from rankwise.labels import declared_order, encode, format_labels
+
+_READERS: dict[str, Callable[[Any, Controls], Iterator[Answer]]] = {
+    "label-studio": read_tasks,
+    "argilla": read_records,
+    "potato": read_instances,
+}
+_WRITERS: dict[str, Callable[..., Any]] = {
+    "label-studio": write_tasks,
+    "argilla": write_records,
+    "potato": write_instances,
+}
+
+ANNOTATION_FORMATS = tuple(_READERS)
+"""Formats of annotation tools."""
+
+
+def read_answers(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    question: str | None = None,
+    ends: tuple[str, str] = ("lower", "upper"),
+    predictions: bool = False,
+) -> dict[str, list[Any]]:
+    """Read the answers of raters from a file, as columns for :mod:`rankwise.raters`.
+
+    Parameters
+    ----------
+    path : path
+        File of an annotation tool, or a table (CSV, Parquet ...) with the columns item, rater and label.
+    format : {"label-studio", "argilla", "potato"} or a table's, optional
+        Without it the content of JSON files, and the suffix of others, says it.
+    question : str, optional
+        Name of the question, or of the column of labels in a table. Without it the only one, or "label".
+    ends : pair of str, default ("lower", "upper")
+        Names of the two questions that hold the ends of a range.
+    predictions : bool, default False
+        Return what models predicted, with their version as rater, in place of what people said.
+
+    Returns
+    -------
+    dict of lists
+        ``item``, ``rater``, ``label`` and ``seconds``; of predictions also ``score``.
+
+    Examples
+    --------
+    >>> import json, tempfile, pathlib
+    >>> from rankwise.io import read_answers
+    >>> task = {"id": 7, "data": {"text": "fine"}, "annotations": [{"completed_by": 2, "lead_time": 3.5, "result": [
+    ...     {"from_name": "lower", "to_name": "text", "type": "number", "value": {"number": 3}},
+    ...     {"from_name": "upper", "to_name": "text", "type": "number", "value": {"number": 5}}]}]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "export.json"
+    ...     _ = path.write_text(json.dumps([task]))
+    ...     read_answers(path)
+    {'item': [7], 'rater': [2], 'label': [(3, 5)], 'seconds': [3.5]}
+    """
+    path = Path(path)
+    content = None if format not in (None, *ANNOTATION_FORMATS) else _json(path, format)
+    if content is None:
+        return _read_table(path, format, question or "label")
+    format = format or _format_of(content)
+    if format is None:
+        raise TableError(
+            f"{path} is JSON of no annotation tool that is known ({', '.join(ANNOTATION_FORMATS)}): name its format."
+        )
+    try:
+        answers = list(_READERS[format](content, Controls(question, ends)))
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise TableError(f"{path} is no {format} export: {error}.") from None
+    chosen = [answer for answer in answers if answer.by_model == predictions]
+    names = ("item", "rater", "label", "seconds", *(("score",) if predictions else ()))
+    return {name: [getattr(answer, name) for answer in chosen] for name in names}
+
+
+def write_answers(
+    table: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    classes: Any = None,
+    question: str = "label",
+    ends: tuple[str, str] = ("lower", "upper"),
+    items: Mapping[Any, Mapping[str, Any]] | None = None,
+) -> int:
+    """Write answers of raters to a file, whole or not at all; return how many.
+
+    Parameters
+    ----------
+    table : dict of columns
+        ``item``, ``rater`` and ``label``, in any form of :func:`rankwise.labels.encode`; ``seconds`` if known. With a
+        column ``score`` the rows are predictions, and ``rater`` names the model.
+    path : path
+        File to write.
+    format : {"label-studio", "argilla", "potato"} or a table's, optional
+        Without it the suffix must be that of a table; labels are then written as texts such as ``3-5``.
+    classes : sequence, optional
+        The classes, lowest first; by default as in :func:`rankwise.labels.encode`.
+    question, ends
+        As in :func:`read_answers`.
+    items : mapping of item to dict, optional
+        What to show for an item: Label Studio's data, Argilla's fields.
+    """
+    columns = {name: list(table[name]) for name in ("item", "rater")}
+    labels = encode(table["label"], classes, n_rows=len(columns["item"]))
+    n = len(labels)
+    seconds, score = (list(table[name]) if name in table else [None] * n for name in ("seconds", "score"))
+    if format not in ANNOTATION_FORMATS:
+        columns[question] = format_labels(labels, labels.order).tolist()
+        columns |= {name: list(table[name]) for name in ("seconds", "score") if name in table}
+        batch = pa.RecordBatch.from_pydict({name: _of_one_type(values) for name, values in columns.items()})
+        return write_table(path, [batch], format=format)
+    rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, strict=True)
+    answers = [Answer(i, r, label, s, p, "score" in table) for i, r, label, s, p in rows]
+    order = declared_order(classes) if classes is not None else labels.order
+    content = _WRITERS[format](answers, Controls(question, ends, order), items or {})
+    lines = format == "potato"
+    texts = [json.dumps(part, allow_nan=False) for part in content] if lines else [json.dumps(content, allow_nan=False)]
+    write_whole(Path(path), ("\n".join(texts) + "\n").encode())
+    return n
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Values of a column; as texts where numbers and texts are mixed."""
+    kinds = {type(value) for value in values if value is not None}
+    return values if kinds <= {int, float} or len(kinds) < 2 else [None if v is None else str(v) for v in values]
+
+
+def _json(path: Path, format: str | None) -> Any:
+    """Content of a file of an annotation tool; None if it is a table."""
+    if format is None and path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
+        return None
+    if not path.is_file():
+        raise FileNotFoundError(f"no file at {path}.")
+    text = path.read_bytes()
+    try:
+        if format == "potato" or (format is None and path.suffix.lower() != ".json"):
+            lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+            return lines if format is not None or _format_of(lines) == "potato" else None
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise TableError(f"{path} is no JSON: {reason}.") from None
+
+
+def _format_of(content: Any) -> str | None:
+    first = content[0] if isinstance(content, list) and content else None
+    if not isinstance(first, dict):
+        return None
+    marks = {"potato": "label_annotations", "argilla": "fields", "label-studio": "data"}
+    return next((name for name, mark in marks.items() if mark in first), None)
+
+
+def _read_table(path: Path, format: str | None, label: str) -> dict[str, list[Any]]:
+    opened = open_table(path, format=format)
+    missing = [name for name in ("item", "rater", label) if name not in opened.schema.names]
+    if missing:
+        raise TableError(f"{path} has no column {missing[0]!r}: answers need the columns item, rater and {label}.")
+    names = ["item", "rater", label, *(name for name in ("seconds", "score") if name in opened.schema.names)]
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for batch in opened.batches():
+        for name in names:
+            columns[name] += batch.data.column(name).to_pylist()
+    columns["label"] = columns.pop(label)
+    return columns

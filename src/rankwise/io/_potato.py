@@ -1,0 +1,63 @@
+"""Potato's annotations: a JSON object for each user and instance, one on a line.
+
+``label_annotations`` has the schemes: a range slider says ``range_low`` and ``range_high``, as texts; a slider, a
+Likert scale or a text box a number; radio buttons and check boxes the options that are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rankwise.io._answer import Answer, Controls, as_number, candidates, interval, mapping
+
+_LOW, _HIGH = "range_low", "range_high"
+_OFF = ("", None, False, "false", "False")
+_ON = (True, "true", "True", "on")
+
+
+def read_instances(instances: Any, controls: Controls) -> Iterator[Answer]:
+    """Answers in annotated instances."""
+    for place, instance in enumerate(instances):
+        instance = mapping(instance, f"line {place + 1}")
+        schemes = mapping(instance.get("label_annotations") or {}, f"'label_annotations' of line {place + 1}")
+        scheme = controls.question if controls.question is not None else next(iter(schemes), "")
+        timing = instance.get("behavioral_data")
+        seconds = timing.get("time_spent") if isinstance(timing, Mapping) else None
+        item = instance.get("instance_id", instance.get("id", place))
+        yield Answer(item, instance.get("user_id", instance.get("user")), _label(schemes.get(scheme)), seconds)
+
+
+def _label(said: Any) -> Any:
+    if not isinstance(said, Mapping):
+        return as_number(said)
+    if _LOW in said or _HIGH in said:
+        return interval(as_number(said.get(_LOW)), as_number(said.get(_HIGH)))
+    on = [key if value in _ON else value for key, value in said.items() if value not in _OFF]
+    return candidates(on)
+
+
+def write_instances(answers: Sequence[Answer], controls: Controls, shown: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """Objects to be written on a line each; intervals and numbers as ranges, other labels as options that are on."""
+    instances = []
+    for answer in answers:
+        label = answer.label
+        ends = label if isinstance(label, tuple) else (label, label)
+        said: dict[str, Any]
+        if label is None:
+            said = {}
+        elif not isinstance(label, frozenset) and all(isinstance(end, (int, float)) for end in ends if end is not None):
+            said = {name: str(end) for name, end in zip((_LOW, _HIGH), ends, strict=True) if end is not None}
+        else:
+            said = {str(member): True for member in controls.members(label)}
+        instance: dict[str, Any] = {
+            "user_id": answer.rater,
+            "instance_id": answer.item,
+            "displayed_text": str(next(iter(dict(shown.get(answer.item, {})).values()), "")),
+            "label_annotations": {controls.question or "label": said},
+            "span_annotations": {},
+        }
+        instances.append(
+            instance | ({} if answer.seconds is None else {"behavioral_data": {"time_spent": answer.seconds}})
+        )
+    return instances

@@ -1,0 +1,143 @@
+"""Answers of several raters, read from a long or a wide table of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.labels import ClassOrder, Labels, encode, is_missing
+from rankwise.labels._order import as_object_array, tidy
+from rankwise.labels._read import read
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Who said what about which item: answer i says ``labels[i]``.
+
+    Attributes
+    ----------
+    items, raters : ndarray
+        Names, in the order in which they first occur.
+    item, rater : int array of shape (n,)
+        Places of each answer's item and rater among these.
+    labels : Labels
+        What was said.
+    """
+
+    items: NDArray[Any]
+    raters: NDArray[Any]
+    item: Places
+    rater: Places
+    labels: Labels
+
+    @property
+    def order(self) -> ClassOrder:
+        """The classes, lowest first."""
+        return self.labels.order
+
+    def take(self, rows: Any) -> Answers:
+        """Some of the answers, about the same items and by the same raters."""
+        return Answers(self.items, self.raters, self.item[rows], self.rater[rows], self.labels.take(rows))
+
+    def told(self) -> Answers:
+        """The answers that say something."""
+        return self.take(~self.labels.is_missing)
+
+    def last(self) -> Answers:
+        """One answer for each item and rater, the last one."""
+        key = self.item * self.raters.size + self.rater
+        _, from_end = np.unique(key[::-1], return_index=True)
+        return self.take(np.sort(key.size - 1 - from_end))
+
+
+def read_answers(table: Any, classes: Any, item: str, rater: str, label: Any) -> Answers:
+    """Answers of a long table, or of a wide one if it has neither a column ``rater`` nor ``label``.
+
+    In a long table each row is an answer. In a wide one each row is an item and each column a rater; the column
+    ``item``, else the index of a pandas table, else the row number names the item.
+    """
+    names = _column_names(table)
+    of_label = [label] if isinstance(label, str) else list(label)
+    wanted = [item, rater, *of_label]
+    if all(name in names for name in wanted):
+        y = table[label] if isinstance(label, str) else _pairs(*(_values(table[name]) for name in of_label))
+        labels = encode(y, classes)
+        of_item, of_rater = (_named(_values(table[name]), name) for name in (item, rater))
+        return Answers(of_item[0], of_rater[0], of_item[1], of_rater[1], labels)
+    if any(name in names for name in wanted[1:]):
+        missing = ", ".join(repr(name) for name in wanted if name not in names)
+        raise ValueError(
+            f"a long table needs the columns {', '.join(map(repr, wanted))}. Not found: {missing} among "
+            f"{', '.join(map(repr, names))}. Name them with item=, rater= and label=."
+        )
+    return _read_wide(table, [name for name in names if name != item], classes, item if item in names else None)
+
+
+def _read_wide(table: Any, raters: list[Any], classes: Any, item: str | None) -> Answers:
+    if not raters:
+        raise ValueError("a wide table needs at least one column of labels, one for each rater. Got none.")
+    columns = [table[name] for name in raters]
+    if classes is None:  # an ordered categorical carries the order
+        classes = next((order for column in columns if (order := read(column).order) is not None), None)
+    said = [_values(column) for column in columns]
+    n = len(said[0])
+    for name, column in zip(raters, said, strict=True):
+        if len(column) != n:
+            raise ValueError(
+                f"all columns must have the same length. Got {len(column)} rows in {name!r} and {n} in {raters[0]!r}."
+            )
+    labels = encode([said[r][i] for i in range(n) for r in range(len(raters))], classes)
+    index = table.index if item is None and hasattr(table, "iloc") else None
+    given = range(n) if item is None and index is None else _values(table[item] if item is not None else index)
+    items, of_item = _named(list(given), item or "index")
+    answers = Answers(
+        items,
+        tidy(as_object_array(raters)),
+        np.repeat(of_item, len(raters)),
+        np.tile(np.arange(len(raters)), n),
+        labels,
+    )
+    return answers.told()  # an empty cell is no answer
+
+
+def _column_names(table: Any) -> list[Any]:
+    if isinstance(table, Mapping):
+        return list(table)
+    names = getattr(table, "column_names", None)  # pyarrow
+    names = getattr(table, "columns", None) if names is None else names
+    if names is None:
+        raise TypeError(
+            f"answers must come as a table: pandas, polars, pyarrow or a dict of columns. Got {type(table).__name__}."
+        )
+    return list(names)
+
+
+def _values(column: Any) -> list[Any]:
+    """Values of a column of any library, as Python's own."""
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def _pairs(lower: list[Any], upper: list[Any]) -> list[Any]:
+    return list(zip(lower, upper, strict=True))
+
+
+def _named(values: list[Any], column: str) -> tuple[NDArray[Any], Places]:
+    """Distinct names in the order in which they first occur, and the place of each value among them."""
+    place: dict[Any, int] = {}
+    codes = np.fromiter((place.setdefault(value, len(place)) for value in values), dtype=np.intp, count=len(values))
+    for value, code in place.items():
+        if is_missing(value):
+            raise RowError(
+                "every answer needs a name here. Got a missing value.", int(np.argmax(codes == code)), column
+            )
+    return tidy(as_object_array(place)), codes

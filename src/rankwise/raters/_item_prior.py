@@ -1,0 +1,68 @@
+"""Prior of an item's class in the model of raters: one for all items, or by features."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.batch import CumulativeLink
+from rankwise.labels import ClassOrder, Labels
+from rankwise.raters._em import Parameters
+
+Floats = NDArray[np.float64]
+
+_EVERY = 5  # steps of EM between two fits of the link
+_FLOOR = 1e-12  # of a class's probability: answers may say what features think impossible
+
+
+def log_shares(posterior: Floats, parameters: Parameters) -> tuple[Floats, float]:
+    """Logarithms of the shares of the classes, for every item alike; their prior is the parameters' own."""
+    return np.tile(np.log(parameters.prior), (posterior.shape[0], 1)), 0.0
+
+
+class FeaturePrior:
+    """``P(z | x)`` by a cumulative link, fitted to the posteriors now and then.
+
+    A fit that does not raise the expected log-likelihood, because it was stopped early, is not kept.
+    """
+
+    def __init__(self, X: Any, order: ClassOrder, alpha: float) -> None:
+        self.X = X
+        self.order = order
+        self.alpha = alpha
+        self.link: Any = None
+        self._calls = 0
+
+    def __call__(self, posterior: Floats, parameters: Parameters) -> tuple[Floats, float]:
+        """Logarithms of the items' priors, and the penalty of the weights."""
+        if self._calls % _EVERY == 0:
+            new = self._fitted(posterior)
+            if self.link is None or self._gain(new, posterior) > self._gain(self.link, posterior):
+                self.link = new
+        self._calls += 1
+        return self.logarithms(self.link, self.X), self._penalty(self.link)
+
+    def _fitted(self, posterior: Floats) -> Any:
+        n, n_classes = posterior.shape
+        rows = np.repeat(np.arange(n), n_classes)
+        codes = np.tile(np.arange(n_classes, dtype=np.int32), n)
+        labels = Labels(self.order, codes, codes)
+        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else np.asarray(self.X)[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a class has hardly any weight so far is no news for the caller
+            link = CumulativeLink(alpha=self.alpha, classes=self.order.values)
+            return link.fit(X, labels, sample_weight=posterior.ravel())
+
+    def _gain(self, link: Any, posterior: Floats) -> float:
+        return float((posterior * self.logarithms(link, self.X)).sum()) - self._penalty(link)
+
+    def _penalty(self, link: Any) -> float:
+        return 0.5 * self.alpha * len(self.X) * float(link.coef_ @ link.coef_)
+
+    @staticmethod
+    def logarithms(link: Any, X: Any) -> Floats:
+        """Logarithms of the class probabilities of rows, none below a floor."""
+        return np.asarray(np.log(np.maximum(link.predict_proba(X), _FLOOR)))
