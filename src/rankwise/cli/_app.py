@@ -26,6 +26,7 @@ from rankwise.cli.commands.fit import fit
 from rankwise.cli.commands.info import info
 from rankwise.cli.commands.predict import predict
 from rankwise.cli.commands.report import report
+from rankwise.cli.commands.serve import serve
 
 # Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -83,7 +84,7 @@ class _OneLineErrors(TyperGroup):
 app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
-for command in (fit, predict, evaluate, compare, report, convert, info, reproduce, demo):
+for command in (fit, predict, evaluate, compare, report, convert, info, serve, reproduce, demo):
     app.command(cls=_Command)(command)
 
 

@@ -148,6 +148,7 @@ class Engine(Writer):
             progress = {**new.progress.to_plain(), "revision": new.revision}
             _, snapshot = new.copied()
             store.add_snapshot(cursor, replace(snapshot, model=digest, progress=progress))
+            self._keep_last(cursor)
         return self._now_at(new, seq)
 
     def promote(self, number: int, future: Any = None) -> Any:
@@ -171,9 +172,16 @@ class Engine(Writer):
             version = store.add_version(cursor, "promotion", root, ranges, seq, json.loads(report))
             cursor.execute("UPDATE challengers SET state = 'promoted' WHERE number = ?", (number,))
             new = Replica(version, store.model(root))
+            self._keep_last(cursor)
         store.mark(seq)
         new.replay(store, seq)
         return self._now_at(new, seq)
+
+    def _keep_last(self, cursor: Any) -> None:
+        """Keep the model that is about to be replaced."""
+        if not self.replica.stale:
+            model, snapshot = self.replica.copied()
+            self.store.add_snapshot(cursor, replace(snapshot, model=self.store.add_model(cursor, to_bytes(model))))
 
     def _now_at(self, replica: Replica, seq: int) -> int:
         self.store.mark(seq)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from copy import deepcopy
 from hashlib import sha256
@@ -20,7 +21,7 @@ from rankwise.serve.row_model import RowModel, take
 from rankwise.serve.store import Row, Snapshot, Store, Version
 
 _decode = msgspec.json.decode
-_PIECE = 2000  # rows that are learnt while predictions wait
+_LONGEST = 0.004  # seconds that predictions wait while rows are learnt
 
 
 class Replica:
@@ -52,6 +53,7 @@ class Replica:
         self.stale = False
         self.progress = Progress(self.rows.order)
         self.lock = Lock()
+        self._piece = 64  # rows that are learnt at a time
 
     @classmethod
     def from_snapshot(cls, store: Store, version: Version, snapshot: Snapshot | None) -> Replica:
@@ -77,10 +79,13 @@ class Replica:
 
         A row that the model refuses, because numbers would grow beyond all bounds, is left out, now and in replays.
         """
-        for start in range(0, len(labels), _PIECE):
-            stop = min(start + _PIECE, len(labels))
-            piece = slice(start, stop)
+        start = 0
+        while start < len(labels):
+            piece = slice(start, start + self._piece)
+            began = time.perf_counter()
             self._learn_piece(take(encoded, piece), labels[piece], weight[piece], seq, counts)
+            start += self._piece
+            self._piece = self._piece * 2 if time.perf_counter() - began < _LONGEST / 4 else max(1, self._piece // 2)
         self.move(seq, seq)
 
     def move(self, seq: int, as_of: int) -> None:

@@ -89,19 +89,24 @@ class RowModel:
             self.columns = [column["name"] for column in described]
             self.kinds = {column["name"]: column["kind"] for column in described}
             self._decimals = {column["name"]: column.get("decimal", ".") for column in described}
-            numbers = encoder._numbers
-            is_simple = len(numbers) == len(described) and not any(c.indicated for c in numbers)
-            if isinstance(model, TableModel) and is_simple and encoder.missing != "refuse":
-                self._scales = np.array([[c.shift, c.factor, c.fill] for c in numbers]).T
-                self._encode = self._scaled_numbers
-            elif isinstance(model, TableModel):
-                self._encode = self._encoded_table
-            else:  # something around a model of tables
+            if not isinstance(model, TableModel):  # something around a model of tables
                 self._encode = self._table
+            else:
+                self._encode = self._scaled_numbers if self._is_scaling(encoder) else self._encoded_table
         self._encoder = encoder
         getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
         self._values = getter or (lambda row: (row[self.columns[0]],))
         self._takes_level = "level" in _parameters(self.estimator, "predict_interval")
+
+    def _is_scaling(self, encoder: Any) -> bool:
+        """Whether all that an encoder does is to fill, shift and scale numbers, which takes no table."""
+        numbers = encoder._numbers
+        if len(numbers) != len(self.columns) or encoder.n_features_out_ != len(numbers) or encoder.missing == "refuse":
+            return False
+        self._scales = np.array([[c.shift, c.factor, c.fill] for c in numbers]).T
+        self._encoder = encoder
+        tried = [tuple(self._scales[0] + 0.37), tuple([None] * len(numbers)), tuple(self._scales[2] * 1.7)]
+        return bool((self._scaled_numbers(tried) == self._encoded_table(tried)).all())
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -113,6 +118,10 @@ class RowModel:
             row, name = next((i, n) for i, values in enumerate(rows) for n in self.columns if n not in values)
             raise RowError("the column is not there; a missing value is null.", row, name) from None
         return self._encode(tuples)
+
+    def table(self, rows: Sequence[Values]) -> Any:
+        """Rows as a pyarrow table, for what works on raw columns."""
+        return self._table([tuple(row.get(name) for name in self.columns) for row in rows])
 
     def encode_table(self, table: Any) -> Any:
         """Encoded rows of a pyarrow table."""

@@ -91,12 +91,15 @@ class Settings:
         Predictions to remember.
     most_waiting : int
         Rows that may wait; more are refused.
+    refit_after : int
+        Feedbacks after which a challenger is trained in another process; 0: never.
     """
 
     snapshot_every: int = 10_000
     keep: int = 10
     remember: int = 1_000_000
     most_waiting: int = 200_000
+    refit_after: int = 0
 
 
 class Writer:
