@@ -84,8 +84,12 @@ class Replica:
             piece = slice(start, start + self._piece)
             began = time.perf_counter()
             self._learn_piece(take(encoded, piece), labels[piece], weight[piece], seq, counts)
-            start += self._piece
-            self._piece = self._piece * 2 if time.perf_counter() - began < _LONGEST / 4 else max(1, self._piece // 2)
+            start += piece.stop - piece.start
+            seconds = time.perf_counter() - began
+            if seconds > _LONGEST:
+                self._piece = max(16, self._piece // 2)
+            elif seconds < _LONGEST / 4:
+                self._piece = min(4096, self._piece * 2)
         self.move(seq, seq)
 
     def move(self, seq: int, as_of: int) -> None:
