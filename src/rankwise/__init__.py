@@ -52,12 +52,14 @@ if TYPE_CHECKING:
         WidrowHoff as WidrowHoff,
     )
     from rankwise.persistence import load as load, save as save
+    from rankwise.serve.client import Client as Client, ServiceError as ServiceError
     from rankwise.structured import ChainClassifier as ChainClassifier, StructuredPerceptron as StructuredPerceptron
     from rankwise.table_model import TableModel as TableModel
 
 _HOME = {
     "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
+    "Client": "rankwise.serve.client",
     "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",
     "PiecewiseMORD": "rankwise.batch",
@@ -78,6 +80,7 @@ _HOME = {
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
     "RowError": "rankwise._errors",
+    "ServiceError": "rankwise.serve.client",
     "StructuredPerceptron": "rankwise.structured",
     "TableEncoder": "rankwise.features",
     "TableModel": "rankwise.table_model",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rankwise.persistence import from_bytes, to_bytes
+from rankwise.serve import replica as replica_module
 from rankwise.serve.engine import Engine, UnknownError
 from rankwise.serve.replica import Replica
 from rankwise.serve.store import Store, StoreError, Version
@@ -176,6 +177,27 @@ def test_a_crash_before_the_correction_is_replayed_loses_nothing(opened, stream,
     crash(engine)
     labels = {i: stream[1][i] for i in range(100, 260)} | {110: "5"}
     assert opened().replica.digest() == digest(plain(online, stream, sorted(labels.items())))
+
+
+def test_a_correction_between_two_looks_at_the_log_is_not_missed(opened, stream, online, monkeypatch):
+    """A model that is built again must not claim a correction that came after its snapshot was chosen."""
+    engine = opened(snapshot_every=30)
+    give(engine, stream, 100, 200)
+    settled(engine)
+    choose, came = replica_module.latest, []
+
+    def latest_and_then(store, version, upto=None):
+        found = choose(store, version, upto)
+        if not came and threading.current_thread() is not threading.main_thread():
+            came.append(engine.change("f105", "1", None))
+            came[0].result()
+        return found
+
+    monkeypatch.setattr(replica_module, "latest", latest_and_then)
+    engine.change("f195", "5", None).result()
+    labels = {i: stream[1][i] for i in range(100, 200)} | {105: "1", 195: "5"}
+    assert settled(engine).digest() == digest(plain(online, stream, sorted(labels.items())))
+    assert came
 
 
 def test_changes_are_idempotent_and_need_a_feedback(opened, stream):

@@ -54,9 +54,9 @@ class Application:
         of_a_model = [
             ("predict", "POST", self.predict, PREDICT),
             ("feedback", "POST", self.feedback, LEARN),
-            ("feedback/{id}", "GET", self.one_feedback, READ),
-            ("feedback/{id}", "PUT", self.correct, ADMIN),
-            ("feedback/{id}", "DELETE", self.retract, ADMIN),
+            ("feedback/{id:path}", "GET", self.one_feedback, READ),
+            ("feedback/{id:path}", "PUT", self.correct, ADMIN),
+            ("feedback/{id:path}", "DELETE", self.retract, ADMIN),
             ("model", "GET", self.model, READ),
             ("versions", "GET", self.versions, READ),
             ("versions/rollback", "POST", self.roll_back, ADMIN),
@@ -123,17 +123,17 @@ class Application:
         """Answers for rows, as JSON or Arrow."""
         service = self._service(request)
         if request.media_type == ARROW:
-            return await self._predict_arrow(service, await request.body())
+            return await self._predict_arrow(service, await request.body(), messages.level_in(request.query))
         body = await request.json(messages.PREDICT)
         request.limits.check_rows(len(body.rows))
         rows = await service.predict(body.rows, body.ids, body.level, body.remember)
         return reply({"classes": service.engine.replica.rows.classes, "rows": rows})
 
     @staticmethod
-    async def _predict_arrow(service: Service, body: bytes) -> Reply:
+    async def _predict_arrow(service: Service, body: bytes, level: float) -> Reply:
         def work() -> bytes:
             pa = load_pyarrow()
-            found = service.predict_table(messages.read_arrow(body), 0.9)
+            found = service.predict_table(messages.read_arrow(body), level)
             sink = io.BytesIO()
             with pa.ipc.new_stream(sink, found.schema) as writer:
                 writer.write_table(found)
@@ -160,7 +160,7 @@ class Application:
         seq, kind, label, weight, _ = reader.find([id]).get(id, (0, "", "", 0.0, ""))
         if kind != "feedback":
             raise Problem(404, f"there is no feedback {id[:200]!r}.")
-        changes = reader.changes(seq, seq, reader._last())
+        changes = reader.changes(seq, seq, reader.newest())
         state, new_label, new_weight = changes.get(seq, (kind, label, weight))
         return reply({"id": id, "seq": seq, "label": new_label, "weight": new_weight, "state": state})
 

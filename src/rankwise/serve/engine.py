@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from rankwise.persistence import to_bytes
-from rankwise.serve.replica import Replica, latest
+from rankwise.serve.replica import Replica, built
 from rankwise.serve.store import Ranges, Version
 from rankwise.serve.writer import ConflictError, Writer
 
@@ -72,11 +72,9 @@ class Engine(Writer):
             with self.store.reader() as reader:
                 for attempt in range(_ATTEMPTS + 1):
                     if attempt == _ATTEMPTS:  # corrections come faster than we are: the writer waits for us
-                        self.call(lambda: self._put(latest(self.store, self.store.versions()[-1]))).result()
+                        self.call(lambda: self._put(built(self.store, self.replica.version))).result()
                         return
-                    version = self.replica.version
-                    replica = latest(reader, version)
-                    replica.replay(reader, reader._last())
+                    replica = built(reader, self.replica.version)
                     self.n_replays += 1
                     if self.call(partial(self._put, replica)).result():
                         return
@@ -124,8 +122,7 @@ class Engine(Writer):
         try:
             with self.store.reader() as reader:
                 while True:
-                    replica = latest(reader, goal, place)
-                    replica.replay(reader, place, reader._last())
+                    replica = built(reader, goal, place)
                     number = self.call(partial(self._begin_from, goal, place, replica)).result()
                     if number:
                         break

@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs
 
 import msgspec
 
@@ -75,6 +76,14 @@ class Incoming:
             if key == name:
                 return str(value.decode("latin-1"))
         return None
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """Parameters behind the question mark."""
+        try:
+            return parse_qs(self.scope.get("query_string", b"").decode("latin-1"), max_num_fields=20)
+        except ValueError:
+            raise Problem(400, "more than 20 parameters.") from None
 
     @property
     def media_type(self) -> str:

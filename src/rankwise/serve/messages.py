@@ -82,6 +82,15 @@ def label_text(label: str | float | None, row: int = 0) -> str:
     return text
 
 
+def level_in(query: dict[str, list[str]]) -> float:
+    """Level of intervals that a path's parameters ask for."""
+    text = query.get("level", ["0.9"])[0]
+    try:
+        return float(msgspec.convert(text, Level, strict=False))
+    except msgspec.ValidationError:
+        raise Problem(422, f"level must be a number between 0 and 1, both excluded. Got {text[:40]!r}.") from None
+
+
 def features_text(features: Any) -> str:
     """Features as they are logged: the same values give the same text."""
     return _SORTED.encode(features).decode()

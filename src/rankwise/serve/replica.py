@@ -172,3 +172,15 @@ def latest(store: Store, version: Version, upto: int | None = None) -> Replica:
         if (upto is None or snapshot.seq <= upto) and store.is_valid(snapshot, version):
             return Replica.from_snapshot(store, version, snapshot)
     return Replica.from_snapshot(store, version, None)
+
+
+def built(store: Store, version: Version, place: int | None = None) -> Replica:
+    """The model of a version at a place of the log, the last one by default, beside a writer who goes on.
+
+    Where the log ends is looked up first: a correction that comes later is not in the model, and ``as_of`` says so.
+    """
+    as_of = store.newest()
+    place = as_of if place is None else place
+    replica = latest(store, version, place)
+    replica.replay(store, place, as_of)
+    return replica

@@ -125,11 +125,11 @@ class RowModel:
 
     def encode_table(self, table: Any) -> Any:
         """Encoded rows of a pyarrow table."""
-        if self._encoder is not None:
-            return self._encoder.transform(table) if isinstance(self.model, TableModel) else table
         absent = [name for name in self.columns if name not in table.column_names]
         if absent:
             raise RowError("the column is not there.", 0, absent[0])
+        if self._encoder is not None:
+            return self._encoder.transform(table) if isinstance(self.model, TableModel) else table
         numbers = np.column_stack([table.column(name).to_numpy().astype(np.float64) for name in self.columns])
         return self._encode([tuple(row) for row in numbers.tolist()]) if self._is_named else self._finite(numbers)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +29,9 @@ from rankwise.serve.writer import FeedbackRequest, RememberRequest, Settings
 
 _AT_ONCE = 300  # rows that are predicted in the event loop; more in a thread
 _PIECE = 8192  # rows that are predicted while learning waits
+_LOOK_EVERY = 2.0  # seconds
+
+log = logging.getLogger("rankwise.serve")
 
 
 class Service:
@@ -55,14 +60,19 @@ class Service:
         self._pool = ThreadPoolExecutor(1, "rankwise-bulk")
         self._waiting: list[tuple[Sequence[Any], float, asyncio.Future[Any]]] = []
         self._prefix, self._count = secrets.token_hex(8), 0
+        self._task: asyncio.Task[None] | None = None
+        self._refit_at = self.engine.replica.version.began
 
     def start(self) -> None:
         """Begin to write; called in the event loop."""
         self.loop = asyncio.get_running_loop()
         self.engine.start()
+        self._task = asyncio.create_task(self._look_for_challengers())
 
     def stop(self) -> None:
-        """Write what waits, and close everything; whoever listens is told to go."""
+        """Write what waits, and close everything."""
+        if self.loop is not None and self._task is not None:
+            self.loop.call_soon_threadsafe(self._task.cancel)
         self._pool.shutdown()
         self.engine.stop()
         self.reader.close()
@@ -195,6 +205,8 @@ class Service:
                 name, found = self._ask(replica, replica.rows.encode_table(piece), level)
             except RowError as error:
                 raise RowError(error.reason, error.row + start, error.column) from None
+            except (ValueError, TypeError, pa.ArrowException) as error:  # a column of another type than it was
+                raise Problem(422, str(error)[:500]) from None
             n = piece.num_rows
             columns = {"id": self._ids(pa, piece), "class": pa.array(found.classes)}
             if found.probabilities is not None:
@@ -269,6 +281,37 @@ class Service:
                 )
             texts[i] = found[id]
             features[i] = decode(found[id])
+
+    # -- challengers -------------------------------------------------------------------------------------------------
+
+    async def _look_for_challengers(self) -> None:
+        """Serve challengers that another process has found to be better; start that process when it is time."""
+        refit: asyncio.Task[None] | None = None
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            try:
+                found = self.reader.connection.execute("SELECT number FROM challengers WHERE state = 'proposed'")
+                for (number,) in found.fetchall():
+                    await self.engine.promote(number, self._future())
+            except Exception:
+                log.exception("a challenger could not be promoted")
+            after = self.engine.settings.refit_after
+            if after and self.engine.store.last - self._refit_at >= after and (refit is None or refit.done()):
+                self._refit_at = self.engine.store.last
+                refit = asyncio.create_task(self._refit())
+
+    async def _refit(self) -> None:
+        command = [sys.executable, "-m", "rankwise", "refit", str(self.engine.store.path), "--json"]
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        try:
+            said, complaint = await process.communicate()
+        except asyncio.CancelledError:
+            process.terminate()
+            raise
+        facts = {"code": process.returncode, "said": (said or complaint).decode(errors="replace")[-2000:]}
+        log.info("refit", extra={"facts": facts})
 
     # -- facts -------------------------------------------------------------------------------------------------------
 

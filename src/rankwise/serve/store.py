@@ -140,7 +140,7 @@ class Store:
             self.connection = self._connected(write)
             self._recognise(write)
             self.name = self._meta("name")
-            self.last = self._last()
+            self.last = self.newest()
             if self.lock is not None:
                 self._compare_with_mark(accept_loss)
         except sqlite3.DatabaseError as error:
@@ -229,7 +229,8 @@ class Store:
         found = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return "" if found is None else str(found[0])
 
-    def _last(self) -> int:
+    def newest(self) -> int:
+        """Place of the last event that is in the log now, whoever wrote it."""
         return int(self.connection.execute("SELECT coalesce(max(seq), 0) FROM log").fetchone()[0])
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -314,7 +315,7 @@ class Store:
 
     def rows(self, ranges: Ranges, *, after: int = 0, as_of: int | None = None) -> Iterator[list[Row]]:
         """Effective rows in some ranges of the log behind a place, with all corrections up to ``as_of``, in chunks."""
-        newest = self._last() if as_of is None else as_of
+        newest = self.newest() if as_of is None else as_of
         for start, upto in ranges:
             seq, stop = max(start, after), newest if upto is None else upto
             while seq < stop:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rankwise.serve.replica import Replica, latest
+from rankwise.serve.replica import Replica, built
 from rankwise.serve.store import Row, Snapshot, Store, Version
 
 
@@ -43,8 +43,7 @@ def _verify_version(store: Store, version: Version, end: int) -> Iterator[Check]
         whole.learn_rows(rows)
     for snapshot in snapshots:
         yield _compared(whole, snapshot)
-    restored = latest(store, version)
-    restored.replay(store, end, store.last)
+    restored = built(store, version, end)
     what = f"version {version.version}: the model that is served after event {end}"
     yield Check(what, restored.digest() == whole.digest())
 
