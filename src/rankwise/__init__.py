@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         WidrowHoff as WidrowHoff,
     )
     from rankwise.persistence import load as load, save as save
+    from rankwise.serve.client import Client as Client, ServiceError as ServiceError
     from rankwise.structured import ChainClassifier as ChainClassifier, StructuredPerceptron as StructuredPerceptron
     from rankwise.table_model import TableModel as TableModel
     from rankwise.trees import BoostedThresholds as BoostedThresholds
@@ -65,6 +66,7 @@ _HOME = {
     "BoostedThresholds": "rankwise.trees",
     "CalibratedOrdinal": "rankwise.calibration",
     "ChainClassifier": "rankwise.structured",
+    "Client": "rankwise.serve.client",
     "ConformalOrdinal": "rankwise.calibration",
     "MORD": "rankwise.batch",
     "PathCV": "rankwise.auto",
@@ -86,6 +88,7 @@ _HOME = {
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
     "RowError": "rankwise._errors",
+    "ServiceError": "rankwise.serve.client",
     "StructuredPerceptron": "rankwise.structured",
     "TableEncoder": "rankwise.features",
     "TableModel": "rankwise.table_model",

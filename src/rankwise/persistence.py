@@ -20,6 +20,7 @@ import json
 import math
 import os
 import reprlib
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -80,6 +81,11 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     ...     load(path).predict([[2.0]])
     array([3])
     """
+    write_whole(Path(path), to_bytes(model, notes))
+
+
+def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
+    """Content of the model file that :func:`save` writes: the same model and notes give the same bytes."""
     if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
         model = model.to_local()
     arrays: dict[str, NDArray[Any]] = {}
@@ -92,7 +98,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
         arrays[_TEXT] = np.frombuffer(text.encode(), dtype=np.uint8)
         text = json.dumps({**origin, "format": 2}, sort_keys=True)
     metadata = {"rankwise": text, "sha256": _digest(text, arrays)}
-    write_whole(Path(path), _in_order(to_safetensors(arrays, metadata)))
+    return _in_order(to_safetensors(arrays, metadata))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -101,6 +107,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     # The checksum fits, so this was written so: by hand, or by a version with a bug.
     with _refusing(f"{path} does not describe a {str(header.get('estimator'))[:60]} that can exist"):
         return _unpack_estimator(header, arrays)
+
+
+def from_bytes(content: bytes) -> Any:
+    """Model whose file has this content. Nothing in it is executed."""
+    with tempfile.TemporaryDirectory(prefix="rankwise-") as folder:
+        path = Path(folder) / "model.rankwise"
+        path.write_bytes(content)
+        return load(path)
 
 
 def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:

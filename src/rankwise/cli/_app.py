@@ -25,7 +25,10 @@ from rankwise.cli.commands.evaluate import evaluate
 from rankwise.cli.commands.fit import fit
 from rankwise.cli.commands.info import info
 from rankwise.cli.commands.predict import predict
+from rankwise.cli.commands.refit import refit
 from rankwise.cli.commands.report import report
+from rankwise.cli.commands.serve import serve
+from rankwise.cli.commands.store import export, import_, inspect
 from rankwise.cli.commands.tune import tune
 
 # Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
@@ -84,8 +87,13 @@ class _OneLineErrors(TyperGroup):
 app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
-for command in (fit, tune, predict, evaluate, compare, report, convert, info, reproduce, demo):
+for command in (fit, tune, predict, evaluate, compare, report, convert, info, serve, refit, reproduce, demo):
     app.command(cls=_Command)(command)
+store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)
+store.command("inspect", cls=_Command)(inspect)
+store.command("export", cls=_Command)(export)
+store.command("import", cls=_Command)(import_)
+app.add_typer(store, name="store")
 
 
 def _show_version(wanted: bool) -> None:

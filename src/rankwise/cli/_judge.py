@@ -14,8 +14,8 @@ from sklearn.base import clone
 from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, located, put_aside
 from rankwise.cli._learner import Learner, begin
 from rankwise.cli._print import stream_bar
-from rankwise.cli._running_loss import RunningLoss
 from rankwise.evaluation import StratifiedIntervalKFold
+from rankwise.evaluation._running_loss import RunningLoss
 from rankwise.features import RowError
 from rankwise.io import Batch
 from rankwise.labels import ClassOrder

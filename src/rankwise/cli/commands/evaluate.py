@@ -40,7 +40,7 @@ def evaluate(
     with plain_errors():
         from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
         from rankwise.cli._model_files import open_with_model
-        from rankwise.cli._running_loss import describe
+        from rankwise.evaluation._running_loss import describe
         from rankwise.labels import ClassOrder
 
         ready, source = open_with_model(model, files, labels, rows)

@@ -1,0 +1,75 @@
+"""The commands ``store inspect``, ``store export`` and ``store import``: the log of a service as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankwise.cli._exit import plain_errors
+from rankwise.cli._options import AsJSON, Model, Overwrite, grouped
+from rankwise.cli._outputs import NEW_TABLE
+from rankwise.cli._print import print_facts, print_json, print_written, some
+
+Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store of 'rankwise serve'; it may be in use.")]
+_OUTPUT = "File to write; its name says the format."
+
+
+def inspect(store: Store, json: AsJSON = False) -> None:
+    """Say what a store holds: events, versions, snapshots."""
+    with plain_errors():
+        from rankwise.serve.transfer import inspect
+
+        found = inspect(store)
+    if json:
+        print_json(found)
+        return
+    facts = {"events": f"{found['events']:,}"}
+    facts |= {kind: f"{count:,}" for kind, count in sorted(found["kinds"].items())}
+    for line in found["versions"]:
+        places = some([f"{seq:,}" for seq in line["snapshots"]]) if line["snapshots"] else "none"
+        facts[f"version {line['version']}"] = f"{line['reason']} at event {line['began']:,}; snapshots at {places}"
+    facts |= {"challengers": str(found["challengers"]), "size": f"{found['bytes']:,} bytes"}
+    print_facts(facts)
+
+
+@grouped
+def export(
+    store: Store,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE],
+    *,
+    overwrite: Overwrite = False,
+    json: AsJSON = False,
+) -> None:
+    """Write the feedback of a store to a table: id, seq, label, weight and all features.
+
+    rankwise store export feedback.sqlite --output feedback.parquet
+
+    Corrections are in it, and what was retracted is not. 'rankwise fit' reads it with --label label --weight weight
+    --ignore id,seq.
+    """
+    with plain_errors():
+        from rankwise.serve.transfer import export_log
+
+        n = export_log(store, output)
+    print_written(output, n, 0, json)
+
+
+def import_(
+    table: Annotated[Path, typer.Argument(metavar="FILE", help="A table with a column 'label'; id and weight if any.")],
+    model: Model,
+    store: Annotated[Path, typer.Option("--store", metavar="FILE", help="Store to fill; made if new.")],
+    json: AsJSON = False,
+) -> None:
+    """Learn the rows of a table as feedback, in their order: for a new model, or to move a store.
+
+    rankwise store import feedback.parquet model.rankwise --store new.sqlite
+
+    Rows whose ids the store holds are not learnt again, so that an import that was interrupted can be repeated.
+    """
+    with plain_errors():
+        from rankwise.serve.transfer import import_log
+
+        n = import_log(table, model, store)
+    print_written(store, n, 0, json)

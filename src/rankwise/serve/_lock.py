@@ -1,0 +1,57 @@
+"""A file that one process holds, with a short note in it."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+
+class FileLock:
+    """Lock that lasts as long as the process holds it, however it ends; the file stays.
+
+    Parameters
+    ----------
+    path : Path
+        The file. ``BlockingIOError`` is raised if another process holds it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            else:
+                _lock_on_windows(self._descriptor)
+        except OSError:
+            os.close(self._descriptor)
+            raise BlockingIOError(str(path)) from None
+
+    def read(self) -> str:
+        """The note."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        return os.read(self._descriptor, 200).decode(errors="replace").strip()
+
+    def write(self, note: str) -> None:
+        """Replace the note, in one call; spaces cover what is left of a longer one."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, f"{note:<100}\n".encode())
+
+    def release(self) -> None:
+        """Give it back."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _lock_on_windows(descriptor: int) -> None:
+    api: Any = import_module("msvcrt")
+    os.lseek(descriptor, 1000, os.SEEK_SET)  # behind the note, which others may read
+    api.locking(descriptor, api.LK_NBLCK, 1)

@@ -1,0 +1,335 @@
+"""The application: paths, and what each of them does."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.routing import Route, Router
+
+from rankwise._version import __version__
+from rankwise.features._arrow import load_pyarrow
+from rankwise.serve import messages, page
+from rankwise.serve.explaining import explain
+from rankwise.serve.gate import ADMIN, ARROW, LEARN, PREDICT, PUBLIC, READ, Endpoint, Gate, Incoming, Reply, reply
+from rankwise.serve.limits import Limits
+from rankwise.serve.openapi import document
+from rankwise.serve.problems import Problem
+from rankwise.serve.service import Service
+from rankwise.serve.tokens import Tokens
+from rankwise.serve.watch import Exposition, Requests
+
+
+class Application:
+    """All models that are served, behind one gate.
+
+    Parameters
+    ----------
+    services : dict
+        Name -> service.
+    tokens, limits
+        As for :class:`rankwise.serve.gate.Gate`.
+
+    Attributes
+    ----------
+    asgi : Gate
+        What a server runs.
+    """
+
+    def __init__(
+        self, services: Mapping[str, Service], *, tokens: Tokens | None = None, limits: Limits | None = None
+    ) -> None:
+        self.services = dict(services)
+        self.only = next(iter(services.values())) if len(services) == 1 else None
+        self.requests = Requests()
+        self.is_ready = False
+        router = Router(self._routes(), default=self._nothing_here, lifespan=self._lifespan)
+        router.redirect_slashes = False
+        self.asgi = Gate(router, tokens=tokens, limits=limits, observe=self.requests.observe)
+
+    def _routes(self) -> list[Route]:
+        of_a_model = [
+            ("predict", "POST", self.predict, PREDICT),
+            ("feedback", "POST", self.feedback, LEARN),
+            ("feedback/{id:path}", "GET", self.one_feedback, READ),
+            ("feedback/{id:path}", "PUT", self.correct, ADMIN),
+            ("feedback/{id:path}", "DELETE", self.retract, ADMIN),
+            ("model", "GET", self.model, READ),
+            ("versions", "GET", self.versions, READ),
+            ("versions/rollback", "POST", self.roll_back, ADMIN),
+            ("versions/promote", "POST", self.promote, ADMIN),
+            ("explain", "GET", self.explain_model, READ),
+            ("explain", "POST", self.explain_rows, PREDICT),
+            ("events", "GET", self.events, READ),
+        ]
+        plain = [
+            ("/healthz", self.healthz, PUBLIC),
+            ("/readyz", self.readyz, PUBLIC),
+            ("/metrics", self.metrics, READ),
+            ("/openapi.json", self.openapi, PUBLIC),
+            ("/v1/models", self.models, READ),
+            ("/", self.page, PUBLIC),
+            ("/models/{model}", self.page, PUBLIC),
+            ("/page.css", page.style, PUBLIC),
+            ("/page.js", page.script, PUBLIC),
+        ]
+        routes = []
+        for prefix in ("/v1/", "/v1/models/{model}/"):
+            by_path: dict[str, dict[str, Endpoint]] = {}
+            for path, method, handler, role in of_a_model:
+                by_path.setdefault(path, {})[method] = Endpoint(handler, role, path.partition("/")[0])
+            for path, endpoints in by_path.items():
+                routes.append(Route(f"{prefix}{path}", _ByMethod(endpoints)))
+        routes += [Route(path, _ByMethod({"GET": Endpoint(f, role, path.strip("/.") or "page")}))
+                   for path, f, role in plain]  # fmt: skip
+        return routes
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Any) -> AsyncIterator[None]:
+        for service in self.services.values():
+            service.start()
+        self.is_ready = True
+        try:
+            yield
+        finally:
+            self.is_ready = False
+            for service in self.services.values():
+                await asyncio.to_thread(service.stop)
+
+    def close_streams(self) -> None:
+        """End server-sent events, so that the server can stop."""
+        for service in self.services.values():
+            service.hub.close()
+
+    async def _nothing_here(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            raise Problem(404, f"there is nothing at {scope['path'][:200]!r}; /openapi.json lists what there is.")
+
+    def _service(self, request: Incoming) -> Service:
+        name = request.path.get("model")
+        if name is None and self.only is not None:
+            return self.only
+        if name not in self.services:
+            known = ", ".join(sorted(self.services)[:20])
+            raise Problem(404, f"name one of the models in the path, /v1/models/NAME/...: {known}.")
+        return self.services[name]
+
+    # -- predictions and feedback ------------------------------------------------------------------------------------
+
+    async def predict(self, request: Incoming) -> Reply:
+        """Answers for rows, as JSON or Arrow."""
+        service = self._service(request)
+        if request.media_type == ARROW:
+            return await self._predict_arrow(service, await request.body(), messages.level_in(request.query))
+        body = await request.json(messages.PREDICT)
+        request.limits.check_rows(len(body.rows))
+        rows = await service.predict(body.rows, body.ids, body.level, body.remember)
+        return reply({"classes": service.engine.replica.rows.classes, "rows": rows})
+
+    @staticmethod
+    async def _predict_arrow(service: Service, body: bytes, level: float) -> Reply:
+        def work() -> bytes:
+            pa = load_pyarrow()
+            found = service.predict_table(messages.read_arrow(body), level)
+            sink = io.BytesIO()
+            with pa.ipc.new_stream(sink, found.schema) as writer:
+                writer.write_table(found)
+            return sink.getvalue()
+
+        return Reply(await service.in_thread(work), media_type=ARROW)
+
+    async def feedback(self, request: Incoming) -> Reply:
+        """Log and learn rows."""
+        service = self._service(request)
+        key = request.header(b"idempotency-key")
+        if key is not None and not 0 < len(key) <= 150:
+            raise Problem(422, "an Idempotency-Key has 1 to 150 characters.")
+        if request.media_type == ARROW:
+            rows = await service.in_thread(_arrow_feedback, await request.body())
+        else:
+            rows = (await request.json(messages.FEEDBACK)).rows
+            request.limits.check_rows(len(rows))
+        return reply({"rows": await service.learn(rows, key)})
+
+    async def one_feedback(self, request: Incoming) -> Reply:
+        """What is in the log under an id, and what became of it."""
+        reader, id = self._service(request).reader, request.path["id"]
+        seq, kind, label, weight, _ = reader.find([id]).get(id, (0, "", "", 0.0, ""))
+        if kind != "feedback":
+            raise Problem(404, f"there is no feedback {id[:200]!r}.")
+        changes = reader.changes(seq, seq, reader.newest())
+        state, new_label, new_weight = changes.get(seq, (kind, label, weight))
+        return reply({"id": id, "seq": seq, "label": new_label, "weight": new_weight, "state": state})
+
+    async def correct(self, request: Incoming) -> Reply:
+        """Change the label of an earlier feedback."""
+        service = self._service(request)
+        body = await request.json(messages.CORRECTION)
+        label = messages.label_text(body.label)
+        service.engine.replica.rows.labels([label])
+        return await self._changed(service, request.path["id"], label, body.weight)
+
+    async def retract(self, request: Incoming) -> Reply:
+        """Take back an earlier feedback."""
+        return await self._changed(self._service(request), request.path["id"], None, None)
+
+    @staticmethod
+    async def _changed(service: Service, id: str, label: str | None, weight: float | None) -> Reply:
+        found = await service.engine.change(id, label, weight, asyncio.get_running_loop().create_future())
+        return reply(found, 202)
+
+    # -- the model ---------------------------------------------------------------------------------------------------
+
+    async def models(self, request: Incoming) -> Reply:
+        """Names of all models."""
+        return reply({"models": [{"name": name, "version": service.engine.replica.name}
+                                 for name, service in self.services.items()]})  # fmt: skip
+
+    async def model(self, request: Incoming) -> Reply:
+        """What is served."""
+        return reply(self._service(request).describe())
+
+    async def versions(self, request: Incoming) -> Reply:
+        """All versions, newest first, and challengers."""
+        service = self._service(request)
+        lines = service.reader.connection.execute("SELECT number, at, state, report FROM challengers ORDER BY number")
+        challengers = [{"challenger": n, "at": at, "state": state, "report": messages.raw(report)}
+                       for n, at, state, report in lines]  # fmt: skip
+        return reply({"versions": service.versions(), "challengers": challengers})
+
+    async def roll_back(self, request: Incoming) -> Reply:
+        """Serve an earlier model again."""
+        service = self._service(request)
+        body = await request.json(messages.ROLLBACK)
+        future = asyncio.get_running_loop().create_future()
+        number = await service.engine.roll_back(body.version, body.seq, future)
+        return reply({"version": number})
+
+    async def promote(self, request: Incoming) -> Reply:
+        """Serve a challenger."""
+        service = self._service(request)
+        body = await request.json(messages.PROMOTE)
+        number = await service.engine.promote(body.challenger, asyncio.get_running_loop().create_future())
+        return reply({"version": number})
+
+    async def explain_model(self, request: Incoming) -> Reply:
+        """What matters to the model."""
+        service = self._service(request)
+        return reply(await service.in_thread(explain, service, None))
+
+    async def explain_rows(self, request: Incoming) -> Reply:
+        """Why the model gives rows their classes."""
+        service = self._service(request)
+        body = await request.json(messages.PREDICT)
+        request.limits.check_rows(len(body.rows))
+        return reply(await service.in_thread(explain, service, body.rows))
+
+    async def events(self, request: Incoming) -> Reply:
+        """Server-sent events with the state."""
+        hub = self._service(request).hub
+        if hub.is_full:
+            raise Problem(503, "too many pages listen.", headers={"Retry-After": "30"})
+        return Reply(media_type="text/event-stream", stream=hub.stream())
+
+    # -- the service -------------------------------------------------------------------------------------------------
+
+    async def healthz(self, request: Incoming) -> Reply:
+        """Whether the process answers."""
+        return reply({"status": "ok", "rankwise": __version__})
+
+    async def readyz(self, request: Incoming) -> Reply:
+        """Whether all models are served and feedback can be written."""
+        broken = {name: s.engine.broken for name, s in self.services.items() if s.engine.broken}
+        if broken or not self.is_ready:
+            raise Problem(503, f"not ready: {broken or 'starting or stopping'}.")
+        return reply({"status": "ready"})
+
+    async def openapi(self, request: Incoming) -> Reply:
+        """Description of all paths."""
+        return reply(document(self.services))
+
+    async def page(self, request: Incoming) -> Reply:
+        """The page."""
+        if self.only is None and "model" not in request.path:
+            return page.listing(list(self.services))
+        return page.shell(self._service(request).name)
+
+    async def metrics(self, request: Incoming) -> Reply:
+        """Everything that is counted, for Prometheus."""
+        text = Exposition()
+        for (route, status), count in sorted(self.requests.counts.items()):
+            text.add("rankwise_requests_total", "counter", "Requests.", count, route=route, status=status)
+        text.histogram("rankwise_request_seconds", "Time of requests.", self.requests.times)
+        for service in self.services.values():
+            _measure(text, service)
+        return Reply(text.text().encode(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+class _ByMethod:
+    """Endpoints of one path."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self.endpoints = dict(endpoints)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        endpoint = self.endpoints.get(scope["method"])
+        if endpoint is None:
+            allowed = ", ".join(self.endpoints)
+            raise Problem(405, f"the methods here are {allowed}.", headers={"Allow": allowed})
+        await endpoint(scope, receive, send)
+
+
+def _arrow_feedback(body: bytes) -> list[messages.FeedbackRow]:
+    """Rows of feedback in an Arrow table: label, id, prediction_id and weight are columns; the others are features."""
+    rows = messages.arrow_rows(messages.read_arrow(body))
+    own = ("label", "id", "prediction_id", "weight")
+    if rows and "label" not in rows[0]:
+        raise Problem(422, "the table has no column 'label'.")
+    found = []
+    for row in rows:
+        said = {name: row.pop(name) for name in own if name in row}
+        if said.get("weight", 1.0) is None:
+            said["weight"] = 1.0
+        found.append(messages.checked_row({**said, "features": row or None}))
+    return found
+
+
+def _measure(text: Exposition, service: Service) -> None:
+    engine, watch, label = service.engine, service.watch, {"model": service.name}
+    facts, replica = service.describe(), engine.replica
+    progress = facts["progress"]
+
+    def gauge(name: str, help: str, value: float, **more: Any) -> None:
+        text.add(f"rankwise_{name}", "gauge", help, value, **label, **more)
+
+    text.add("rankwise_predictions_total", "counter", "Rows predicted.", watch.n_predicted, **label)
+    text.add("rankwise_feedback_total", "counter", "Rows of feedback written.", engine.n_rows, **label)
+    text.add("rankwise_commits_total", "counter", "Groups of feedback written.", engine.n_groups, **label)
+    text.add("rankwise_replays_total", "counter", "Models built again after corrections.", engine.n_replays, **label)
+    gauge("queue_rows", "Rows that wait to be written.", engine.n_waiting)
+    gauge("queue_age_seconds", "Time that the oldest of them has waited.", engine.queue_age)
+    gauge("log_events", "Events in the log.", engine.store.last)
+    gauge("version", "Version of the model.", replica.version.version)
+    gauge("learnt_to", "Event that the model has learnt up to.", replica.seq)
+    gauge("correcting", "Whether a correction is not in the model yet.", facts["correcting"])
+    gauge("writable", "Whether the last write succeeded.", engine.broken is None)
+    if "error" in progress:
+        help = "Progressive error in ranks: at least, and at most, as imprecise feedback leaves it."
+        gauge("progressive_error", help, progress["error"], end="least")
+        gauge("progressive_error", help, progress["error_at_worst"], end="most")
+        help = "The same of recent feedback."
+        gauge("recent_error", help, progress["recent_error"], end="least")
+        gauge("recent_error", help, progress["recent_error_at_worst"], end="most")
+    if "covered_at_least" in progress:
+        help = "Share of intervals that covered the label: surely, and possibly."
+        gauge("covered", help, progress["covered_at_least"], end="least")
+        gauge("covered", help, progress["covered_at_most"], end="most")
+    gauge("class_drift", "Distance of recent predictions from the first ones, 0 to 1.", watch.class_drift())
+    for column, value in watch.column_drift().items():
+        gauge("column_drift", "Shift of a column's recent mean, in standard deviations.", value, column=column)
+    for name, count in zip(facts["classes"], watch.class_counts.tolist(), strict=True):
+        text.add("rankwise_predicted_total", "counter", "Rows predicted to be of a class.", count, **label,
+                 **{"class": name})  # fmt: skip

@@ -1,0 +1,189 @@
+"""The engine: a writer whose model can be corrected, rolled back and replaced.
+
+Work that takes long, building the model again after a correction or for a rollback, is done by another thread on a
+model of its own, while the old model serves and learns; the writer lets it catch up and puts it in its place.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from rankwise.persistence import to_bytes
+from rankwise.serve.replica import Replica, built
+from rankwise.serve.store import Ranges, Version
+from rankwise.serve.writer import ConflictError, Writer
+
+_ATTEMPTS = 3  # to catch up with corrections beside the writer, before it is made to wait
+
+
+class UnknownError(LookupError):
+    """An id, version or challenger that does not exist."""
+
+
+class Engine(Writer):
+    """A writer whose model can be corrected, rolled back and replaced; parameters are those of :class:`Writer`."""
+
+    _rebuilding = False
+
+    # -- corrections -------------------------------------------------------------------------------------------------
+
+    def change(self, id: str, label: str | None, weight: float | None, future: Any = None) -> Any:
+        """Correct an earlier feedback, or retract it if ``label`` is None; the future gets the place of the event."""
+        return self.call(lambda: self._change(id, label, weight), future)
+
+    def _change(self, id: str, label: str | None, weight: float | None) -> dict[str, Any]:
+        store = self.store
+        target, kind, old_label, old_weight, _ = store.find([id]).get(id, (0, "", "", 0.0, ""))
+        if kind != "feedback":
+            raise UnknownError(f"there is no feedback {id!r}.")
+        before = store.changes(target, target, store.last).get(target, ("feedback", old_label, old_weight))
+        wanted = "retraction" if label is None else "correction"
+        if label is not None and weight is None:
+            weight = old_weight if before[2] is None else before[2]
+        is_done = (label, weight) == before[1:] if label is not None else before[0] == "retraction"
+        if is_done:  # the same request again: the same answer
+            return {"id": id, "seq": target, "state": before[0]}
+        with store.transaction() as cursor:
+            seq = store.event(cursor, wanted, target=target, label=label, weight=weight if label is not None else None)
+        store.mark(seq)
+        if self.replica.version.holds(target) and target <= self.replica.seq:
+            self.replica.stale = True
+            self.rebuild()
+        else:
+            self.replica.move(seq, seq)
+        return {"id": id, "seq": target, "state": wanted}
+
+    def _cannot_learn(self) -> None:
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Build the model again from the log, in the background."""
+        self.replica.stale = True
+        if not self._rebuilding:
+            self._rebuilding = True
+            self._in_background(self._rebuild)
+
+    def _rebuild(self) -> None:
+        try:
+            with self.store.reader() as reader:
+                for attempt in range(_ATTEMPTS + 1):
+                    if attempt == _ATTEMPTS:  # corrections come faster than we are: the writer waits for us
+                        self.call(lambda: self._put(built(self.store, self.replica.version))).result()
+                        return
+                    replica = built(reader, self.replica.version)
+                    self.n_replays += 1
+                    if self.call(partial(self._put, replica)).result():
+                        return
+        finally:
+            self._rebuilding = False
+            if self.replica.stale and not self._stopping:  # a correction came in between
+                self.rebuild()
+
+    def _put(self, replica: Replica) -> bool:
+        """Put a model that was built again in the place of the old one, unless there is more to correct in it."""
+        store = self.store
+        if replica.version.version != self.replica.version.version:
+            return True  # a rollback has replaced the version: nothing to do
+        if any(replica.version.holds(seq) for seq in store.changed_since(replica.as_of, replica.seq)):
+            return False
+        replica.replay(store, store.last)
+        self.replica = replica
+        self._snapshot_at = min(self._snapshot_at, replica.as_of)
+        self._tell("rebuilt", seq=replica.seq, version=replica.version.version)
+        return True
+
+    # -- versions ----------------------------------------------------------------------------------------------------
+
+    def roll_back(self, version: int, seq: int | None = None, future: Any = None) -> Any:
+        """Begin a version with the model of an earlier one at a place of the log; the future gets its number."""
+        future = Future() if future is None else future
+        versions = {v.version: v for v in self.store_versions()}
+        if version not in versions:
+            raise UnknownError(f"there is no version {version}.")
+        goal = versions[version]
+        later = [v.began for v in versions.values() if v.version > version]
+        end = min(later) - 1 if later else self.store.last
+        place = end if seq is None else seq
+        if not goal.began <= place <= end:
+            raise ConflictError(f"version {version} goes from event {goal.began} to {end}, not to {place}.")
+        self._in_background(lambda: self._build_and_begin(goal, place, future))
+        return future
+
+    def store_versions(self) -> list[Version]:
+        """All versions, read beside the writer."""
+        with self.store.reader() as reader:
+            return reader.versions()
+
+    def _build_and_begin(self, goal: Version, place: int, future: Any) -> None:
+        try:
+            with self.store.reader() as reader:
+                while True:
+                    replica = built(reader, goal, place)
+                    number = self.call(partial(self._begin_from, goal, place, replica)).result()
+                    if number:
+                        break
+            self.deliver([(future, number, None)])
+        except Exception as error:
+            self.deliver([(future, None, error)])
+
+    def _begin_from(self, goal: Version, place: int, replica: Replica) -> int:
+        """Begin the version of a rollback; 0 if corrections came in between."""
+        store = self.store
+        if any(goal.holds(seq) for seq in store.changed_since(replica.as_of, place)):
+            return 0
+        context = json.dumps({"version": goal.version, "seq": place})
+        with store.transaction() as cursor:
+            seq = store.event(cursor, "rollback", context=context)
+            report = {"to_version": goal.version, "to_seq": place}
+            version = store.add_version(cursor, "rollback", goal.root, [*goal.upto(place), (seq, None)], seq, report)
+            digest = store.add_model(cursor, to_bytes(replica.rows.model))
+            new = Replica(version, store.model(digest), seq, seq, replica.revision)
+            progress = {**new.progress.to_plain(), "revision": new.revision}
+            _, snapshot = new.copied()
+            store.add_snapshot(cursor, replace(snapshot, model=digest, progress=progress))
+            self._keep_last(cursor)
+        return self._now_at(new, seq)
+
+    def promote(self, number: int, future: Any = None) -> Any:
+        """Serve a challenger from now on; the future gets the number of its version."""
+        return self.call(lambda: self._promote(number), future)
+
+    def _promote(self, number: int) -> int:
+        store = self.store
+        found = store.connection.execute(
+            "SELECT root, trained_to, report, state FROM challengers WHERE number = ?", (number,)
+        ).fetchone()
+        if found is None:
+            raise UnknownError(f"there is no challenger {number}.")
+        root, trained_to, report, state = found
+        if state == "promoted":
+            raise ConflictError(f"challenger {number} is promoted already.")
+        with store.transaction() as cursor:
+            seq = store.event(cursor, "promotion", context=json.dumps({"challenger": number}))
+            learns = json.loads(report)["learns"]
+            ranges: Ranges = [(trained_to if learns else seq, None)]
+            version = store.add_version(cursor, "promotion", root, ranges, seq, json.loads(report))
+            cursor.execute("UPDATE challengers SET state = 'promoted' WHERE number = ?", (number,))
+            new = Replica(version, store.model(root))
+            self._keep_last(cursor)
+        store.mark(seq)
+        new.replay(store, seq)
+        return self._now_at(new, seq)
+
+    def _keep_last(self, cursor: Any) -> None:
+        """Keep the model that is about to be replaced."""
+        if not self.replica.stale:
+            model, snapshot = self.replica.copied()
+            self.store.add_snapshot(cursor, replace(snapshot, model=self.store.add_model(cursor, to_bytes(model))))
+
+    def _now_at(self, replica: Replica, seq: int) -> int:
+        self.store.mark(seq)
+        former = self.replica
+        self.replica = replica
+        self._snapshot_at = seq
+        self._tell("version", version=replica.version.version, former=former.version.version, seq=seq)
+        return replica.version.version

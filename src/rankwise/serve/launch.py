@@ -1,0 +1,60 @@
+"""From files to a running service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from rankwise.serve.app import Application
+from rankwise.serve.gate import is_loopback
+from rankwise.serve.limits import Limits
+from rankwise.serve.server import Address, run
+from rankwise.serve.service import Service
+from rankwise.serve.store import Store, StoreError
+from rankwise.serve.tokens import Tokens
+from rankwise.serve.writer import Settings
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+MODEL_SUFFIX, STORE_SUFFIX = ".rankwise", ".sqlite"
+
+
+def models_in(folder: Path) -> dict[str, tuple[Path, Path]]:
+    """Models of a directory by name: each with the file of its store, which stands beside it."""
+    found = {path.stem: (path, path.with_suffix(STORE_SUFFIX)) for path in sorted(folder.glob(f"*{MODEL_SUFFIX}"))}
+    if not found:
+        raise StoreError(f"{folder} holds no model, NAME{MODEL_SUFFIX}.")
+    for name in found:
+        if not _NAME.fullmatch(name):
+            raise StoreError(f"{folder / name}: a name in a path is made of letters, digits, '.', '_' and '-'.")
+    return found
+
+
+def open_services(
+    models: dict[str, tuple[Path | None, Path]], settings: Settings, *, accept_loss: bool = False
+) -> dict[str, Service]:
+    """Services of models, each recovered from its store; what was opened is closed again if one fails."""
+    services: dict[str, Service] = {}
+    try:
+        for name, (model, path) in models.items():
+            store = Store(path, write=True, accept_loss=accept_loss)
+            try:
+                services[name] = Service(name, store, None if model is None else model.read_bytes(), settings)
+            except BaseException:
+                store.close()
+                raise
+    except BaseException:
+        for service in services.values():
+            service.stop()
+        raise
+    return services
+
+
+def serve(
+    services: dict[str, Service], address: Address, *, tokens: Tokens | None = None, limits: Limits | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Serve until a signal stops the process. Without tokens, only this machine can be served."""
+    if tokens is None and not is_loopback(address.host):
+        raise ValueError(f"{address.host} can be reached from outside: give tokens (--token-file).")
+    run(Application(services, tokens=tokens, limits=limits), address, ready=ready)

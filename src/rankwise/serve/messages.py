@@ -1,0 +1,142 @@
+"""What clients send, as types: msgspec reads and checks bodies in one pass."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from rankwise._errors import RowError
+from rankwise.features._arrow import load_pyarrow, text_of
+from rankwise.serve.problems import Problem
+
+Value = float | int | str | bool | None
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Level = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
+Weight = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
+
+
+class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows to predict."""
+
+    rows: list[dict[str, Value]]
+    ids: list[Id] | None = None
+    remember: bool = False
+    level: Level = 0.9
+
+
+class FeedbackRow(msgspec.Struct, forbid_unknown_fields=True):
+    """What was the matter with a row: its label, and its features or the id of its prediction."""
+
+    label: str | int | float | None
+    id: Id | None = None
+    prediction_id: Id | None = None
+    features: dict[str, Value] | None = None
+    weight: Weight = 1.0
+    context: dict[str, Value] | None = None
+
+
+class FeedbackBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows of feedback."""
+
+    rows: list[FeedbackRow]
+
+
+class CorrectionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What an earlier feedback should have said."""
+
+    label: str | int | float | None
+    weight: Weight | None = None
+
+
+class RollbackBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A version to go back to, and the place of the log where it was."""
+
+    version: int
+    seq: int | None = None
+
+
+class PromoteBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A challenger to serve."""
+
+    challenger: int
+
+
+PREDICT = msgspec.json.Decoder(PredictBody)
+FEEDBACK = msgspec.json.Decoder(FeedbackBody)
+CORRECTION = msgspec.json.Decoder(CorrectionBody)
+ROLLBACK = msgspec.json.Decoder(RollbackBody)
+PROMOTE = msgspec.json.Decoder(PromoteBody)
+_SORTED = msgspec.json.Encoder(order="sorted")
+
+
+def label_text(label: str | float | None, row: int = 0) -> str:
+    """A label as it is logged."""
+    if label is None:
+        return "?"
+    if isinstance(label, bool):
+        raise RowError("a label must be a text, a number or null. Got a boolean.", row, "label")
+    text = text_of(label)
+    if len(text) > 1000:
+        raise RowError("a label has at most 1,000 characters.", row, "label")
+    return text
+
+
+def level_in(query: dict[str, list[str]]) -> float:
+    """Level of intervals that a path's parameters ask for."""
+    text = query.get("level", ["0.9"])[0]
+    try:
+        return float(msgspec.convert(text, Level, strict=False))
+    except msgspec.ValidationError:
+        raise Problem(422, f"level must be a number between 0 and 1, both excluded. Got {text[:40]!r}.") from None
+
+
+def features_text(features: Any) -> str:
+    """Features as they are logged: the same values give the same text."""
+    return _SORTED.encode(features).decode()
+
+
+def read_arrow(body: bytes) -> Any:
+    """Table of a body in Arrow's stream format; values of types that JSON cannot hold are refused."""
+    pa = load_pyarrow()
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise Problem(400, f"the body is not an Arrow IPC stream: {str(error)[:200]}.") from None
+    names = table.column_names
+    if len(set(names)) < len(names):
+        raise Problem(422, "a column occurs twice.")
+    return table
+
+
+def arrow_rows(table: Any) -> list[dict[str, Any]]:
+    """Rows of a table as JSON would bring them: NaN is null, decimals are numbers."""
+    pa = load_pyarrow()
+    types, compute = pa.types, pa.compute
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if types.is_decimal(kind) or types.is_float16(kind):
+            column, kind = column.cast(pa.float64()), pa.float64()
+        if types.is_floating(kind):
+            column = compute.if_else(compute.is_nan(column), None, column)
+        elif not (types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind) or _is_text(types, kind)):
+            raise Problem(422, f"column {name!r} holds {kind}: a column holds numbers, booleans or texts.")
+        columns[name] = column
+    return pa.table(columns).to_pylist() if columns else []
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def checked_row(values: dict[str, Any]) -> FeedbackRow:
+    """A row of feedback, with the checks that JSON gets."""
+    return msgspec.convert(values, FeedbackRow)
+
+
+def raw(text: str) -> msgspec.Raw:
+    """JSON that stands in the store, to be sent as it is."""
+    return msgspec.Raw(text.encode())

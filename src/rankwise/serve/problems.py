@@ -1,0 +1,93 @@
+"""Errors as problem details (RFC 9457): type, title, status, detail, and the rows and columns to blame."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from rankwise._errors import RowError
+from rankwise.serve.engine import UnknownError
+from rankwise.serve.writer import BusyError, ConflictError
+
+MEDIA_TYPE = "application/problem+json"
+_ABOUT = "https://www.rfc-editor.org/rfc/rfc9110#status."
+
+
+class Problem(Exception):  # noqa: N818 - the standard's word
+    """An answer that is an error.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status.
+    detail : str
+        What is wrong, where, the rule and the value found.
+    errors : list of dict, optional
+        Rows and columns to blame: ``{"row": 3, "column": "age", "detail": ...}``.
+    headers : dict, optional
+        More headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        errors: Iterable[Mapping[str, Any]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.errors = status, detail, list(errors)
+        self.headers = dict(headers or {})
+
+    def body(self, request_id: str) -> bytes:
+        """The answer's body."""
+        said: dict[str, Any] = {
+            "type": f"{_ABOUT}{self.status}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail,
+            "instance": f"urn:request:{request_id}",
+        }
+        if self.errors:
+            said["errors"] = self.errors
+        return msgspec.json.encode(said)
+
+
+def _place_in(message: str) -> list[dict[str, Any]]:
+    """Row and column that a message of msgspec names."""
+    found = re.search(r"\$\.rows\[(\d+)\](?:\.(\w+))?", message)
+    if found is None:
+        return []
+    row, column = int(found[1]), found[2]
+    place = {"row": row} if column is None else {"row": row, "column": column}
+    return [{**place, "detail": message.partition(" - at ")[0]}]
+
+
+def problem_of(error: BaseException) -> Problem | None:
+    """The answer to an error that a client can understand; None if it is a fault of ours."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, RowError):
+        place = {"row": error.row} if error.column is None else {"row": error.row, "column": str(error.column)}
+        return Problem(422, str(error), [{**place, "detail": error.reason}])
+    if isinstance(error, msgspec.ValidationError):
+        return Problem(422, f"the body is not as it should be: {error}.", _place_in(str(error)))
+    if isinstance(error, msgspec.DecodeError):
+        return Problem(400, f"the body is not JSON: {error}.")
+    if isinstance(error, ConflictError):
+        return Problem(409, str(error))
+    if isinstance(error, UnknownError):
+        return Problem(404, str(error.args[0]))
+    if isinstance(error, BusyError):
+        return Problem(503, str(error), headers={"Retry-After": "1"})
+    if isinstance(error, sqlite3.Error):
+        is_full = "full" in str(error)
+        return Problem(507 if is_full else 503, f"nothing was written: {error}.", headers={"Retry-After": "5"})
+    if isinstance(error, (RecursionError, UnicodeError)):
+        return Problem(400, "the body cannot be read: it is nested too deeply, or no UTF-8.")
+    return None

@@ -1,0 +1,186 @@
+"""A model at a place of the log, and how it gets there: from a snapshot, by learning the rows that follow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from copy import deepcopy
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise._errors import RowError
+from rankwise.labels import Labels
+from rankwise.persistence import from_bytes, to_bytes
+from rankwise.serve.progress import Progress
+from rankwise.serve.row_model import RowModel, take
+from rankwise.serve.store import Row, Snapshot, Store, Version
+
+_decode = msgspec.json.decode
+_LONGEST = 0.004  # seconds that predictions wait while rows are learnt
+
+
+class Replica:
+    """A model that has learnt the effective rows of a version up to a place of the log.
+
+    Parameters
+    ----------
+    version : Version
+        The version.
+    content : bytes
+        A model file: the root, or a snapshot.
+    seq, as_of : int
+        Place of the log that the model is at, and the event up to which all corrections are in it.
+
+    Attributes
+    ----------
+    stale : bool
+        Whether a correction waits that this model does not have: ``as_of`` stays where it is.
+    revision : int
+        Place of the last correction that is in it, 0 without one.
+    lock : Lock
+        Held while it learns, and by readers who ask it more than once.
+    """
+
+    def __init__(self, version: Version, content: bytes, seq: int = 0, as_of: int = 0, revision: int = 0) -> None:
+        self.version = version
+        self.rows = RowModel(from_bytes(content))
+        self.seq, self.as_of, self.revision = seq, as_of, revision
+        self.stale = False
+        self.progress = Progress(self.rows.order)
+        self.lock = Lock()
+        self._piece = 64  # rows that are learnt at a time
+
+    @classmethod
+    def from_snapshot(cls, store: Store, version: Version, snapshot: Snapshot | None) -> Replica:
+        """The model of a snapshot, or of the root if there is none."""
+        if snapshot is None:
+            return cls(version, store.model(version.root))
+        replica = cls(version, store.model(snapshot.model), snapshot.seq, snapshot.as_of)
+        replica.progress.restore(snapshot.progress)
+        replica.revision = snapshot.progress.get("revision", 0)
+        return replica
+
+    @property
+    def name(self) -> str:
+        """Version, place in the log and last correction: what names the bits of a model."""
+        return f"{self.version.version}.{self.seq}" + (f"+{self.revision}" if self.revision else "")
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def learn(
+        self, encoded: Any, labels: Labels, weight: NDArray[np.float64], seq: int, *, counts: bool = True
+    ) -> None:  # fmt: skip
+        """Learn encoded rows in their order, after which the model is at a place of the log.
+
+        A row that the model refuses, because numbers would grow beyond all bounds, is left out, now and in replays.
+        """
+        start = 0
+        while start < len(labels):
+            piece = slice(start, start + self._piece)
+            began = time.perf_counter()
+            self._learn_piece(take(encoded, piece), labels[piece], weight[piece], seq, counts)
+            start += piece.stop - piece.start
+            seconds = time.perf_counter() - began
+            if seconds > _LONGEST:
+                self._piece = max(16, self._piece // 2)
+            elif seconds < _LONGEST / 4:
+                self._piece = min(4096, self._piece * 2)
+        self.move(seq, seq)
+
+    def move(self, seq: int, as_of: int) -> None:
+        """Be at another place of the log, without a row to learn on the way there."""
+        with self.lock:
+            self.seq = seq
+            if not self.stale:
+                self.as_of = as_of
+
+    def _learn_piece(
+        self, encoded: Any, labels: Labels, weight: NDArray[np.float64], seq: int, counts: bool
+    ) -> None:  # fmt: skip
+        start, n = 0, len(labels)
+        while start < n:
+            rest = slice(start, n)
+            rows, said, w = take(encoded, rest), labels[rest], weight[rest]
+            try:
+                with self.lock:
+                    intervals = self.rows.intervals(rows) if counts else None
+                    predicted = self.rows.learn(rows, said, w)
+            except RowError as error:
+                good = slice(start, start + error.row)
+                self._learn_piece(take(encoded, good), labels[good], weight[good], seq, counts)
+                start += error.row + 1
+                self.progress.refused += 1
+                continue
+            if counts:
+                self.progress.add(seq, said, predicted, w, intervals)
+            return
+
+    def learn_rows(self, rows: Sequence[Row]) -> None:
+        """Learn rows of the log; what was learnt before the version began is not judged again."""
+        began = self.version.began
+        early = [row for row in rows if row.seq <= began]
+        for part, counts in ((early, False), (rows[len(early) :], True)):
+            if part:
+                self._learn_logged(part, counts)
+
+    def _learn_logged(self, rows: Sequence[Row], counts: bool) -> None:
+        kept = list(rows)
+        decoded = [_decode(row.features) for row in kept]
+        while kept:
+            try:
+                labels = self.rows.labels([row.label for row in kept])
+                encoded = self.rows.encode(decoded)
+                break
+            except RowError as error:  # a row for another model, before this one was promoted
+                self.progress.refused += 1
+                del kept[error.row], decoded[error.row]
+        if kept:
+            weight = np.array([row.weight for row in kept])
+            self.learn(encoded, labels, weight, kept[-1].seq, counts=counts)
+
+    def replay(self, store: Store, upto: int, as_of: int | None = None) -> None:
+        """Learn everything up to a place of the log, with the corrections up to an event."""
+        as_of = upto if as_of is None else as_of
+        for rows in store.rows(self.version.upto(upto), after=self.seq, as_of=as_of):
+            self.learn_rows(rows)
+        self.move(upto, as_of)
+        if not self.stale:
+            self.revision = store.last_change(as_of)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def copied(self) -> tuple[Any, Snapshot]:
+        """Copy of the model, to be written by another thread, and the snapshot that it will be."""
+        with self.lock:
+            progress = {**self.progress.to_plain(), "revision": self.revision}
+            return deepcopy(self.rows.model), Snapshot(self.version.version, self.seq, self.as_of, "", progress)
+
+    def digest(self) -> str:
+        """SHA-256 of the model's file: equal exactly if the models are, to the bit."""
+        with self.lock:
+            return sha256(to_bytes(self.rows.model)).hexdigest()
+
+
+def latest(store: Store, version: Version, upto: int | None = None) -> Replica:
+    """The model of the newest snapshot that no correction has changed, at or before a place of the log."""
+    for snapshot in store.snapshots(version.version):
+        if (upto is None or snapshot.seq <= upto) and store.is_valid(snapshot, version):
+            return Replica.from_snapshot(store, version, snapshot)
+    return Replica.from_snapshot(store, version, None)
+
+
+def built(store: Store, version: Version, place: int | None = None) -> Replica:
+    """The model of a version at a place of the log, the last one by default, beside a writer who goes on.
+
+    Where the log ends is looked up first: a correction that comes later is not in the model, and ``as_of`` says so.
+    """
+    as_of = store.newest()
+    place = as_of if place is None else place
+    replica = latest(store, version, place)
+    replica.replay(store, place, as_of)
+    return replica

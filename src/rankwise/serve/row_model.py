@@ -1,0 +1,290 @@
+"""A model for rows of plain values, as JSON brings them: dicts of numbers, texts, booleans and null.
+
+A row is encoded by itself: its features do not depend on the rows that come with it. So rows that were learnt in one
+group, and are replayed in another, give the same bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise._errors import RowError
+from rankwise.features._arrow import load_pyarrow, text_of, written_number
+from rankwise.labels import Labels, declared_order, encode, require_support
+from rankwise.persistence import ModelFileError
+from rankwise.table_model import TableModel
+
+Values = Mapping[str, Any]
+
+_PLAIN = {float, int, bool, type(None)}
+_MOST_LABELS = 10_000  # distinct texts of labels that are kept
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says about some rows."""
+
+    classes: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    intervals: NDArray[Any] | None
+
+
+class RowModel:
+    """A fitted model of ordered classes that takes rows of plain values.
+
+    Parameters
+    ----------
+    model : estimator
+        A model whose answers are classes of rows of a table.
+
+    Attributes
+    ----------
+    columns : list of str
+        Columns that a row needs; those of an estimator without names are x0, x1, ...
+    classes : list
+        The classes, lowest first.
+    learns : bool
+        Whether it learns row by row.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        inner = model
+        while not isinstance(inner, TableModel) and hasattr(inner, "estimator_"):
+            inner = inner.estimator_
+        encoder: Any = inner.encoder_ if isinstance(inner, TableModel) else None
+        #: What predicts and learns from encoded rows.
+        self.estimator = model.estimator_ if isinstance(model, TableModel) else model
+        if not hasattr(model, "predict") or not hasattr(self.estimator, "classes_"):
+            raise ModelFileError(f"a {type(model).__name__} gives rows no class: it cannot be served.")
+        if getattr(self.estimator, "label_kinds", None) is None and not hasattr(self.estimator, "estimator_"):
+            raise ModelFileError(f"a {type(self.estimator).__name__} does not learn ordered classes: cannot serve it.")
+        self.order = declared_order(self.estimator.classes_)
+        self.classes: list[Any] = self.order.values.tolist()
+        self.learns = hasattr(self.estimator, "partial_fit")
+        self.estimator_name = type(self.estimator).__name__
+        self._labels: dict[str, Labels] = {}
+        if encoder is None:
+            names = getattr(self.estimator, "feature_names_in_", None)
+            width = int(self.estimator.n_features_in_)
+            self.columns = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
+            self.kinds = dict.fromkeys(self.columns, "number")
+            self._decimals = dict.fromkeys(self.columns, ".")
+            # Names are checked by scikit-learn: rows of an estimator that has some must bring theirs.
+            self._encode: Callable[[list[tuple[Any, ...]]], Any]
+            self._encode = self._plain_numbers if names is None else self._named_numbers
+            self._is_named = names is not None
+        else:
+            described = encoder.to_plain()["columns"]
+            self.columns = [column["name"] for column in described]
+            self.kinds = {column["name"]: column["kind"] for column in described}
+            self._decimals = {column["name"]: column.get("decimal", ".") for column in described}
+            if not isinstance(model, TableModel):  # something around a model of tables
+                self._encode = self._table
+            else:
+                self._encode = self._scaled_numbers if self._is_scaling(encoder) else self._encoded_table
+        self._encoder = encoder
+        getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
+        self._values = getter or (lambda row: (row[self.columns[0]],))
+        self._takes_level = "level" in _parameters(self.estimator, "predict_interval")
+
+    def _is_scaling(self, encoder: Any) -> bool:
+        """Whether all that an encoder does is to fill, shift and scale numbers, which takes no table."""
+        numbers = encoder._numbers
+        if len(numbers) != len(self.columns) or encoder.n_features_out_ != len(numbers) or encoder.missing == "refuse":
+            return False
+        self._scales = np.array([[c.shift, c.factor, c.fill] for c in numbers]).T
+        self._encoder = encoder
+        tried = [tuple(self._scales[0] + 0.37), tuple([None] * len(numbers)), tuple(self._scales[2] * 1.7)]
+        return bool((self._scaled_numbers(tried) == self._encoded_table(tried)).all())
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def encode(self, rows: Sequence[Values]) -> Any:
+        """Encoded rows; a row that cannot be encoded raises a :class:`rankwise.RowError`."""
+        try:
+            tuples = list(map(self._values, rows))
+        except KeyError:
+            row, name = next((i, n) for i, values in enumerate(rows) for n in self.columns if n not in values)
+            raise RowError("the column is not there; a missing value is null.", row, name) from None
+        return self._encode(tuples)
+
+    def table(self, rows: Sequence[Values]) -> Any:
+        """Rows as a pyarrow table, for what works on raw columns."""
+        return self._table([tuple(row.get(name) for name in self.columns) for row in rows])
+
+    def encode_table(self, table: Any) -> Any:
+        """Encoded rows of a pyarrow table."""
+        absent = [name for name in self.columns if name not in table.column_names]
+        if absent:
+            raise RowError("the column is not there.", 0, absent[0])
+        if self._encoder is not None:
+            return self._encoder.transform(table) if isinstance(self.model, TableModel) else table
+        numbers = np.column_stack([table.column(name).to_numpy().astype(np.float64) for name in self.columns])
+        return self._encode([tuple(row) for row in numbers.tolist()]) if self._is_named else self._finite(numbers)
+
+    def _plain_numbers(self, tuples: list[tuple[Any, ...]]) -> Any:
+        return self._finite(self._numbers(tuples))
+
+    def _named_numbers(self, tuples: list[tuple[Any, ...]]) -> Any:
+        columns = np.ascontiguousarray(self._plain_numbers(tuples).T)
+        return load_pyarrow().table(dict(zip(self.columns, columns, strict=True)))
+
+    def _finite(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not np.isfinite(numbers).all():
+            row, column = np.argwhere(~np.isfinite(numbers))[0].tolist()
+            raise RowError("a finite number is needed; it is missing or infinite.", row, self.columns[column])
+        return numbers
+
+    def _scaled_numbers(self, tuples: list[tuple[Any, ...]]) -> Any:
+        numbers = self._numbers(tuples)
+        shift, factor, fill = self._scales
+        if not np.isfinite(numbers).all():
+            if np.isinf(numbers).any():
+                row, column = np.argwhere(np.isinf(numbers))[0].tolist()
+                raise RowError("a number must be finite.", row, self.columns[column])
+            numbers = np.where(np.isnan(numbers), fill, numbers)
+        encoded: NDArray[Any] = ((numbers - shift) * factor).astype(self._encoder.dtype, copy=False)
+        return encoded
+
+    def _encoded_table(self, tuples: list[tuple[Any, ...]]) -> Any:
+        return self._encoder.transform(self._table(tuples))
+
+    def _table(self, tuples: list[tuple[Any, ...]]) -> Any:
+        """Rows as a table whose types follow from the columns alone, never from the values."""
+        pa = load_pyarrow()
+        columns = {}
+        for name, values in zip(self.columns, zip(*tuples, strict=True), strict=True):
+            if self.kinds[name] in ("number", "boolean"):
+                columns[name] = pa.array(np.array([self._number(v, i, name) for i, v in enumerate(values)], np.float64))
+            else:
+                columns[name] = pa.array([self._text(v, i, name) for i, v in enumerate(values)], pa.string())
+        return pa.table(columns)
+
+    def _numbers(self, tuples: list[tuple[Any, ...]]) -> NDArray[np.float64]:
+        if set(map(type, chain.from_iterable(tuples))) <= _PLAIN:
+            try:
+                return np.array(tuples, dtype=np.float64).reshape(len(tuples), len(self.columns))
+            except OverflowError:  # a whole number of hundreds of digits: the slow way finds it
+                pass
+        names = self.columns
+        return np.array(
+            [[self._number(v, i, n) for n, v in zip(names, row, strict=True)] for i, row in enumerate(tuples)],
+            dtype=np.float64,
+        ).reshape(len(tuples), len(names))
+
+    def _number(self, value: Any, row: int, name: str) -> float:
+        if value is None:
+            return np.nan
+        if isinstance(value, str):
+            text = value.strip()
+            if not text:
+                return np.nan
+            if not re.match(written_number(self._decimals[name]), text):
+                raise RowError(f"a number is needed. Got the text {value[:60]!r}.", row, name)
+            return float(text.replace(self._decimals[name], "."))
+        if not isinstance(value, (int, float)):
+            raise RowError(f"a number is needed. Got a {type(value).__name__}.", row, name)
+        try:
+            return float(value)
+        except OverflowError:
+            raise RowError("a number is needed that fits 64 bits.", row, name) from None
+
+    @staticmethod
+    def _text(value: Any, row: int, name: str) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        if isinstance(value, (bool, int, float)):
+            return text_of(value)
+        raise RowError(f"a text or a number is needed. Got a {type(value).__name__}.", row, name)
+
+    # -- labels ------------------------------------------------------------------------------------------------------
+
+    def labels(self, texts: Sequence[str]) -> Labels:
+        """Labels of rows, from texts in every notation; a text that cannot be read raises a ``RowError``."""
+        known = self._labels
+        parts = []
+        for row, text in enumerate(texts):
+            label = known.get(text)
+            if label is None:
+                label = self._read(text, row)
+                if len(known) < _MOST_LABELS:
+                    known[text] = label
+            parts.append(label)
+        if len(parts) == 1:
+            return parts[0]
+        mask = None
+        if any(part.mask is not None for part in parts):
+            mask = np.concatenate([part.admissible() for part in parts])
+        lower, upper = (np.fromiter((p[0] for p in ends), np.int32, len(parts)) for ends in (
+            [part.lower for part in parts], [part.upper for part in parts]))  # fmt: skip
+        return Labels(self.order, lower, upper, mask)
+
+    def _read(self, text: str, row: int) -> Labels:
+        try:
+            label = encode([text], self.order)
+            require_support(label, self.estimator_name, getattr(self.estimator, "label_kinds", ("exact", "interval")))
+        except RowError as error:
+            raise RowError(error.reason, row, "label") from None
+        except ValueError as error:
+            raise RowError(str(error), row, "label") from None
+        return label
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def answers(self, encoded: Any, level: float = 0.9) -> Answers:
+        """Class, probabilities and interval of every row, as far as the model has them."""
+        estimator = self.estimator
+        found = np.asarray(estimator.predict(encoded))
+        probabilities = estimator.predict_proba(encoded) if hasattr(estimator, "predict_proba") else None
+        return Answers(found, probabilities, self.intervals(encoded, level))
+
+    def intervals(self, encoded: Any, level: float = 0.9) -> NDArray[Any] | None:
+        """Lowest and highest class of each row's interval; None if the model has none."""
+        if not hasattr(self.estimator, "predict_interval"):
+            return None
+        options = {"level": level} if self._takes_level else {}
+        return np.asarray(self.estimator.predict_interval(encoded, **options))
+
+    def learn(self, encoded: Any, labels: Labels, weight: NDArray[np.float64]) -> NDArray[Any]:
+        """Learn from rows in their order; return the classes predicted before each was learnt."""
+        estimator = self.estimator
+        if not self.learns:
+            return np.asarray(estimator.predict(encoded))
+        if hasattr(estimator, "progressive_predict"):
+            return np.asarray(estimator.progressive_predict(encoded, labels, sample_weight=weight))
+        predicted = np.asarray(estimator.predict(encoded))
+        estimator.partial_fit(encoded, labels, sample_weight=weight)
+        return predicted
+
+
+def take(encoded: Any, rows: Any) -> Any:
+    """Some rows of encoded rows."""
+    if isinstance(rows, slice) and hasattr(encoded, "slice"):
+        start, stop, _ = rows.indices(encoded.num_rows)
+        return encoded.slice(start, stop - start)
+    return encoded.take(rows) if hasattr(encoded, "num_rows") else encoded[rows]
+
+
+def stack(parts: Sequence[Any]) -> Any:
+    """Encoded rows of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else load_pyarrow().concat_tables(parts)
+
+
+def _parameters(estimator: Any, method: str) -> Mapping[str, Any]:
+    found = getattr(estimator, method, None)
+    return {} if found is None else signature(found).parameters

@@ -1,0 +1,197 @@
+"""Running an application: one process, signals, connections that are slow or dead, logs.
+
+SIGTERM and SIGINT stop in order: no new connections, requests in flight are finished, the log is flushed and a
+snapshot is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+_LONGEST_HEAD = 65_536  # bytes of a request before its body
+_SWEEP = 10.0  # seconds after which a connection that has not asked anything is closed
+
+log = logging.getLogger("rankwise.serve")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen, and with which certificate."""
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+class JSONLines(logging.Formatter):
+    """One JSON object a line: time, level, what happened, and facts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
+        said = {"time": moment, "level": record.levelname.lower(), "event": record.getMessage()}
+        said |= getattr(record, "facts", {})
+        if record.exc_info:
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said, default=str)
+
+
+def log_to_stderr(level: str = "info") -> None:
+    """Write the service's log to the standard error, as JSON lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JSONLines())
+    log.handlers[:] = [handler]
+    log.setLevel(level.upper())
+    log.propagate = False
+
+
+class _Server(uvicorn.Server):
+    """Server that ends streams before it waits for requests, and closes connections that say nothing."""
+
+    def __init__(self, config: uvicorn.Config, close_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._close_streams = close_streams
+        self._silent: dict[Any, float] = {}
+        self._swept = 0.0
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in order at the first signal; the second one is taken as it comes."""
+        loop = asyncio.get_running_loop()
+        stops = [signal.SIGTERM, signal.SIGINT]
+        try:
+            for number in stops:
+                loop.add_signal_handler(number, self._stop, number)
+        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
+            stops = []
+        try:
+            yield
+        finally:
+            for number in stops:
+                loop.remove_signal_handler(number)
+
+    def _stop(self, number: int) -> None:
+        log.info("stopping", extra={"facts": {"signal": signal.Signals(number).name}})
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: streams first, which would never end by themselves."""
+        self._close_streams()
+        await super().shutdown(sockets)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after connections, now and then."""
+        now = time.monotonic()
+        if now - self._swept > 1.0:
+            self._swept = now
+            self._sweep(now)
+        stop: bool = await super().on_tick(counter)
+        return stop
+
+    def _sweep(self, now: float) -> None:
+        """Close connections that have been open for a while without a whole request."""
+        silent = {c: self._silent.get(c, now) for c in self.server_state.connections if _is_silent(c)}
+        for connection, since in silent.items():
+            if now - since > _SWEEP and connection.transport is not None:
+                connection.transport.close()
+        self._silent = silent
+
+
+def _is_silent(connection: Any) -> bool:
+    return getattr(connection, "cycle", None) is None
+
+
+def _protocol() -> Any:
+    """uvicorn's protocol with a bound on what comes before a body; its fast parser has none of its own."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"
+
+    class Bounded(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
+        head = 0
+        in_head = True
+
+        def on_message_begin(self) -> None:
+            self.in_head, self.head = True, 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self.in_head = False
+            super().on_headers_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.in_head:
+                self.head += len(data)
+                if self.head > _LONGEST_HEAD and self.transport is not None:
+                    self.transport.close()
+
+    return Bounded
+
+
+def run(application: Any, address: Address, *, ready: Callable[[str], None] | None = None) -> None:
+    """Serve an application until a signal stops it.
+
+    Parameters
+    ----------
+    application
+        With ``asgi``, what to run, and ``close_streams``.
+    address : Address
+        Where to listen; port 0 takes a free one.
+    ready : callable, optional
+        Gets the URL when requests are accepted.
+    """
+    sys.setswitchinterval(0.001)  # the writer and bulk work share the processor with the event loop
+    config = uvicorn.Config(
+        application.asgi, http=_protocol(), log_config=None, access_log=False, server_header=False, date_header=False,
+        proxy_headers=False, ws="none", timeout_keep_alive=20, timeout_graceful_shutdown=30, limit_concurrency=2000,
+        ssl_certfile=address.certificate, ssl_keyfile=address.key, lifespan="on",
+    )  # fmt: skip
+    server = _Server(config, application.close_streams)
+    listener = _listen(address)
+    scheme = "http" if address.certificate is None else "https"
+    host, port = listener.getsockname()[:2]
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+    async def serve() -> None:
+        task = asyncio.ensure_future(server.serve([listener]))
+        while not server.started and not task.done():
+            await asyncio.sleep(0.01)
+        if server.started:
+            log.info("ready", extra={"facts": {"url": url}})
+            if ready is not None:
+                ready(url)
+        await task
+
+    factory = config.get_loop_factory() if hasattr(config, "get_loop_factory") else None
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(serve())
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+    except OSError as error:
+        listener.close()
+        raise OSError(error.errno, error.strerror, f"{address.host}:{address.port}") from None
+    listener.listen(1024)
+    listener.setblocking(False)
+    return listener

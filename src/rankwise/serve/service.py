@@ -1,0 +1,382 @@
+"""One model that is served: predictions, feedback, and what is known about it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from msgspec.json import decode
+
+from rankwise._errors import RowError
+from rankwise.features._arrow import load_pyarrow
+from rankwise.serve.engine import Engine
+from rankwise.serve.events import EventHub
+from rankwise.serve.messages import FeedbackRow, features_text, label_text
+from rankwise.serve.problems import Problem
+from rankwise.serve.progress import Progress
+from rankwise.serve.replica import Replica
+from rankwise.serve.row_model import Answers
+from rankwise.serve.store import Store
+from rankwise.serve.watch import Watch
+from rankwise.serve.writer import FeedbackRequest, RememberRequest, Settings
+
+_AT_ONCE = 300  # rows that are predicted in the event loop; more in a thread
+_PIECE = 8192  # rows that are predicted while learning waits
+_LOOK_EVERY = 2.0  # seconds
+
+log = logging.getLogger("rankwise.serve")
+
+
+class Service:
+    """A model under a name.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    store : Store
+        Open for writing.
+    content : bytes or None
+        Its model file, of a new store.
+    settings : Settings
+        How feedback is written.
+    """
+
+    def __init__(self, name: str, store: Store, content: bytes | None, settings: Settings | None = None) -> None:
+        self.name = name
+        self.engine = Engine(store, content, settings, self._deliver)
+        self.engine.listeners.append(self._happened)
+        self.reader = store.reader()  # of the event loop
+        self.watch = self._new_watch()
+        self.hub = EventHub(self.state)
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._pool = ThreadPoolExecutor(1, "rankwise-bulk")
+        self._waiting: list[tuple[Sequence[Any], float, asyncio.Future[Any]]] = []
+        self._prefix, self._count = secrets.token_hex(8), 0
+        self._task: asyncio.Task[None] | None = None
+        self._refit_at = self.engine.replica.version.began
+
+    def start(self) -> None:
+        """Begin to write; called in the event loop."""
+        self.loop = asyncio.get_running_loop()
+        self.engine.start()
+        self._task = asyncio.create_task(self._look_for_challengers())
+
+    def stop(self) -> None:
+        """Write what waits, and close everything."""
+        if self.loop is not None and self._task is not None:
+            self.loop.call_soon_threadsafe(self._task.cancel)
+        self._pool.shutdown()
+        self.engine.stop()
+        self.reader.close()
+        self.engine.store.close()
+
+    def _new_watch(self) -> Watch:
+        model = self.engine.replica.rows
+        numbers = [name for name in model.columns if model.kinds[name] in ("number", "boolean")]
+        standard = getattr(model._encoder, "scaling", "none") == "standard"
+        return Watch(len(model.classes), numbers, standard=standard and "boolean" not in model.kinds.values())
+
+    def _deliver(self, done: list[tuple[Any, Any, BaseException | None]]) -> None:
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._resolve, done)
+
+    def _resolve(self, done: list[tuple[Any, Any, BaseException | None]]) -> None:
+        for future, result, error in done:
+            if not future.done():  # of a client that went away
+                if error is None:
+                    future.set_result(result)
+                else:
+                    future.set_exception(error)
+        self.hub.changed()
+
+    def _happened(self, what: str, facts: dict[str, Any]) -> None:
+        if what == "version":
+            self.watch = self._new_watch()
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.hub.changed)
+
+    def _future(self) -> asyncio.Future[Any]:
+        assert self.loop is not None
+        return self.loop.create_future()
+
+    def new_id(self, kind: str) -> str:
+        """An id that nobody has had."""
+        self._count += 1
+        return f"{kind}{self._prefix}{self._count:x}"
+
+    # -- predictions -------------------------------------------------------------------------------------------------
+
+    async def predict(
+        self, rows: Sequence[Any], ids: list[str] | None, level: float, remember: bool
+    ) -> list[dict[str, Any]]:
+        """Answers for rows of plain values; those of requests that come together are found together."""
+        if ids is None:
+            ids = [self.new_id("p") for _ in rows]
+        elif len(ids) != len(rows):
+            raise Problem(422, f"{len(ids)} ids for {len(rows)} rows.")
+        assert self.loop is not None
+        if not rows:
+            return []
+        if len(rows) <= _AT_ONCE:
+            future = self._future()
+            if not self._waiting:
+                self.loop.call_soon(self._flush)
+            self._waiting.append((rows, level, future))
+            found = await future
+        else:
+            found = await self.in_thread(self._answers, rows, level)
+        answers: list[dict[str, Any]] = found
+        for answer, id in zip(answers, ids, strict=True):
+            answer["id"] = id
+        if remember:
+            texts = [(id, features_text(row)) for id, row in zip(ids, rows, strict=True)]
+            await self.engine.submit(RememberRequest(texts, self._future()))
+        last = self.watch.predictions
+        for answer, row in zip(found[-3:], rows[-3:], strict=False):
+            last.append({"answer": answer, "row": row, "at": time.time()})
+        if self.hub.n_listeners:
+            self.hub.changed()
+        return answers
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for level in {level for _, level, _ in waiting}:
+            group = [(rows, future) for rows, its, future in waiting if its == level]
+            try:
+                found = self._answers([row for rows, _ in group for row in rows], level)
+            except RowError:  # of one of them: each by itself
+                for rows, future in group:
+                    self._resolve_prediction(future, rows, level)
+                continue
+            except Exception as error:
+                for _, future in group:
+                    future.set_exception(error)
+                continue
+            start = 0
+            for rows, future in group:
+                if not future.done():
+                    future.set_result(found[start : start + len(rows)])
+                start += len(rows)
+
+    def _resolve_prediction(self, future: asyncio.Future[Any], rows: Sequence[Any], level: float) -> None:
+        if future.done():
+            return
+        try:
+            future.set_result(self._answers(rows, level))
+        except Exception as error:
+            future.set_exception(error)
+
+    def _answers(self, rows: Sequence[Any], level: float) -> list[dict[str, Any]]:
+        replica = self.engine.replica
+        name, found = self._ask(replica, replica.rows.encode(rows), level)
+        answers: list[dict[str, Any]] = [{"id": "", "class": c, "version": name} for c in found.classes.tolist()]
+        if found.probabilities is not None:
+            for answer, p in zip(answers, found.probabilities.tolist(), strict=True):
+                answer["probabilities"] = p
+        if found.intervals is not None:
+            for answer, ends in zip(answers, found.intervals.tolist(), strict=True):
+                answer["interval"] = ends
+        return answers
+
+    def _ask(self, replica: Replica, encoded: Any, level: float) -> tuple[str, Answers]:
+        """Name of the model's bits, and its answers, which all come from the same."""
+        with replica.lock:
+            name = replica.name
+            found = replica.rows.answers(encoded, level)
+        self.watch.predicted(replica.rows.order.codes(found.classes), encoded)
+        return name, found
+
+    def predict_table(self, table: Any, level: float) -> Any:
+        """Answers for a pyarrow table, as one; called in a thread."""
+        pa = load_pyarrow()
+        parts = []
+        for start in range(0, table.num_rows, _PIECE):
+            piece = table.slice(start, _PIECE)
+            replica = self.engine.replica
+            try:
+                name, found = self._ask(replica, replica.rows.encode_table(piece), level)
+            except RowError as error:
+                raise RowError(error.reason, error.row + start, error.column) from None
+            except (ValueError, TypeError, pa.ArrowException) as error:  # a column of another type than it was
+                raise Problem(422, str(error)[:500]) from None
+            n = piece.num_rows
+            columns = {"id": self._ids(pa, piece), "class": pa.array(found.classes)}
+            if found.probabilities is not None:
+                for k, c in enumerate(replica.rows.classes):
+                    columns[f"P({c})"] = pa.array(np.ascontiguousarray(found.probabilities[:, k]))
+            if found.intervals is not None:
+                columns["lower"], columns["upper"] = (pa.array(ends) for ends in found.intervals.T)
+            columns["version"] = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([name]))
+            parts.append(pa.table(columns))
+        return pa.concat_tables(parts) if parts else pa.table({"id": pa.array([], pa.string())})
+
+    def _ids(self, pa: Any, table: Any) -> Any:
+        if "id" in table.column_names and "id" not in self.engine.replica.rows.columns:
+            return table.column("id").cast(pa.string()).combine_chunks()
+        start, self._count = self._count, self._count + table.num_rows
+        numbers = pa.array(np.arange(start + 1, start + table.num_rows + 1)).cast(pa.string())
+        return pa.compute.binary_join_element_wise(f"p{self._prefix}.", numbers, "")
+
+    async def in_thread(self, function: Any, *arguments: Any) -> Any:
+        """Do long work beside the event loop."""
+        assert self.loop is not None
+        return await self.loop.run_in_executor(self._pool, function, *arguments)
+
+    # -- feedback ----------------------------------------------------------------------------------------------------
+
+    async def learn(self, rows: Sequence[FeedbackRow], key: str | None) -> list[dict[str, Any]]:
+        """Log and learn rows of feedback; return their ids and places in the log."""
+        if not rows:
+            return []
+        if len(rows) <= _AT_ONCE:
+            request = self._request(rows, key)
+        else:
+            request = await self.in_thread(self._request, rows, key)
+        places = await self.engine.submit(request)
+        last = self.watch.feedback
+        for row, place in zip(rows[-3:], places[-3:], strict=True):
+            last.append({"id": request.ids[-1], "label": row.label, "weight": row.weight, "seq": place,
+                         "at": time.time()})  # fmt: skip
+        return [{"id": id, "seq": place} for id, place in zip(request.ids, places, strict=True)]
+
+    def _request(self, rows: Sequence[FeedbackRow], key: str | None) -> FeedbackRequest:
+        """Rows of feedback, checked: what is in here can be logged and learnt."""
+        model: Replica = self.engine.replica
+        made = [row.id is None for row in rows]
+        ids = [row.id or (self.new_id("f") if key is None else f"{key}/{i}") for i, row in enumerate(rows)]
+        if len(set(ids)) < len(ids):
+            raise Problem(422, "an id occurs twice in one request.")
+        features = [row.features for row in rows]
+        texts = [None if f is None else features_text(f) for f in features]
+        absent = [i for i, text in enumerate(texts) if text is None]
+        if absent:
+            self._recall(rows, ids, absent, features, texts)
+        labels = [label_text(row.label, i) for i, row in enumerate(rows)]
+        coded = model.rows.labels(labels)
+        contexts = [None if row.context is None else features_text(row.context) for row in rows]
+        return FeedbackRequest(
+            ids=ids, labels=labels, weights=[float(row.weight) for row in rows], features=texts,  # type: ignore[arg-type]
+            encoded=model.rows.encode(features), coded=coded,  # type: ignore[arg-type]
+            version=model.version.version, future=self._future(), contexts=contexts,
+            made_ids=key is None and all(made),
+        )  # fmt: skip
+
+    def _recall(
+        self, rows: Sequence[FeedbackRow], ids: list[str], absent: list[int], features: list[Any], texts: list[Any]
+    ) -> None:
+        wanted = {i: rows[i].prediction_id or ids[i] for i in absent}
+        found = self.reader.recall(list(wanted.values()))
+        for i, id in wanted.items():
+            if id not in found:
+                raise RowError(
+                    f'no prediction {id!r} is remembered. Send the features, or predict with "remember": true.', i, "id"
+                )
+            texts[i] = found[id]
+            features[i] = decode(found[id])
+
+    # -- challengers -------------------------------------------------------------------------------------------------
+
+    async def _look_for_challengers(self) -> None:
+        """Serve challengers that another process has found to be better; start that process when it is time."""
+        refit: asyncio.Task[None] | None = None
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            try:
+                found = self.reader.connection.execute("SELECT number FROM challengers WHERE state = 'proposed'")
+                for (number,) in found.fetchall():
+                    await self.engine.promote(number, self._future())
+            except Exception:
+                log.exception("a challenger could not be promoted")
+            after = self.engine.settings.refit_after
+            if after and self.engine.store.last - self._refit_at >= after and (refit is None or refit.done()):
+                self._refit_at = self.engine.store.last
+                refit = asyncio.create_task(self._refit())
+
+    async def _refit(self) -> None:
+        command = [sys.executable, "-m", "rankwise", "refit", str(self.engine.store.path), "--json"]
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        try:
+            said, complaint = await process.communicate()
+        except asyncio.CancelledError:
+            process.terminate()
+            raise
+        facts = {"code": process.returncode, "said": (said or complaint).decode(errors="replace")[-2000:]}
+        log.info("refit", extra={"facts": facts})
+
+    # -- facts -------------------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """What is served."""
+        replica = self.engine.replica
+        model = replica.rows
+        with replica.lock:
+            progress = replica.progress.facts()
+            thresholds = getattr(model.estimator, "thresholds_", None)
+        return {
+            "name": self.name,
+            "estimator": model.estimator_name,
+            "version": replica.name,
+            "classes": model.classes,
+            "columns": model.kinds,
+            "learns": model.learns,
+            "probabilities": hasattr(model.estimator, "predict_proba"),
+            "thresholds": None if thresholds is None else np.asarray(thresholds).tolist(),
+            "progress": progress,
+            "correcting": replica.stale,
+            "log": self.engine.store.last,
+        }
+
+    def versions(self) -> list[dict[str, Any]]:
+        """All versions with their error, newest first, and the change of it from the version before."""
+        current = self.engine.replica
+        found: list[dict[str, Any]] = []
+        before: float | None = None
+        for version in self.reader.versions():
+            is_current = version.version == current.version.version
+            if is_current:
+                facts: dict[str, Any] = current.progress.facts()
+            else:
+                facts = _last_facts(self.reader, version.version, current)
+            snapshots = [{"seq": s.seq} for s in self.reader.snapshots(version.version)]
+            line = {"version": version.version, "at": version.at, "reason": version.reason, "began": version.began,
+                    "current": is_current, "progress": facts, "report": version.report,
+                    "snapshots": snapshots}  # fmt: skip
+            error = facts.get("error")
+            line["change"] = None if error is None or before is None else error - before
+            before = before if error is None else error
+            found.append(line)
+        return found[::-1]
+
+    def state(self) -> dict[str, Any]:
+        """What the page shows."""
+        progress = self.engine.replica.progress
+        return {
+            "model": self.describe(),
+            "curve": progress.curve,
+            "predicted": self.watch.class_counts.tolist(),
+            "labels": progress.label_counts.tolist(),
+            "predictions": list(self.watch.predictions)[::-1],
+            "feedback": list(self.watch.feedback)[::-1],
+            "versions": self.versions(),
+            "waiting": self.engine.n_waiting,
+            "trouble": self.engine.broken,
+        }
+
+
+def _last_facts(reader: Store, version: int, current: Replica) -> dict[str, Any]:
+    """Error of a version that is not served any more, as its last snapshot has it."""
+    for snapshot in reader.snapshots(version):
+        progress = Progress(current.rows.order)
+        progress.restore(snapshot.progress)
+        return progress.facts()
+    return {}

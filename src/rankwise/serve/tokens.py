@@ -1,0 +1,102 @@
+"""Tokens: who may do what, from a file that may change while the service runs.
+
+A line of the file is a role and a token, with a name behind it if you like::
+
+    # role  token                               name
+    learn   Zm9vYmFyYmF6cXV4MTIzNDU2            annotators
+    admin   sha256:9f86d081884c7d659a2feaa0...  me
+
+Roles include those before them: ``read`` (model, versions, metrics), ``predict``, ``learn`` (feedback), ``admin``
+(corrections, versions). A token may stand there as its SHA-256, so that the file holds no secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import time
+from hashlib import sha256
+from pathlib import Path
+
+ROLES = ("read", "predict", "learn", "admin")
+SHORTEST = 16  # characters of a token
+
+log = logging.getLogger("rankwise.serve")
+
+
+class TokenFileError(ValueError):
+    """A token file that cannot be used, with the line to blame; it never quotes a token."""
+
+
+class Tokens:
+    """Tokens of a file, read again when it changes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._looked = 0.0
+        self._stamp: tuple[int, int, int] = (0, 0, 0)
+        self._known: list[tuple[bytes, int, str]] = []
+        self._read()
+
+    def role_of(self, token: str | None) -> tuple[int, str]:
+        """Rank of the role of a token among ``ROLES`` and its name; -1 if nobody has it.
+
+        All tokens are compared, each in constant time.
+        """
+        self._look()
+        digest = sha256((token or "").encode("utf-8", "surrogateescape")).digest()
+        found = (-1, "")
+        for known, role, name in self._known:
+            if hmac.compare_digest(known, digest):
+                found = (role, name)
+        return found
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked < 1.0:
+            return
+        self._looked = now
+        try:
+            if self._stamped() != self._stamp:
+                self._read()
+                log.info("tokens read again", extra={"facts": {"tokens": len(self._known)}})
+        except (OSError, TokenFileError) as error:  # a file half written: the old ones hold
+            log.warning("the token file cannot be read, the tokens before hold: %s", error)
+
+    def _stamped(self) -> tuple[int, int, int]:
+        found = self.path.stat()
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _read(self) -> None:
+        stamp = self._stamped()
+        known = []
+        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            if len(words) < 2 or words[0] not in ROLES:
+                raise TokenFileError(f"{self.path}, line {number}: a line is a role ({', '.join(ROLES)}) and a token.")
+            known.append((_digest(words[1], f"{self.path}, line {number}"), ROLES.index(words[0]), " ".join(words[2:])))
+        if not known:
+            raise TokenFileError(f"{self.path} holds no token.")
+        self._known, self._stamp = known, stamp
+
+
+def _digest(token: str, where: str) -> bytes:
+    if token.startswith("sha256:"):
+        try:
+            digest = bytes.fromhex(token[7:])
+        except ValueError:
+            digest = b""
+        if len(digest) != 32:
+            raise TokenFileError(f"{where}: sha256: needs 64 hexadecimal digits.")
+        return digest
+    if len(token) < SHORTEST:
+        raise TokenFileError(f"{where}: a token needs at least {SHORTEST} characters.")
+    return sha256(token.encode()).digest()

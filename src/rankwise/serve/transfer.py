@@ -1,0 +1,120 @@
+"""The log as a table: export and import, and what a store holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.json import decode
+
+from rankwise.features._arrow import load_pyarrow, text_of
+from rankwise.io import open_table, write_table
+from rankwise.serve.engine import Engine
+from rankwise.serve.replica import latest
+from rankwise.serve.row_model import RowModel
+from rankwise.serve.store import Store, StoreError
+
+#: Columns of an exported log before the features.
+OWN = ("id", "seq", "label", "weight")
+
+
+def export_log(path: Path, output: Path) -> int:
+    """Write the effective rows of a log to a table; return their number.
+
+    Parameters
+    ----------
+    path : Path
+        The store, which may be served meanwhile.
+    output : Path
+        The file; its suffix says the format.
+    """
+    pa = load_pyarrow()
+    with Store(path) as store:
+        versions = store.versions()
+        if not versions:
+            raise StoreError(f"{path} holds no model yet.")
+        model = latest(store, versions[-1]).rows
+        keys = store.connection.execute("SELECT DISTINCT key FROM log, json_each(log.features) ORDER BY key").fetchall()
+        others = [key for (key,) in keys if key not in model.columns]
+        names = [*model.columns, *others]
+        taken = {name: f"feature {name}" if name in OWN else name for name in names}
+        kinds = [pa.float64() if model.kinds.get(name) in ("number", "boolean") else pa.string() for name in names]
+        types = [pa.string(), pa.int64(), pa.string(), pa.float64(), *kinds]
+        schema = pa.schema(list(zip([*OWN, *taken.values()], types, strict=True)))
+        return int(write_table(output, _batches(pa, store, model, others, schema), schema=schema))
+
+
+def _batches(pa: Any, store: Store, model: RowModel, others: Sequence[str], schema: Any) -> Iterator[Any]:
+    for rows in store.rows([(0, None)]):
+        decoded = [decode(row.features) for row in rows]
+        known = model.table(decoded)
+        more = [pa.array([_text(row.get(name)) for row in decoded], pa.string()) for name in others]
+        own = [[row.id for row in rows], [row.seq for row in rows], [row.label for row in rows],
+               [row.weight for row in rows]]  # fmt: skip
+        arrays = [*map(pa.array, own), *(c.combine_chunks() for c in known.columns), *more]
+        yield pa.record_batch([a.cast(field.type) for a, field in zip(arrays, schema, strict=True)], schema=schema)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else text_of(value)
+
+
+def import_log(table: Path, model: Path, path: Path) -> int:
+    """Learn the rows of a table as feedback, in a new store or behind what an old one holds; return their number.
+
+    Parameters
+    ----------
+    table : Path
+        A table with a column ``label``, and if it has them ``id`` and ``weight``; the others are features.
+    model : Path
+        The model file that the store begins with.
+    path : Path
+        The store. Rows whose ids it holds already are not learnt again.
+    """
+    rows = open_table(table)
+    if "label" not in rows.schema.names:
+        raise StoreError(f"{table} has no column 'label'.")
+    store = Store(path, write=True)
+    engine = None
+    try:
+        engine = Engine(store, model.read_bytes()).start()
+        before = store.last
+        for batch in rows.batches():
+            lines = batch.data.to_pylist()
+            _learn(engine, lines, first=batch.row_number(0) if lines else 0)
+        return store.last - before
+    finally:
+        if engine is not None:
+            engine.stop()
+        store.close()
+
+
+def _learn(engine: Engine, lines: list[dict[str, Any]], first: int) -> None:
+    if not lines:
+        return
+    ids = [str(line.pop("id", None) or f"row-{first + i}") for i, line in enumerate(lines)]
+    labels = ["?" if (label := line.pop("label")) is None else text_of(label) for line in lines]
+    weights = [1.0 if (weight := line.pop("weight", None)) is None else float(weight) for line in lines]
+    for line in lines:
+        line.pop("seq", None)
+        for name in OWN:
+            if f"feature {name}" in line:
+                line[name] = line.pop(f"feature {name}")
+    clean = [{k: None if v != v else v for k, v in line.items()} for line in lines]
+    engine.feedback(clean, ids, labels, weights)
+
+
+def inspect(path: Path) -> dict[str, Any]:
+    """What a store holds: events, versions, snapshots, challengers and sizes."""
+    with Store(path) as store:
+        versions = [
+            {"version": v.version, "reason": v.reason, "began": v.began,
+             "snapshots": [s.seq for s in store.snapshots(v.version)]}
+            for v in store.versions()
+        ]  # fmt: skip
+        (challengers,) = store.connection.execute("SELECT count(*) FROM challengers").fetchone()
+        return {
+            "path": str(path), "events": store.last, "kinds": store.counts(), "versions": versions,
+            "challengers": challengers, "bytes": path.stat().st_size,
+        }  # fmt: skip

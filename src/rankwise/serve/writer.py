@@ -1,0 +1,399 @@
+"""One thread that writes the log, in groups, and teaches the model in the order of the log.
+
+A request is answered when its rows are durable and learnt. All requests that wait when the thread is free share one
+transaction, so that the disk is waited for once. Predictions read the model beside it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+
+from rankwise.labels import Labels
+from rankwise.persistence import to_bytes
+from rankwise.serve.replica import latest
+from rankwise.serve.row_model import stack, take
+from rankwise.serve.store import Snapshot, Store, StoreError, Version
+
+_MOST_ROWS = 20_000  # of one transaction
+
+log = logging.getLogger("rankwise.serve")
+
+
+class ConflictError(ValueError):
+    """An id that was used for something else."""
+
+
+class BusyError(RuntimeError):
+    """Too much waits to be written."""
+
+
+@dataclass
+class FeedbackRequest:
+    """Rows of feedback that are to be logged together; ``future`` gets their places in the log.
+
+    ``encoded`` and ``coded`` are what the model of version ``version`` learns from.
+    """
+
+    ids: list[str]
+    labels: list[str]
+    weights: list[float]
+    features: list[str]
+    encoded: Any
+    coded: Labels
+    version: int
+    future: Any
+    contexts: list[str | None] | None = None
+    made_ids: bool = False  # they are new for certain
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass
+class RememberRequest:
+    """Features to keep under the ids of predictions."""
+
+    rows: list[tuple[str, str]]
+    future: Any
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass
+class Call:
+    """Anything else that the writer does between two groups; ``future`` gets what it returns."""
+
+    action: Callable[[], Any]
+    future: Any
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a writer works.
+
+    Parameters
+    ----------
+    snapshot_every : int
+        Rows between two snapshots.
+    keep : int
+        Snapshots to keep.
+    remember : int
+        Predictions to remember.
+    most_waiting : int
+        Rows that may wait; more are refused.
+    refit_after : int
+        Feedbacks after which a challenger is trained in another process; 0: never.
+    """
+
+    snapshot_every: int = 10_000
+    keep: int = 10
+    remember: int = 1_000_000
+    most_waiting: int = 200_000
+    refit_after: int = 0
+
+
+class Writer:
+    """A store, the model that follows its log, and the thread that writes both.
+
+    Parameters
+    ----------
+    store : Store
+        Open for writing.
+    content : bytes, optional
+        Model file that a new store begins with; of an old one it must be the first version.
+    settings : Settings
+        How it works.
+    deliver : callable, optional
+        Gets lists of ``(future, result, error)``; by default the futures are those of ``concurrent.futures``.
+    """
+
+    def __init__(
+        self, store: Store, content: bytes | None = None, settings: Settings | None = None,
+        deliver: Callable[[list[tuple[Any, Any, BaseException | None]]], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.store = store
+        self.settings = settings or Settings()
+        self.deliver = deliver or _set_futures
+        self.broken: str | None = None  # why the last write failed
+        self.n_groups = self.n_rows = self.n_replays = 0
+        self.listeners: list[Callable[[str, dict[str, Any]], None]] = []
+        versions = store.versions()
+        if not versions:
+            if content is None:
+                raise StoreError(f"{store.path} is new: it needs a model to begin with.")
+            versions = [self._begin(content)]
+        elif content is not None:
+            self._require_same(content, versions[0].root)
+        self.replica = latest(store, versions[-1])
+        self._snapshot_at = self.replica.seq
+        self.replica.replay(store, store.last)
+        self._jobs: deque[Any] = deque()
+        self._n_waiting = 0
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._background: list[threading.Thread] = []
+        self._thread = threading.Thread(target=self._run, name="rankwise-writer", daemon=True)
+
+    def _begin(self, content: bytes) -> Version:
+        with self.store.transaction() as cursor:
+            root = self.store.add_model(cursor, content)
+            return self.store.add_version(cursor, "start", root, [(0, None)], 0, {})
+
+    def _require_same(self, content: bytes, root: str) -> None:
+        if sha256(content).hexdigest() != root:
+            raise StoreError(
+                f"{self.store.path} was begun with another model. Serve that one, give the new one a store of its own "
+                f"('rankwise store import' fills it from this one), or train a challenger with 'rankwise refit'."
+            )
+
+    # -- from any thread ---------------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Start the writer."""
+        self._thread.start()
+        if self.replica.seq - self._snapshot_at >= self.settings.snapshot_every:
+            self.call(self._snapshot)
+        return self
+
+    def stop(self) -> None:
+        """Finish what waits, take a snapshot, and stop."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+        for thread in self._background:
+            thread.join(timeout=60)
+        replica = self.replica
+        if replica.seq > self._snapshot_at and not replica.stale:
+            try:
+                model, snapshot = replica.copied()
+                self._write_snapshot(to_bytes(model), snapshot)
+            except sqlite3.Error as error:  # the log is complete without it
+                log.warning("no snapshot at the end: %s", error)
+
+    def submit(self, job: FeedbackRequest | RememberRequest | Call) -> Any:
+        """Hand a job to the writer; return its future."""
+        n = len(job.ids) if isinstance(job, FeedbackRequest) else 1
+        with self._wake:
+            if self._stopping:
+                raise BusyError("the service is stopping.")
+            if self._n_waiting + n > self.settings.most_waiting:
+                raise BusyError(f"{self._n_waiting} rows wait to be written.")
+            self._n_waiting += n
+            self._jobs.append(job)
+            self._wake.notify()
+        return job.future
+
+    def call(self, action: Callable[[], Any], future: Any = None) -> Any:
+        """Let the writer do something between two groups; return its future."""
+        return self.submit(Call(action, Future() if future is None else future))
+
+    def feedback(
+        self, rows: Sequence[dict[str, Any]], ids: list[str] | None = None, labels: Iterable[Any] = (),
+        weights: Sequence[float] | None = None, contexts: list[str | None] | None = None,
+    ) -> list[int]:  # fmt: skip
+        """Log and learn rows; return their places. What the application does with futures, for use without one."""
+        texts = [str(label) for label in labels]
+        model = self.replica.rows
+        request = FeedbackRequest(
+            ids=[f"{self.store.last}-{time.time_ns()}-{i}" for i in range(len(rows))] if ids is None else ids,
+            labels=texts, weights=[1.0] * len(rows) if weights is None else list(weights),
+            features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
+            coded=model.labels(texts), version=self.replica.version.version, future=Future(), contexts=contexts,
+        )  # fmt: skip
+        found: list[int] = self.submit(request).result()
+        return found
+
+    @property
+    def queue_age(self) -> float:
+        """Seconds that the oldest job has waited."""
+        with self._wake:
+            return time.monotonic() - self._jobs[0].since if self._jobs else 0.0
+
+    @property
+    def n_waiting(self) -> int:
+        """Rows that wait to be written."""
+        return self._n_waiting
+
+    # -- the writer --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._jobs and not self._stopping:
+                    self._wake.wait()
+                if not self._jobs:
+                    return
+                group = self._next_group()
+            done = self._do(group)
+            with self._wake:
+                self._n_waiting -= sum(len(j.ids) if isinstance(j, FeedbackRequest) else 1 for j in group)
+            self.deliver(done)
+
+    def _next_group(self) -> list[Any]:
+        """The next call alone, or all requests before it that one transaction may hold."""
+        jobs = self._jobs
+        if isinstance(jobs[0], Call):
+            return [jobs.popleft()]
+        group, n = [], 0
+        while jobs and not isinstance(jobs[0], Call) and n < _MOST_ROWS:
+            group.append(jobs.popleft())
+            n += len(group[-1].ids) if isinstance(group[-1], FeedbackRequest) else len(group[-1].rows)
+        return group
+
+    def _do(self, group: list[Any]) -> list[tuple[Any, Any, BaseException | None]]:
+        if isinstance(group[0], Call):
+            try:
+                return [(group[0].future, group[0].action(), None)]
+            except Exception as error:
+                return [(group[0].future, None, error)]
+        try:
+            done, learnt, last = self._commit(group)
+            self.broken = None
+        except sqlite3.Error as error:  # the disk is full, say: nothing of the group was written
+            self.broken = str(error)
+            return [(job.future, None, error) for job in group]
+        except Exception as error:
+            log.exception("a group could not be written")
+            return [(job.future, None, error) for job in group]
+        try:
+            self._learn(learnt, last)
+        except Exception:  # the rows are in the log: the model is made again from it
+            log.exception("the model could not learn, and is built again")
+            self._cannot_learn()
+        return done
+
+    def _cannot_learn(self) -> None:
+        """The log is ahead of the model, which must be made again."""
+        self.replica.stale = True
+
+    def _commit(self, group: list[Any]) -> tuple[list[tuple[Any, Any, BaseException | None]], list[Any], int]:
+        """Write a group; return what to tell the requests, what to learn, and the last place of the log."""
+        store, now, seq = self.store, time.time(), self.store.last
+        asked = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
+        known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(asked).items()}
+        done: list[tuple[Any, Any, BaseException | None]] = []
+        events: list[tuple[Any, ...]] = []
+        learnt: list[tuple[FeedbackRequest, list[int], int]] = []
+        remembered: list[tuple[str, str]] = []
+        for job in group:
+            if isinstance(job, RememberRequest):
+                remembered += job.rows
+                done.append((job.future, None, None))
+                continue
+            contexts = job.contexts or [None] * len(job.ids)
+            rows = zip(job.ids, job.labels, job.weights, job.features, contexts, strict=True)
+            new, places, added = [], [], []
+            try:
+                for i, (id, label, weight, features, context) in enumerate(rows):
+                    found = known.get(id)
+                    if found is None:
+                        seq += 1
+                        known[id] = (seq, label, weight, features)
+                        added.append(id)
+                        events.append((seq, id, now, "feedback", None, label, weight, features, context))
+                        new.append(i)
+                        places.append(seq)
+                    elif found[1:] != (label, weight, features):
+                        raise ConflictError(
+                            f"row {i}: feedback {id!r} was given before, with another label, weight or features. "
+                            f"Correct it with PUT /v1/feedback/ID."
+                        )
+                    else:
+                        places.append(found[0])
+            except ConflictError as error:  # of this request nothing is written
+                for id in added:
+                    del known[id]
+                del events[len(events) - len(added) :]
+                seq -= len(added)
+                done.append((job.future, None, error))
+                continue
+            done.append((job.future, places, None))
+            if new:
+                learnt.append((job, new, places[new[-1]]))
+        if events or remembered:
+            with store.transaction() as cursor:
+                cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
+                if remembered:
+                    store.remember(cursor, remembered, self.settings.remember)
+            store.mark(seq)
+            self.n_groups += 1
+            self.n_rows += len(events)
+        return done, learnt, seq
+
+    def _learn(self, learnt: list[tuple[FeedbackRequest, list[int], int]], last: int) -> None:
+        if not learnt:
+            return
+        replica = self.replica
+        if any(job.version != replica.version.version for job, _, _ in learnt):
+            replica.replay(self.store, last)  # encoded for a model that has been replaced meanwhile
+        else:
+            whole = [len(new) == len(job.ids) for job, new, _ in learnt]
+            encoded = [job.encoded if all_ else take(job.encoded, new)
+                       for all_, (job, new, _) in zip(whole, learnt, strict=True)]  # fmt: skip
+            coded = [job.coded if all_ else job.coded.take(np.array(new))
+                     for all_, (job, new, _) in zip(whole, learnt, strict=True)]  # fmt: skip
+            weight = np.array([job.weights[i] for job, new, _ in learnt for i in new])
+            replica.learn(stack(encoded), coded[0] if len(coded) == 1 else Labels.concatenate(coded), weight, last)
+        if replica.seq - self._snapshot_at >= self.settings.snapshot_every and not replica.stale:
+            self._snapshot()
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------
+
+    def _snapshot(self) -> None:
+        model, snapshot = self.replica.copied()
+        self._snapshot_at = snapshot.seq
+
+        def write() -> None:
+            content = to_bytes(model)
+            self.call(lambda: self._write_snapshot(content, snapshot))
+
+        self._in_background(write)
+
+    def _write_snapshot(self, content: bytes, snapshot: Snapshot) -> None:
+        with self.store.transaction() as cursor:
+            digest = self.store.add_model(cursor, content)
+            self.store.add_snapshot(cursor, replace(snapshot, model=digest))
+            self.store.prune_snapshots(cursor, self.replica.version.version, self.settings.keep)
+        self._snapshot_at = max(self._snapshot_at, snapshot.seq)
+        self._tell("snapshot", seq=snapshot.seq, version=snapshot.version)
+
+    def _in_background(self, action: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                action()
+            except BusyError:  # the service stops: it takes a snapshot of its own
+                pass
+            except Exception:
+                log.exception("work in the background failed")
+
+        self._background = [thread for thread in self._background if thread.is_alive()]
+        thread = threading.Thread(target=run, name="rankwise-background", daemon=True)
+        self._background.append(thread)
+        thread.start()
+
+    def _tell(self, what: str, **facts: Any) -> None:
+        log.info(what, extra={"facts": facts})
+        for listener in self.listeners:
+            listener(what, facts)
+
+
+def _set_futures(done: list[tuple[Any, Any, BaseException | None]]) -> None:
+    for future, result, error in done:
+        if future.cancelled():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)

@@ -1,0 +1,485 @@
+"""The application over HTTP, without a socket."""
+
+import asyncio
+import io
+from contextlib import asynccontextmanager
+
+import httpx
+import pyarrow as pa
+import pytest
+
+import rankwise
+from rankwise.serve.app import Application
+from rankwise.serve.gate import ARROW
+from rankwise.serve.limits import Limits
+from rankwise.serve.service import Service
+from rankwise.serve.store import Store
+from rankwise.serve.tokens import TokenFileError, Tokens
+from rankwise.serve.writer import Settings
+
+
+@pytest.fixture
+def served(tmp_path, online):
+    """Run a coroutine that gets a client of an application."""
+
+    def run(test, contents=None, base_url="http://localhost", settings=None, **options):
+        async def main():
+            made = contents or {"model": online}
+            services = {
+                name: Service(name, Store(tmp_path / f"{name}.sqlite", write=True), content, settings or Settings())
+                for name, content in made.items()
+            }
+            application = Application(services, **options)
+            async with lifespan(application):
+                transport = httpx.ASGITransport(application.asgi)
+                async with httpx.AsyncClient(transport=transport, base_url=base_url) as client:
+                    client.application = application
+                    return await test(client)
+
+        return asyncio.run(main())
+
+    return run
+
+
+@asynccontextmanager
+async def lifespan(application):
+    async with application._lifespan(None):
+        yield
+
+
+def problem(answer, status):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    said = answer.json()
+    assert said["status"] == status
+    assert said["instance"].endswith(answer.headers["x-request-id"])
+    return said
+
+
+def arrow(table):
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return {"content": sink.getvalue(), "headers": {"content-type": ARROW}}
+
+
+def feedback(stream, start, stop, **more):
+    rows, labels = stream
+    return {"rows": [{"id": f"f{i}", "features": rows[i], "label": labels[i], **more} for i in range(start, stop)]}
+
+
+def test_predictions(served, stream, batch):
+    async def test(client):
+        answer = (await client.post("/v1/predict", json={"rows": stream[0][:3], "level": 0.8})).json()
+        assert answer["classes"] == [1, 2, 3, 4, 5]
+        model = rankwise.persistence.from_bytes(batch)
+        frame = pytest.importorskip("pandas").DataFrame(stream[0][:3])
+        assert [row["class"] for row in answer["rows"]] == model.predict(frame).tolist()
+        assert [row["probabilities"] for row in answer["rows"]] == model.predict_proba(frame).tolist()
+        assert [row["interval"] for row in answer["rows"]] == model.predict_interval(frame, 0.8).tolist()
+        assert {row["version"] for row in answer["rows"]} == {"1.0"}
+        assert len({row["id"] for row in answer["rows"]}) == 3
+        table = pa.Table.from_pylist(stream[0][:50])
+        found = pa.ipc.open_stream((await client.post("/v1/predict?level=0.8", **arrow(table))).content).read_all()
+        rows = (await client.post("/v1/predict", json={"rows": stream[0][:50], "level": 0.8})).json()["rows"]
+        assert found["class"].to_pylist() == [row["class"] for row in rows]
+        assert found["P(2)"].to_pylist() == [row["probabilities"][1] for row in rows]
+        assert found["lower"].to_pylist() == [row["interval"][0] for row in rows]
+        many = (await client.post("/v1/predict", json={"rows": stream[0]})).json()["rows"]  # in a thread
+        assert [row["class"] for row in many[:3]] == [row["class"] for row in answer["rows"]]
+
+    served(test, {"model": batch})
+
+
+def test_requests_that_come_together_are_answered_each_by_itself(served, stream):
+    async def test(client):
+        bodies = [{"rows": [row]} for row in stream[0][:20]]
+        bodies[7] = {"rows": [{**stream[0][7], "c1": "much"}]}
+        answers = await asyncio.gather(*(client.post("/v1/predict", json=body) for body in bodies))
+        assert [answer.status_code for answer in answers] == [200] * 7 + [422] + [200] * 12
+        said = problem(answers[7], 422)
+        assert said["errors"] == [{"row": 0, "column": "c1", "detail": "a number is needed. Got the text 'much'."}]
+
+    served(test)
+
+
+def test_feedback_is_learnt_once(served, stream):
+    async def test(client):
+        body = feedback(stream, 0, 4)
+        first = await client.post("/v1/feedback", json=body)
+        assert first.json() == {"rows": [{"id": f"f{i}", "seq": i + 1} for i in range(4)]}
+        version = (await client.get("/v1/model")).json()["version"]
+        again = await client.post("/v1/feedback", json=body)
+        assert again.content == first.content
+        assert (await client.get("/v1/model")).json()["version"] == version == "1.4"
+        nameless = {"rows": [{k: v for k, v in row.items() if k != "id"} for row in body["rows"]]}
+        key = {"Idempotency-Key": "order-66"}
+        with_key = await client.post("/v1/feedback", json=nameless, headers=key)
+        assert (await client.post("/v1/feedback", json=nameless, headers=key)).content == with_key.content
+        assert [row["seq"] for row in with_key.json()["rows"]] == [5, 6, 7, 8]
+        without = await client.post("/v1/feedback", json=nameless)  # nothing says that these are the same
+        assert [row["seq"] for row in without.json()["rows"]] == [9, 10, 11, 12]
+        body["rows"][2]["label"] = "1"
+        said = problem(await client.post("/v1/feedback", json=body), 409)
+        assert "row 2: feedback 'f2' was given before" in said["detail"]
+
+    served(test)
+
+
+def test_labels_of_every_notation(served, stream):
+    async def test(client):
+        labels = ["3", 3, 3.0, "3-5", ">=4", "<2", "2|3", "?", None, "at least 4"]
+        rows = [{"features": stream[0][i], "label": label} for i, label in enumerate(labels)]
+        answer = await client.post("/v1/feedback", json={"rows": rows})
+        assert answer.status_code == 200, answer.text
+        said = problem(await client.post("/v1/feedback", json={"rows": [rows[0], {**rows[1], "label": "9"}]}), 422)
+        assert (said["errors"][0]["row"], said["errors"][0]["column"]) == (1, "label")
+        said = problem(await client.post("/v1/feedback", json={"rows": [{**rows[0], "label": "2|4"}]}), 422)
+        assert "gaps" in said["detail"]  # which PRIL does not learn from
+        assert (await client.get("/v1/model")).json()["log"] == 10
+
+    served(test)
+
+
+def test_feedback_by_the_id_of_a_prediction(served, stream):
+    async def test(client):
+        body = {"rows": stream[0][:2], "remember": True, "ids": ["mine", "yours"]}
+        assert (await client.post("/v1/predict", json=body)).status_code == 200
+        answer = await client.post("/v1/feedback", json={"rows": [{"id": "mine", "label": "2"}]})
+        assert answer.json() == {"rows": [{"id": "mine", "seq": 1}]}
+        assert (
+            await client.post("/v1/feedback", json={"rows": [{"id": "mine", "label": "2"}]})
+        ).json() == answer.json()
+        other = {"rows": [{"id": "second rater", "prediction_id": "mine", "label": "3"}]}
+        assert (await client.post("/v1/feedback", json=other)).json()["rows"][0]["seq"] == 2
+        said = problem(await client.post("/v1/feedback", json={"rows": [{"id": "nobody", "label": "3"}]}), 422)
+        assert "no prediction 'nobody' is remembered" in said["detail"]
+
+    served(test)
+
+
+def test_feedback_as_arrow_is_the_same_model(served, stream, tmp_path):
+    rows, labels = stream
+
+    async def as_json(client):
+        await client.post("/v1/feedback", json=feedback(stream, 0, 500))
+        return client.application.only.engine.replica.digest()
+
+    async def as_arrow(client):
+        lines = [{**rows[i], "label": labels[i], "id": f"f{i}", "weight": 1.0} for i in range(500)]
+        answer = await client.post("/v1/feedback", **arrow(pa.Table.from_pylist(lines)))
+        assert len(answer.json()["rows"]) == 500
+        return client.application.only.engine.replica.digest()
+
+    first = served(as_json)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    assert served(as_arrow) == first
+
+
+def test_corrections(served, stream):
+    async def test(client):
+        await client.post("/v1/feedback", json=feedback(stream, 0, 30))
+        before = client.application.only.engine.replica.digest()
+        answer = await client.put("/v1/feedback/f7", json={"label": "1", "weight": 2})
+        assert answer.status_code == 202
+        assert answer.json() == {"id": "f7", "seq": 8, "state": "correction"}
+        assert (await client.put("/v1/feedback/f7", json={"label": "1", "weight": 2})).json() == answer.json()
+        for _ in range(300):
+            if not (await client.get("/v1/model")).json()["correcting"]:
+                break
+            await asyncio.sleep(0.02)
+        assert client.application.only.engine.replica.digest() != before
+        assert (await client.get("/v1/feedback/f7")).json()["label"] == "1"
+        assert (await client.delete("/v1/feedback/f7")).json()["state"] == "retraction"
+        problem(await client.put("/v1/feedback/f7", json={"label": "77"}), 422)
+        problem(await client.put("/v1/feedback/none", json={"label": "1"}), 404)
+        problem(await client.get("/v1/feedback/none"), 404)
+
+    served(test)
+
+
+def test_versions_and_rollback(served, stream):
+    async def test(client):
+        await client.post("/v1/feedback", json=feedback(stream, 0, 30))
+        answer = await client.post("/v1/versions/rollback", json={"version": 1, "seq": 10})
+        assert answer.json() == {"version": 2}
+        await client.post("/v1/feedback", json=feedback(stream, 30, 60))
+        found = (await client.get("/v1/versions")).json()["versions"]
+        assert [(line["version"], line["current"], line["reason"]) for line in found] == [
+            (2, True, "rollback"), (1, False, "start")
+        ]  # fmt: skip
+        assert found[0]["progress"]["rows"] + found[0]["progress"]["unlabelled_rows"] == 30
+        assert found[1]["progress"]["rows"] + found[1]["progress"]["unlabelled_rows"] == 30
+        assert found[0]["change"] == pytest.approx(found[0]["progress"]["error"] - found[1]["progress"]["error"])
+        problem(await client.post("/v1/versions/rollback", json={"version": 7}), 404)
+        problem(await client.post("/v1/versions/promote", json={"challenger": 7}), 404)
+
+    served(test)
+
+
+def test_metrics_and_health(served, stream, batch):
+    async def test(client):
+        assert (await client.get("/healthz")).json()["status"] == "ok"
+        assert (await client.get("/readyz")).json() == {"status": "ready"}
+        await client.post("/v1/predict", json={"rows": stream[0] * 2})
+        await client.post("/v1/predict", json={"rows": [{**row, "c0": row["c0"] + 100} for row in stream[0] * 5]})
+        await client.post("/v1/feedback", json=feedback(stream, 0, 100))
+        text = (await client.get("/metrics")).text
+        values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+        assert values['rankwise_predictions_total{model="model"}'] == "4200"
+        assert values['rankwise_feedback_total{model="model"}'] == "100"
+        least, most = (float(values[f'rankwise_progressive_error{{model="model",end="{end}"}}'])
+                       for end in ("least", "most"))  # fmt: skip
+        assert 0 < least < most
+        assert 0 < float(values['rankwise_covered{model="model",end="least"}']) <= 1
+        assert float(values['rankwise_column_drift{model="model",column="c0"}']) > 10
+        assert float(values['rankwise_column_drift{model="model",column="c1"}']) < 1
+        assert float(values['rankwise_class_drift{model="model"}']) > 0.2
+        assert values['rankwise_requests_total{route="predict",status="200"}'] == "2"
+        assert values['rankwise_request_seconds_count{route="feedback"}'] == "1"
+        client.application.only.engine.broken = "disk is full"
+        problem(await client.get("/readyz"), 503)
+
+    served(test, {"model": batch})
+
+
+def test_the_description_names_every_path(served):
+    async def test(client):
+        found = (await client.get("/openapi.json")).json()
+        assert found["openapi"] == "3.1.0"
+        for path in ("predict", "feedback", "feedback/{id}", "model", "versions", "explain", "events"):
+            assert f"/v1/{path}" in found["paths"]
+            assert f"/v1/models/{{model}}/{path}" in found["paths"]
+        for name in ("PredictBody", "FeedbackBody", "Problem"):
+            assert name in found["components"]["schemas"]
+
+    served(test)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/v1/predict", b"{", 400),
+        ("POST", "/v1/predict", b"\xff\xfe", 400),
+        ("POST", "/v1/predict", b"[" * 100_000, 422),
+        ("POST", "/v1/predict", b'{"rows": 3}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": [1]}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": 1}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": 1e400, "c1": 1, "c2": 1, "c3": 1}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": NaN, "c1": 1, "c2": 1, "c3": 1}]}', 400),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": 1%s, "c1": 1, "c2": 1, "c3": 1}]}' % (b"0" * 400), 422),
+        ("POST", "/v1/predict", b'{"rows": [], "level": 1}', 422),
+        ("POST", "/v1/predict", b'{"rows": [], "wrong": 1}', 422),
+        ("POST", "/v1/feedback", b'{"rows": [{"label": "1"}]}', 422),
+        ("POST", "/v1/feedback", b'{"rows": [{"label": true, "features": {}}]}', 422),
+        ("POST", "/v1/feedback", b'{"rows": [{"label": "1", "weight": -1, "features": {}}]}', 422),
+        ("POST", "/v1/feedback", b'{"rows": [{"id": "", "label": "1", "features": {}}]}', 422),
+        ("GET", "/v1/predict", b"", 405),
+        ("GET", "/v2", b"", 404),
+        ("GET", "/v1/models/other/model", b"", 404),
+        ("GET", "/../../etc/passwd", b"", 404),
+        ("GET", "/page.css/../page.js", b"", 200),
+    ],
+)  # fmt: skip
+def test_bad_requests_get_clear_answers(served, method, path, body, status):
+    async def test(client):
+        answer = await client.request(method, path, content=body, headers={"content-type": "application/json"})
+        if status == 200:
+            return
+        said = problem(answer, status)
+        assert said["detail"]
+        assert "Traceback" not in answer.text
+        assert (await client.get("/v1/model")).json()["log"] == 0
+
+    served(test)
+
+
+def test_other_types_of_bodies(served, stream):
+    async def test(client):
+        said = problem(await client.post("/v1/predict", content=b"{}", headers={"content-type": "text/plain"}), 415)
+        assert "application/json" in said["detail"]
+        problem(await client.post("/v1/predict", content=b"no arrow", headers={"content-type": ARROW}), 400)
+        table = pa.Table.from_pylist(stream[0][:3])
+        problem(await client.post("/v1/predict", **arrow(table.drop(["c2"]))), 422)
+        problem(await client.post("/v1/feedback", **arrow(table)), 422)  # without labels
+        dates = pa.table({"c0": pa.array([0], pa.timestamp("s")), "label": ["1"]})
+        problem(await client.post("/v1/feedback", **arrow(dates)), 422)
+        problem(await client.post("/v1/predict?level=2", **arrow(table)), 422)
+
+    served(test)
+
+
+def test_limits(served, stream):
+    async def test(client):
+        problem(await client.post("/v1/predict", json={"rows": stream[0][:3]}), 413)
+        big = {"rows": [{**stream[0][0], "note": "x" * 5000}]}
+        problem(await client.post("/v1/predict", json=big), 413)
+
+        async def endless():
+            for _ in range(100):
+                yield b'{"rows": ['
+
+        headers = {"content-type": "application/json"}
+        problem(await client.post("/v1/predict", content=endless(), headers=headers), 413)
+
+        async def slow():
+            yield b"{"
+            await asyncio.sleep(5)
+            yield b"}"
+
+        problem(await client.post("/v1/predict", content=slow(), headers=headers), 408)
+
+    served(test, limits=Limits(body=900, rows=2, seconds=0.3))
+
+
+def test_rates(served, stream):
+    async def test(client):
+        answers = [await client.get("/v1/model") for _ in range(12)]
+        assert [answer.status_code for answer in answers[:10]] == [200] * 10
+        problem(answers[-1], 429)
+        assert "retry-after" in answers[-1].headers
+
+    served(test, limits=Limits(rate=5.0))
+
+
+class TestTokens:
+    @pytest.fixture
+    def tokens(self, tmp_path):
+        path = tmp_path / "tokens"
+        digest = "a1f3" * 16
+        path.write_text(
+            f"# ours\nread reads-and-reads-only\npredict predicts-something me\nlearn sha256:{digest}\n"
+            "admin administrator-of-all\n"
+        )
+        return path
+
+    def test_roles(self, served, stream, tokens):
+        async def test(client):
+            def bearer(token):
+                return {"Authorization": f"Bearer {token}"}
+
+            said = problem(await client.get("/v1/model"), 401)
+            assert "token" in said["detail"]
+            problem(await client.get("/v1/model", headers=bearer("wrong-token-altogether")), 401)
+            read, predict, admin = map(bearer, ("reads-and-reads-only", "predicts-something", "administrator-of-all"))
+            assert (await client.get("/v1/model", headers=read)).status_code == 200
+            rows = {"rows": stream[0][:1]}
+            problem(await client.post("/v1/predict", json=rows, headers=read), 403)
+            assert (await client.post("/v1/predict", json=rows, headers=predict)).status_code == 200
+            said = problem(await client.post("/v1/feedback", json=feedback(stream, 0, 1), headers=predict), 403)
+            assert "'learn' is needed" in said["detail"]
+            assert (await client.post("/v1/feedback", json=feedback(stream, 0, 1), headers=admin)).status_code == 200
+            for path in ("/healthz", "/readyz", "/", "/page.js", "/openapi.json"):
+                assert (await client.get(path)).status_code == 200
+
+        served(test, tokens=Tokens(tokens), base_url="http://elsewhere.example")
+
+    def test_the_file_may_change(self, served, tokens):
+        async def test(client):
+            known = client.application.asgi.tokens
+            new = {"Authorization": "Bearer brand-new-token-here"}
+            problem(await client.get("/v1/model", headers=new), 401)
+            tokens.write_text("read brand-new-token-here\n")
+            known._looked = 0.0
+            assert (await client.get("/v1/model", headers=new)).status_code == 200
+            old = {"Authorization": "Bearer reads-and-reads-only"}
+            problem(await client.get("/v1/model", headers=old), 401)
+            tokens.write_text("half a li")
+            known._looked = 0.0
+            assert (await client.get("/v1/model", headers=new)).status_code == 200  # the tokens before hold
+
+        served(test, tokens=Tokens(tokens))
+
+    @pytest.mark.parametrize(
+        "text", ["", "# none\n", "king long-enough-to-be-one\n", "read short\n", "read sha256:12\n"]
+    )
+    def test_bad_files(self, tmp_path, text):
+        (tmp_path / "tokens").write_text(text)
+        with pytest.raises(TokenFileError) as error:
+            Tokens(tmp_path / "tokens")
+        assert "long-enough" not in str(error.value)  # a log must not hold a token
+
+
+def test_pages_of_other_sites_cannot_ask_through_the_browser(served, stream):
+    async def test(client):
+        rows = {"rows": stream[0][:1]}
+        problem(await client.post("/v1/predict", json=rows, headers={"Host": "evil.example"}), 403)
+        problem(await client.post("/v1/predict", json=rows, headers={"Origin": "http://evil.example"}), 403)
+        own = {"Host": "127.0.0.1:8321", "Origin": "http://127.0.0.1:8321"}
+        assert (await client.post("/v1/predict", json=rows, headers=own)).status_code == 200
+
+    served(test)
+
+
+def test_the_page_is_whole_and_strict(served):
+    async def test(client):
+        page = await client.get("/")
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        assert page.headers["x-content-type-options"] == "nosniff"
+        for text in (page.text, (await client.get("/page.js")).text, (await client.get("/page.css")).text):
+            assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+            assert "https://" not in text
+        assert "<script>" not in page.text
+        assert "style=" not in page.text
+
+    served(test)
+
+
+def test_many_models(served, stream, online, batch):
+    async def test(client):
+        names = {"models": [{"name": "a", "version": "1.0"}, {"name": "b-<i>", "version": "1.0"}]}
+        assert (await client.get("/v1/models")).json() == names
+        rows = {"rows": stream[0][:1]}
+        problem(await client.post("/v1/predict", json=rows), 404)
+        assert "probabilities" in (await client.post("/v1/models/b-%3Ci%3E/predict", json=rows)).json()["rows"][0]
+        await client.post("/v1/models/a/feedback", json=feedback(stream, 0, 5))
+        assert [line["version"] for line in (await client.get("/v1/models")).json()["models"]] == ["1.5", "1.0"]
+        page = (await client.get("/")).text
+        assert 'href="/models/b-%3Ci%3E"' in page
+        assert "<i>" not in page
+        assert (await client.get("/models/a")).status_code == 200
+        assert 'rankwise_feedback_total{model="a"} 5' in (await client.get("/metrics")).text
+
+    served(test, {"a": online, "b-<i>": batch})
+
+
+def test_events_tell_what_changes(served, stream):
+    async def test(client):
+        hub = client.application.only.hub
+        hub.every = 0.01
+        events = hub.stream()
+        first = await anext(events)
+        assert first.startswith(b'data: {"model":')
+        await client.post("/v1/feedback", json=feedback(stream, 0, 5))
+        while b'"version":"1.5"' not in (await anext(events)):
+            pass
+        assert hub.n_listeners == 1
+        await events.aclose()
+        assert hub.n_listeners == 0
+
+    served(test)
+
+
+def test_explanations(served, stream, monkeypatch):
+    async def without(client):
+        problem(await client.get("/v1/explain"), 501)
+
+    class Explained:
+        def __init__(self, model, X):
+            self.columns, self.base = X.column_names, 0.5
+            self.values = X.to_pandas().to_numpy()
+
+    async def test(client):
+        problem(await client.get("/v1/explain"), 409)
+        await client.post("/v1/feedback", json=feedback(stream, 0, 5))
+        found = (await client.get("/v1/explain")).json()
+        assert len(found["importance"]) == 4
+        assert found["rows"] == 5
+        row = (await client.post("/v1/explain", json={"rows": stream[0][:1]})).json()["rows"][0]
+        assert row == {"base": 0.5, "contributions": stream[0][0]}
+
+    monkeypatch.setattr(rankwise, "explain", None, raising=False)
+    served(without)
+    monkeypatch.setattr(rankwise, "explain", Explained, raising=False)
+    served(test)
