@@ -62,7 +62,7 @@ class NumberColumn:
         values, other = self.read(column)
         for row in () if other is None else np.flatnonzero(other).tolist():
             text, mark = column[row].as_py(), " with a decimal comma" * (self.decimal == ",")
-            hint = "If the column holds categories, declare its kind as 'category'."
+            hint = f"If the column holds categories, declare its kind as 'category' (--kind {self.name}=category)."
             yield RowError(f"a number{mark} is needed. Got the text {text!r}. {hint}", row, self.name)
         for row in np.flatnonzero(np.isinf(values)).tolist():
             yield RowError(f"a number must be finite. Got {values[row]}; X contains infinity.", row, self.name)
