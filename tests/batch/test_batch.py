@@ -103,6 +103,31 @@ def test_features_that_nobody_scaled_need_few_iterations_to_be_certified(estimat
 
 
 @each
+def test_columns_without_entries_cost_nothing(estimator, monkeypatch):
+    """Three rows with indices up to 5 million took minutes."""
+    model, stream = prepared(estimator, n=60)
+    n_rows, width, n_solved = len(stream.X), 50_000, []
+    rows, place = sparse.csr_matrix(stream.X), np.array([7, 300, 41_000, 49_999, 1])[: stream.X.shape[1]]
+    wide = sparse.csr_matrix((n_rows, width))
+    wide.data, wide.indices, wide.indptr = rows.data, np.sort(place)[rows.indices].astype(np.int32), rows.indptr
+    solve = BatchEstimator._solve
+
+    def watched(self, design, *arguments):
+        n_solved.append(design.n_features)
+        return solve(self, design, *arguments)
+
+    monkeypatch.setattr(BatchEstimator, "_solve", watched)
+    model.fit(wide, stream.y)
+    assert max(n_solved) <= place.size + 1
+    narrow = clone(model).fit(stream.X, stream.y)
+    assert model.objective_ == pytest.approx(narrow.objective_, rel=2e-4)
+    assert model.coef_.shape[-1] == width
+    assert not np.delete(model.coef_, place, axis=-1).any()
+    path = clone(model).path(wide, stream.y, [0.1, 0.01])
+    assert path[1].objective_ == pytest.approx(narrow.objective_, rel=2e-4)
+
+
+@each
 def test_a_path_ends_where_single_fits_end(estimator):
     model, stream = prepared(estimator)
     alphas = [0.1, 0.01, 0.001]

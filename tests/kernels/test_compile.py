@@ -65,15 +65,7 @@ print(learn_joint._cache._cache_file._source_stamp)
 """
 
 
-@pytest.mark.parametrize(
-    ("edited", "again"),
-    [
-        ("label_ranking/entropic_joint.py", True),  # what a factory in another file closes over
-        ("_kernels/lanes.py", True),  # what a function calls that the kernel calls
-        ("cli/_app.py", False),
-    ],
-)
-def test_an_edit_in_a_source_file_that_a_kernel_uses_compiles_it_again(tmp_path, edited, again):
+def test_an_edit_in_a_source_file_that_a_kernel_uses_compiles_it_again(tmp_path):
     package = tmp_path / "rankwise"
     shutil.copytree(Path(rankwise.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -85,10 +77,17 @@ def test_an_edit_in_a_source_file_that_a_kernel_uses_compiles_it_again(tmp_path,
         assert result.returncode == 0, result.stderr
         return result.stdout
 
-    before = stamp()
-    with (package / edited).open("a") as file:
-        file.write("# an edit\n")
-    assert (stamp() != before) == again
+    stamps = [stamp()]
+    for edited in (
+        "cli/_app.py",  # nothing that it uses
+        "_kernels/lanes.py",  # what a function calls that the kernel calls
+        "label_ranking/entropic_joint.py",  # what a factory in another file closes over
+    ):
+        with (package / edited).open("a") as file:
+            file.write("# an edit\n")
+        stamps.append(stamp())
+    assert stamps[0] == stamps[1]
+    assert len(set(stamps[1:])) == 3
 
 
 # -- a damaged cache ---------------------------------------------------------------------------------------------------
@@ -149,9 +148,11 @@ from numba.core import caching
 caching.CacheImpl._locator_classes = [caching.UserProvidedCacheLocator, caching.IPythonCacheLocator]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import rankwise
-    model = rankwise.WidrowHoff(random_state=0).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
-print(model.predict([[-50.0], [50.0]]).tolist())
+    import numpy as np
+    from rankwise.solvers.design import Design
+    rows = Design(np.array([[1.0], [3.0]]), 1)
+    answers = rows.times(np.ones((1, 1))).ravel().astype(int), rows.pull(np.ones((2, 1)))
+print(answers[0].tolist())
 for warning in caught:
     print(warning.message)
 """

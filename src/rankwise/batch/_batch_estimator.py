@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -170,9 +171,25 @@ class BatchEstimator(OrdinalEstimator):
         if len(order) == 1:
             solution = Solution(np.zeros(n_weights + n_offsets), 0.0, 0.0, 0, True)
         else:
-            solution = self._solve(design, self._risk(order, rows), n_weights, n_offsets, start)
+            solution = self._solve_narrow(design, self._risk(order, rows), n_weights, n_offsets, start)
         self._accept(solution, n_weights)
         return solution.theta
+
+    def _solve_narrow(
+        self, design: Design, risk: Risk, n_weights: int, n_offsets: int, start: Floats | None
+    ) -> Solution:
+        """Solve for the columns that hold anything: the other weights are 0, so wide rows cost what they hold."""
+        used = design.used_columns() if isinstance(design, Design) else None
+        if used is None:
+            return self._solve(design, risk, n_weights, n_offsets, start)
+        shape = n_weights // design.n_features, design.n_features
+        if start is not None:
+            start = np.append(start[:n_weights].reshape(shape)[:, used], start[n_weights:])
+        n_used = shape[0] * used.size
+        solution = self._solve(design.take_columns(used), risk, n_used, n_offsets, start)
+        weights = np.zeros(shape)
+        weights[:, used] = solution.theta[:n_used].reshape(shape[0], used.size)
+        return replace(solution, theta=np.append(weights, solution.theta[n_used:]))
 
     def _accept(self, solution: Solution, n_weights: int) -> None:
         self._parameters = solution.theta[:n_weights], solution.theta[n_weights:]

@@ -28,7 +28,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-from sklearn.base import MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -38,6 +37,7 @@ from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
 from rankwise.calibration._folds import fitted, folds, known_classes
+from rankwise.calibration._inner import OfEstimator
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ _ROUNDS = 100  # of sharing out imprecise labels
 _STILL = 1e-6  # change of a probability at which the curves stay
 
 
-class CalibratedOrdinal(MetaEstimatorMixin, ProbabilityModel):
+class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
     """Probabilities of ordered classes from the scores of any estimator.
 
     Parameters
@@ -94,10 +94,7 @@ class CalibratedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         self, estimator: Any, method: str = "link", cv: int | str = 5, decision: Any = "median",
         random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.estimator = estimator
-        self.method = method
-        self.cv = cv
-        self.decision = decision
+        self.estimator, self.method, self.cv, self.decision = estimator, method, cv, decision
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -181,16 +178,6 @@ class CalibratedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-    @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
-        """Number of columns, as the estimator has it."""
-        return int(self.estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
-        """Names of the columns, as the estimator has them."""
-        return np.asarray(self.estimator_.feature_names_in_)
 
     def to_plain(self) -> dict[str, Any]:
         """The fitted estimator and the calibrator: what a model file holds."""

@@ -32,18 +32,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions, take_rows
 from rankwise._warn import warn_user
-from rankwise.base.estimator import SavedEstimator
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
 from rankwise.calibration._folds import fitted, folds, known_classes
+from rankwise.calibration._inner import SetModel
 from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode
 from rankwise.labels._order import show
 
@@ -56,21 +54,7 @@ def _estimator_has(name: str) -> Any:
     return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), name))
 
 
-class MethodBesideParameter:
-    """A method and a parameter of one name: what is assigned is the parameter, what is called the method."""
-
-    def __init__(self, method: Any, name: str) -> None:
-        self.method, self.name = method, name
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self.method if instance is None else self.method.__get__(instance, owner)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.name] = value
-
-
-class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
+class ConformalOrdinal(SetModel):
     """Sets of neighbouring classes that hold the truth with a promised probability.
 
     Parameters
@@ -132,14 +116,8 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         self, estimator: Any, level: float = 0.9, score: str = "shortest", labels: str = "guaranteed",
         cv: str | int = "split", per_class: bool = False, calibration_fraction: float = 0.25, random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.estimator = estimator
-        self.level = level
-        self.score = score
-        self.labels = labels
-        self.cv = cv
-        self.per_class = per_class
-        self.calibration_fraction = calibration_fraction
-        self.random_state = random_state
+        self.estimator, self.level, self.score, self.labels, self.cv = estimator, level, score, labels, cv
+        self.per_class, self.calibration_fraction, self.random_state = per_class, calibration_fraction, random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the estimator and calibrate its sets.
@@ -262,26 +240,11 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
 
     # -- the estimator inside ----------------------------------------------------------------------------------------
 
-    @reader
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row, as the estimator predicts it."""
-        return np.asarray(self.estimator_.predict(X))
-
     @_estimator_has("predict_proba")
     @reader
     def predict_proba(self, X: Any) -> Floats:
         """Probability of every class, (n, K), as the estimator has it."""
         return np.asarray(self.estimator_.predict_proba(X))
-
-    def _score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
-        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
-
-    score = MethodBesideParameter(_score, "score")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, those of the estimator too if ``deep``."""
-        return {**super().get_params(deep), "score": vars(self)["score"]}
 
     # -- checks and files ----------------------------------------------------------------------------------------------
 
@@ -298,22 +261,6 @@ class ConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "bounds_" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
-        return tags
-
-    @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
-        """Number of columns, as the estimator has it."""
-        return int(self.estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
-        """Names of the columns, as the estimator has them."""
-        return np.asarray(self.estimator_.feature_names_in_)
 
     @reader
     def to_plain(self) -> dict[str, Any]:

@@ -22,23 +22,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.base import clone
 
-from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions, take_rows
-from rankwise.base.estimator import SavedEstimator
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
 from rankwise.calibration._folds import known_classes
-from rankwise.calibration.conformal import MethodBesideParameter
+from rankwise.calibration._inner import SetModel
 from rankwise.labels import ClassOrder, check_weights, decode, encode
 
 Floats = NDArray[np.float64]
 
 
-class OnlineConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
+class OnlineConformalOrdinal(SetModel):
     """Sets of neighbouring classes around an online estimator that keep their promise on a stream that changes.
 
     Parameters
@@ -92,13 +89,8 @@ class OnlineConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator
         self, estimator: Any, level: float = 0.9, score: str = "distance", labels: str = "guaranteed",
         rate: float = 0.01, window: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.estimator = estimator
-        self.level = level
-        self.score = score
-        self.labels = labels
-        self.rate = rate
-        self.window = window
-        self.classes = classes
+        self.estimator, self.level, self.score, self.labels, self.rate = estimator, level, score, labels, rate
+        self.window, self.classes = window, classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch, one pass in the order given; see :meth:`partial_fit`."""
@@ -192,36 +184,10 @@ class OnlineConformalOrdinal(MetaEstimatorMixin, ClassifierMixin, SavedEstimator
         both = np.column_stack([inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)])
         return decode(both.ravel(), self.classes_).reshape(-1, 2)
 
-    @reader
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row, as the estimator predicts it."""
-        return np.asarray(self.estimator_.predict(X))
-
-    def _score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
-        return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
-
-    score = MethodBesideParameter(_score, "score")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, those of the estimator too if ``deep``."""
-        return {**super().get_params(deep), "score": vars(self)["score"]}
-
     # -- the estimator inside, and files -------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
-        return tags
-
-    @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
-        """Number of columns, as the estimator has it."""
-        return int(self.estimator_.n_features_in_)
 
     @reader
     def to_plain(self) -> dict[str, Any]:

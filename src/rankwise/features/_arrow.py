@@ -154,7 +154,8 @@ def decimal_mark(name: str, column: Any) -> str | None:
         example = texts.filter(compute.match_substring_regex(texts, _GROUPED))[0].as_py()
         raise ValueError(
             f"column {name!r} holds texts such as {example!r}, where the comma may stand before decimals or between "
-            f"thousands: write decimals with a point and thousands without a mark, or declare its kind as 'category'."
+            f"thousands: write decimals with a point and thousands without a mark, or declare its kind as 'category' "
+            f"(--kind {name}=category)."
         )
     return "," if matching(written_number(",")) - n_codes >= enough else None
 

@@ -119,7 +119,7 @@ class NumberColumn:
         mend = f"Write {found[0].replace(',', '.')!r} if that is meant. " if len(found) == 1 else ""
         return (
             f"a number{mark} is needed. Got the text {text!r}. {mend}slips='missing' takes such texts for missing "
-            f"values. If the column holds categories, declare its kind as 'category'."
+            f"values. If the column holds categories, declare its kind as 'category' (--kind {self.name}=category)."
         )
 
     def bent(self, values: Floats, scaling: str) -> NumberColumn:

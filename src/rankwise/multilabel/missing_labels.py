@@ -132,13 +132,8 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         self, loss: str = "logistic", alpha: float = 0.01, fit_intercept: bool = True, tol: float = 0.001,
         max_iter: int = 10_000, n_jobs: int | None = -1, random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.loss, self.alpha, self.fit_intercept, self.tol, self.max_iter = loss, alpha, fit_intercept, tol, max_iter
+        self.n_jobs, self.random_state = n_jobs, random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the annotated entries.

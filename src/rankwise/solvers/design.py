@@ -177,6 +177,17 @@ class Design:
         """The same rows with no features: scores that are fixed are not changed by it."""
         return Design(np.empty((self.n_rows, 0)), 0)
 
+    def used_columns(self) -> NDArray[np.intp] | None:
+        """The first column and those with entries, if they are surely about half of all or less; None if not."""
+        if not self.is_sparse or 2 * self.n_stored >= self.n_features:
+            return None
+        return np.unique(np.append(self.rows[1], 0)).astype(np.intp)
+
+    def take_columns(self, index: NDArray[np.intp]) -> Design:
+        """The columns at ``index``, ascending, which must have all that is stored."""
+        data, indices, indptr = self.rows
+        return Design((data, np.searchsorted(index, indices).astype(indices.dtype), indptr), index.size)
+
     def gram(self, weight: Floats) -> Floats:
         """``sum_i weight_i x_i x_i'`` (d, d)."""
         out = np.zeros((self.n_features, self.n_features))

@@ -149,21 +149,10 @@ class ChainClassifier(ChainModel):
         n_epochs: int = 10, margin: float = 1.0, shuffle: bool = True, average: bool = True, random_state: Any = None,
         classes: Any = None, intercept_scaling: float = 3.0, pairwise_scaling: float = 1.0,
     ) -> None:  # fmt: skip
-        self.surrogate = surrogate
-        self.loss = loss
-        self.alpha = alpha
-        self.solver = solver
-        self.reject_cost = reject_cost
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_steps = max_steps
-        self.n_epochs = n_epochs
-        self.margin = margin
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
-        self.classes = classes
-        self.intercept_scaling = intercept_scaling
+        self.surrogate, self.loss, self.alpha, self.solver = surrogate, loss, alpha, solver
+        self.reject_cost, self.tol, self.max_iter, self.max_steps = reject_cost, tol, max_iter, max_steps
+        self.n_epochs, self.margin, self.shuffle, self.average = n_epochs, margin, shuffle, average
+        self.random_state, self.classes, self.intercept_scaling = random_state, classes, intercept_scaling
         self.pairwise_scaling = pairwise_scaling
 
     # -- learning --------------------------------------------------------------------------------------------------

@@ -114,19 +114,9 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         C: float = 1.0, kernel: Any = None, gamma: float | None = None, degree: float = 3, coef0: float = 1,
         n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.model = model
-        self.step = step
-        self.margin = margin
-        self.delta = delta
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.random_state = random_state
+        self.model, self.step, self.margin, self.delta, self.C, self.kernel = model, step, margin, delta, C, kernel
+        self.gamma, self.degree, self.coef0, self.n_epochs, self.shuffle = gamma, degree, coef0, n_epochs, shuffle
+        self.average, self.random_state = average, random_state
 
     # -- learning -------------------------------------------------------------------------------------------------
 
