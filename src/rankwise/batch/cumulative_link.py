@@ -25,8 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._warn import warn_user
-from rankwise.base.probabilities import DECISIONS, ProbabilityModel, require_level
-from rankwise.base.row_data import Rows
+from rankwise.base.link_model import LinkModel
+from rankwise.base.probabilities import DECISIONS, require_level
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import ThresholdBatchEstimator
 from rankwise.batch._coded_rows import CodedRows
@@ -40,9 +40,8 @@ from rankwise.batch._link_inference import (
 from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
 from rankwise.batch._separation import separating_columns
 from rankwise.batch._told_classes import ToldClasses
-from rankwise.decisions import interval_scores, ranks
 from rankwise.labels import ClassOrder, Labels
-from rankwise.losses._links import LINKS, distribution, probabilities, quantile
+from rankwise.losses._links import LINKS, probabilities
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowSums
 from rankwise.solvers.smoothing import affords_newton, minimise_by_smoothing
@@ -62,7 +61,7 @@ class RunRows(CodedRows):
     owner: NDArray[np.intp]
 
 
-class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
+class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     """Class probabilities on an ordered scale, by maximum likelihood with an optional ridge.
 
     Parameters
@@ -149,11 +148,7 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
     # -- learning --------------------------------------------------------------------------------------------------
 
     def _validate_params(self) -> None:
-        if isinstance(self.link, str) and self.link == "cauchit":
-            raise ValueError(
-                f"link='cauchit' is refused: its density is not log-concave, so the likelihood is not convex and no "
-                f"optimum can be certified. Choose among {', '.join(LINKS)}."
-            )
+        self._refuse_cauchit()
         super()._validate_params()
 
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
@@ -309,31 +304,6 @@ class CumulativeLink(ProbabilityModel, ThresholdBatchEstimator):
             Rows with labels; exact and intervals.
         """
         return effective_sample_size(self, X, y, sample_weight)
-
-    # -- using -----------------------------------------------------------------------------------------------------
-
-    @reader
-    def decision_function(self, X: Any) -> Floats:
-        """One number for every class, (n, K); (n,) for two classes. The largest entry is the prediction.
-
-        ``decision="median"``: the signed distance of the row's median to the class's interval between thresholds, as
-        for the other threshold models. Other decisions: minus the expected cost of the answer.
-        """
-        rows = self._rows(X, reset=False)
-        if isinstance(self.decision, str) and self.decision == "median":
-            return interval_scores(self._project(rows) + float(quantile(self.link, 0.5)), self.thresholds_)
-        return self._answer_scores(rows)
-
-    def _codes(self, rows: Rows) -> NDArray[Any]:
-        if isinstance(self.decision, str) and self.decision == "median":  # the threshold rule
-            return ranks(self._project(rows) + float(quantile(self.link, 0.5)), self.thresholds_)
-        return super()._codes(rows)
-
-    def _probabilities(self, rows: Rows) -> Floats:
-        return probabilities(self.link, self._project(rows), self.thresholds_)
-
-    def _cumulative(self, rows: Rows) -> Floats:
-        return np.asarray(distribution(self.link, self.thresholds_ - self._project(rows)[:, None]))
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, n_classes - 1
