@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         KernelPRIL as KernelPRIL,
         MulticlassPerceptron as MulticlassPerceptron,
         MultiplicativePRIL as MultiplicativePRIL,
+        OnlineCumulativeLink as OnlineCumulativeLink,
         PRank as PRank,
         WidrowHoff as WidrowHoff,
     )
@@ -85,6 +86,7 @@ _HOME = {
     "MulticlassPerceptron": "rankwise.online",
     "MultiplicativePRIL": "rankwise.online",
     "OnlineConformalOrdinal": "rankwise.calibration",
+    "OnlineCumulativeLink": "rankwise.online",
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
     "RowError": "rankwise._errors",

@@ -111,8 +111,9 @@ class StateLayout:
         """State with room for ``length`` entries along an axis."""
         grown_arrays = dict(state)
         for name, array in self.arrays.items():
-            if axis in array.axes and name in state:
-                grown_arrays[name] = grown(state[name], length, array.axes.index(axis), array.joins)
+            for place, runs_over in enumerate(array.axes):
+                if runs_over == axis and name in state:
+                    grown_arrays[name] = grown(grown_arrays[name], length, place, array.joins)
         return grown_arrays
 
     def with_class(self, state: State, place: int, n_classes: int) -> State:

@@ -141,6 +141,11 @@ class PRIL(OnlineOnDask, online.PRIL):
 
 
 @_online("random_state=0")
+class OnlineCumulativeLink(OnlineOnDask, online.OnlineCumulativeLink):
+    """Class probabilities from a stream, over partitions; side by side their means and covariances are averaged."""
+
+
+@_online("random_state=0")
 class MultiplicativePRIL(OnlineOnDask, online.MultiplicativePRIL):
     """Multiplicative threshold perceptron, over partitions."""
 

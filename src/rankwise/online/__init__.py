@@ -1,5 +1,6 @@
 """Online estimators: one algorithm, one file."""
 
+from rankwise.online.cumulative_link import OnlineCumulativeLink
 from rankwise.online.cusum import CuSumRank
 from rankwise.online.kernel_cusum import KernelCuSumRank
 from rankwise.online.kernel_pril import KernelPRIL
@@ -16,6 +17,7 @@ __all__ = [
     "KernelPRIL",
     "MulticlassPerceptron",
     "MultiplicativePRIL",
+    "OnlineCumulativeLink",
     "PRank",
     "WidrowHoff",
 ]

@@ -28,7 +28,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
 
     The graph has one input, ``X`` of shape (rows, features), and two outputs: ``label``, what ``predict`` returns, as
     whole numbers, doubles, truth values or text like ``classes_``; and ``scores``, what ``decision_function`` returns.
-    ``CumulativeLink`` has a third one, ``probabilities``, what ``predict_proba`` returns.
+    ``CumulativeLink`` and ``OnlineCumulativeLink`` have a third one, ``probabilities``, what ``predict_proba`` returns.
     Names of the features and the classes are in its metadata as JSON (``feature_names``, ``classes``), with the name of
     the estimator and the version of rankwise.
 
@@ -36,10 +36,10 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     ----------
     model : estimator or sklearn.pipeline.Pipeline
         A fitted ``PRIL``, ``PRank``, ``MultiplicativePRIL``, ``WidrowHoff``, ``SVOR``, ``VILMA``,
-        ``CumulativeLink``, ``RoundedRegression``, ``CuSumRank``, ``ImportanceWeightedPerceptron``,
-        ``MulticlassPerceptron``, ``LabelRanker`` (its best label), ``MORD``, ``PiecewiseMORD`` or
-        ``UnifiedClassifier``; or a pipeline that ends in one, with nothing but ``StandardScaler``, ``MinMaxScaler`` and
-        ``MaxAbsScaler`` before it.
+        ``CumulativeLink``, ``OnlineCumulativeLink``, ``RoundedRegression``, ``CuSumRank``,
+        ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron``, ``LabelRanker`` (its best label), ``MORD``,
+        ``PiecewiseMORD`` or ``UnifiedClassifier``; or a pipeline that ends in one, with nothing but ``StandardScaler``,
+        ``MinMaxScaler`` and ``MaxAbsScaler`` before it.
     path : path, optional
         File to write. It is replaced only when the new one is complete.
     dtype : {"float64", "float32"}, default "float64"

@@ -131,6 +131,7 @@ RULES: dict[type[Any], Callable[[Graph, str, Any], Outputs]] = {
     online.MultiplicativePRIL: thresholds,
     online.WidrowHoff: thresholds,
     batch.CumulativeLink: link,
+    online.OnlineCumulativeLink: link,
     batch.SVOR: thresholds,
     batch.VILMA: thresholds,
     batch.RoundedRegression: thresholds,

@@ -25,8 +25,8 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     """An online estimator of rankwise as a river classifier.
 
     Features and, where the estimator declares no ``classes``, classes may be new at any time; a label may be a class,
-    an interval ``(lower, upper)``, a set of candidates or None. There are no probabilities: ``predict_proba_one``
-    raises NotImplementedError, as for river's other classifiers without them.
+    an interval ``(lower, upper)``, a set of candidates or None. ``OnlineCumulativeLink`` has probabilities; for the
+    others ``predict_proba_one`` raises NotImplementedError, as for river's other classifiers without them.
 
     A mini-batch ends in the same model as its rows one by one, to the bit, and runs in one compiled pass. A batch with
     a bad row is refused as a whole.
@@ -35,8 +35,8 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     ----------
     estimator : online estimator
         ``PRank``, ``PRIL``, ``MultiplicativePRIL``, ``KernelPRIL``, ``CuSumRank``, ``KernelCuSumRank``,
-        ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron`` or ``WidrowHoff``. It gives the parameters and stays
-        as it is.
+        ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron``, ``WidrowHoff`` or ``OnlineCumulativeLink``. It
+        gives the parameters and stays as it is.
 
     Attributes
     ----------
@@ -71,6 +71,12 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     def predict_one(self, x: Mapping[Hashable, Any], **_: Any) -> Any:
         """Class of one example; None while no class is known."""
         return self.model.predict_one(x)
+
+    def predict_proba_one(self, x: Mapping[Hashable, Any], **_: Any) -> dict[Any, float]:
+        """Probability of every class for one example, where the estimator has them; empty while no class is known."""
+        if not hasattr(self.model, "predict_proba_one"):
+            raise NotImplementedError(f"{type(self.model).__name__} has no probabilities; OnlineCumulativeLink has.")
+        return dict(self.model.predict_proba_one(x))
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn from the rows of a table, in order.
