@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save as to_safetensors
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -58,6 +60,21 @@ def test_is_the_encoder_and_the_estimator_in_a_row(estimator, data):
     assert 0 < found["zero_one"] <= 1 - found["within_one"] + found["zero_one"]
     assert model.n_features_in_ == 4
     assert model.feature_names_in_.tolist() == X.columns.tolist()
+
+
+def test_estimators_of_scikit_learn_learn_from_raw_columns(data):
+    X, y = data
+    model = rw.TableModel(LogisticRegression())
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    rows = rw.TableEncoder().fit_transform(X)
+    expected = LogisticRegression().fit(rows, y)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), expected.predict(rows))
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(rows))
+    assert model.classes_.tolist() == [1, 2, 3, 4]
+    assert model.score(X, y) == expected.score(rows, y)
+    stream = rw.TableModel(Perceptron()).partial_fit(X, y, classes=[1, 2, 3, 4])
+    assert stream.evaluate(X, y)["mae"] < 1
 
 
 @pytest.mark.parametrize("estimator", ONLINE, ids=str)
@@ -183,14 +200,8 @@ class TestFile:
             rw.load(path)
 
     def test_parts_that_cannot_be_saved(self, data, tmp_path):
-        from sklearn.linear_model import Perceptron
-
-        class Fitted(Perceptron):
-            def __sklearn_is_fitted__(self):
-                return True
-
-        model = rw.TableModel(Fitted()).fit(*data)
-        with pytest.raises(ValueError, match=r"cannot save parameter 'estimator': .* this is a Fitted"):
+        model = rw.TableModel(Perceptron()).fit(*data)
+        with pytest.raises(ValueError, match=r"cannot save parameter 'estimator': .* this is a Perceptron"):
             rw.save(model, tmp_path / "m")
         with pytest.raises(ValueError, match="this TableModel is not fitted yet"):
             rw.save(rw.TableModel(rw.PRIL()).fit_encoder(data[0]), tmp_path / "m")

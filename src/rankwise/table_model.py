@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,14 +26,23 @@ def _estimator_has(name: str) -> Any:
     return available_if(lambda self: hasattr(self._template(), name))
 
 
+def _is_fitted(estimator: Any) -> bool:
+    """Whether there is an estimator, ours or scikit-learn's, and it is fitted."""
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):  # the latter for what is no estimator
+        return False
+    return True
+
+
 class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
     ----------
     estimator : estimator, optional
-        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels. By default
-        ``SVOR(alpha="auto")``.
+        What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels, or one of
+        scikit-learn, which takes exact labels. By default ``SVOR(alpha="auto")``.
     encoder : TableEncoder, another transformer, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
         curves by themselves, such as kernels. Any transformer of scikit-learn or skrub can take its place. The string
@@ -209,8 +219,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.asarray((self.encoder_ or self.estimator_).feature_names_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
-        estimator = self.__dict__.get("estimator_")
-        return estimator is not None and bool(estimator.__sklearn_is_fitted__())
+        return _is_fitted(self.__dict__.get("estimator_"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -138,7 +138,7 @@ def qp_step(w, t, x, lo, hi, C, kind):
 def test_passive_aggressive_step_is_the_qp_optimum(kind, seed, n_classes, C):
     rng = np.random.default_rng(seed)
     model = PRIL(step=kind, C=C, average=False, classes=range(n_classes))
-    model.partial_fit(np.zeros((1, 3)), [[0, n_classes - 1]])
+    model.partial_fit(np.zeros((1, 3)), [(0, n_classes - 1)])
     model._state["w"][:] = rng.standard_normal(3)
     model._state["t"][:] = np.sort(rng.standard_normal(n_classes - 1)) * 2
     lo, hi = np.sort(rng.integers(0, n_classes, 2))

@@ -101,6 +101,7 @@ class LabelRanker(OnlineEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
+        "average": ["boolean"],
         "update": [StrOptions(set(rounds.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],
         "C": [Interval(Real, 0, None, closed="neither")],

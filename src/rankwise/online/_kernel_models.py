@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows, first_non_finite, length
-from rankwise.base.state import COUNTS, NO_PREDICTIONS, ROUNDS, State, StateArray, grown
+from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, ROUNDS, State, StateArray, grown
 from rankwise.base.transaction import reader
 from rankwise.online._budget import remember, shrink
 from rankwise.online._online_estimator import OnlineEstimator, surely
@@ -83,7 +83,7 @@ class KernelEstimator(OnlineEstimator):
     @abstractmethod
     def _block_pass(
         self, state: State, block: Block, labels: LabelArrays, weight: Floats, limits: tuple[int, int],
-        predictions: Codes,
+        average: Any, predictions: Codes,
     ) -> int:  # fmt: skip
         """Run the rounds of a block; return -1, or the row of the block whose score is not finite."""
 
@@ -111,7 +111,8 @@ class KernelEstimator(OnlineEstimator):
             some = lower[picked], upper[picked], mask[picked] if mask.size else mask
             c = weight[picked] if weight.size else weight
             guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            bad, vectors, block = self._learn_block(state, rows, picked, some, c, slot_of[picked], guesses)
+            how = self._averaging(state, order), guesses
+            bad, vectors, block = self._learn_block(state, rows, picked, some, c, slot_of[picked], how)
             if predictions.size:
                 predictions[picked] = guesses
             if bad >= 0:
@@ -172,7 +173,8 @@ class KernelEstimator(OnlineEstimator):
         state = {name: array.copy() if whole or name not in VECTORS else array for name, array in state.items()}
         self._make_ready(state, row)
         row_0, no_slot = np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
-        bad, vectors, block = self._learn_block(state, row, row_0, labels, weight, no_slot, NO_PREDICTIONS)
+        how = self._averaging(state, GIVEN_ORDER), NO_PREDICTIONS
+        bad, vectors, block = self._learn_block(state, row, row_0, labels, weight, no_slot, how)
         if bad >= 0 or not self._layout.tame(state):
             self._refuse_update(row, 0, weight)
         store = self._store(state)
@@ -194,7 +196,7 @@ class KernelEstimator(OnlineEstimator):
 
     def _learn_block(
         self, state: State, rows: Rows, picked: NDArray[Any], labels: LabelArrays, weight: Floats,
-        slots: NDArray[np.int64], predictions: Codes,
+        slots: NDArray[np.int64], how: tuple[Any, Codes],
     ) -> tuple[int, Any, Any]:  # fmt: skip
         """Run a block; return the bad row or -1, its rows as vectors, and the block, still to be stored."""
         store = self._store(state)
@@ -220,7 +222,7 @@ class KernelEstimator(OnlineEstimator):
             state.pop("cosines", None)
         taken, owner = np.full(picked.size, -1, dtype=np.int64), np.full(room, -1, dtype=np.int64)
         block = values, within, slots, taken, owner, state.get("cosines", _NO_COSINES)
-        bad = self._block_pass(state, block, labels, weight, (budget, self.n_neighbors), predictions)
+        bad = self._block_pass(state, block, labels, weight, (budget, self.n_neighbors), *how)
         chosen = np.flatnonzero(taken >= 0)
         state["squares"][taken[chosen]] = squares[chosen]
         return int(bad), vectors, block

@@ -1,7 +1,8 @@
 """The loop that every online algorithm shares: a pass over rows, compiled for each algorithm from what is its own.
 
 :func:`make_pass` closes over an algorithm's functions. In the order of their use, with ``model`` the arrays that are
-learnt and ``options`` what was chosen, beginning with whether predictions are averaged:
+learnt and ``options`` what was chosen, beginning with whether predictions are averaged, or the standing of the contest
+that decides it (:mod:`rankwise.online._contest`):
 
 ``prepare(model, mask, options, predicting)``
     Highest code of a label, and ``room``: a tuple of all that the other functions need, scratch arrays included.
@@ -40,6 +41,7 @@ from numba.extending import overload, register_jitable
 from rankwise._kernels.compile import inlined, kernel
 from rankwise._kernels.rows import column, n_entries, n_rows
 from rankwise.base.state import LARGEST, ROUNDS, UPDATES, VIOLATIONS
+from rankwise.online._contest import averages, is_due, judged, opened, settle
 
 #: What a step returns instead of a number of violations.
 UNCHANGED, NOT_FINITE = -1, -2
@@ -139,7 +141,7 @@ _UNGUARDED = _none_touched, _nothing_touched, _nothing_to_put_back
 
 def make_pass(
     prepare, score, predict, step, finish=nothing_to_do, *, informs=admits_fewer, refuse=nothing_to_refuse,
-    repair=nothing_to_do, plain=False, in_place=True,
+    repair=nothing_to_do, plain=False, in_place=True, ordered=True,
 ):  # fmt: skip
     """Compile a pass over rows.
 
@@ -152,6 +154,8 @@ def make_pass(
         round of a fast algorithm need not test for the others.
     in_place : bool, default True
         Whether the arrays of the model are those that others read, and not copies.
+    ordered : bool, default True
+        Whether a prediction farther from the label is a larger error.
 
     Returns
     -------
@@ -165,6 +169,7 @@ def make_pass(
     @kernel
     def learn(X, labels, weight, order, model, counts, options, predictions):
         lower, upper, mask = labels
+        lead, spread = opened(options[0])
         highest, room = prepare(model, mask, options, predictions.size > 0)
         rounds, updates, violations = float(counts[ROUNDS]), counts[UPDATES], counts[VIOLATIONS]
         bad = refuse(X, weight, room)
@@ -176,7 +181,7 @@ def make_pass(
             i = r if plain or not order.size else order[r]
             found = score(X, i, room)
             if not plain and predictions.size:
-                predictions[i] = predict(X, i, found, rounds if options[0] else 0.0, room)
+                predictions[i] = predict(X, i, found, rounds if averages(options[0], lead, spread) else 0.0, room)
                 if predictions[i] < 0:
                     bad = i
                     break
@@ -184,6 +189,10 @@ def make_pass(
             c = 1.0 if plain or not weight.size else weight[i]
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
             informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
+            if is_due(options[0], rounds):
+                last, mean = predict(X, i, found, 0.0, room), predict(X, i, found, rounds, room)
+                label = lo, hi, mask, i, ordered
+                lead, spread = judged(options[0], last, mean, label, c * informative, lead, spread)
             violated = step(X, i, found, lo, hi, c * informative, (rounds, updates, violations), room)
             if violated >= 0:
                 updates += 1
@@ -199,6 +208,7 @@ def make_pass(
                 repair(model, options)
                 return 0
             counts[ROUNDS], counts[UPDATES], counts[VIOLATIONS] = rounds, updates, violations
+            settle(options[0], lead, spread)
         return bad
 
     return learn

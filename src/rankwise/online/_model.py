@@ -27,6 +27,7 @@ from rankwise.base.state import (
 )
 from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder
+from rankwise.online._contest import CONTEST, JUDGED, LAST, MEAN, last_leads
 from rankwise.online._names import FeatureIndex
 
 
@@ -36,7 +37,7 @@ class OnlineModel(OrdinalEstimator):
     #: Declaration of the arrays of the state.
     arrays: ClassVar[Mapping[str, StateArray]]
 
-    average: bool
+    average: bool | str
     _state: State
     _order: ClassOrder
     _features: FeatureIndex
@@ -49,7 +50,8 @@ class OnlineModel(OrdinalEstimator):
         """The arrays of the state; an algorithm whose parameters decide which there are says so here."""
         layout = type(self).__dict__.get("_layout_of_class")
         if layout is None:
-            layout = StateLayout(self.arrays)
+            has_averages = any(array.lag for array in self.arrays.values())
+            layout = StateLayout({**self.arrays, "contest": CONTEST} if has_averages else self.arrays)
             type(self)._layout_of_class = layout
         return layout
 
@@ -93,7 +95,20 @@ class OnlineModel(OrdinalEstimator):
     def _averaging_rate(self) -> float:
         """``w - rate * lag`` is the average of w over the rounds; a rate of zero takes the last w."""
         rounds = int(self._state["counts"][ROUNDS])
-        return 1.0 / rounds if self.average and rounds else 0.0
+        return 1.0 / rounds if rounds and self._averages else 0.0
+
+    @property
+    def _averages(self) -> bool:
+        """Whether averaged weights predict."""
+        if self.average != "auto":
+            return bool(self.average)
+        return not last_leads(*self._state["contest"].tolist())
+
+    def _averaging(self, state: State, order: NDArray[np.int64]) -> Any:
+        """What tells a pass whether predictions are averaged; in a random order of the rows nothing has to be judged."""
+        if self.average == "auto":
+            return MEAN if order.size else JUDGED, state["contest"]
+        return MEAN if self.average else LAST, state["contest"]
 
     def _averaged(self, name: str) -> NDArray[np.float64]:
         """Array of the state, averaged over the rounds if ``average``."""
@@ -166,6 +181,8 @@ class OnlineModel(OrdinalEstimator):
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         self._validate_params()
         n_features, order = require_features(plain["features"], 0), require_classes(plain["classes"])
+        if "contest" in self._layout.arrays and isinstance(plain["state"], dict):  # not in files of earlier versions
+            plain["state"].setdefault("contest", np.zeros(CONTEST.axes))
         self._check_state(plain["state"], n_features, len(order))
         self._features, self.n_features_in_ = FeatureIndex(plain["features"]), n_features
         self._growing = plain["growing"] is True

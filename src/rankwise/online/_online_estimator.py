@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rankwise._sklearn import PASSES
+from rankwise._sklearn import PASSES, StrOptions
 from rankwise.base.row_data import Rows, length, row_entries
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, State
 from rankwise.labels import (
@@ -42,10 +42,14 @@ KernelLabels = tuple[Any, ...]
 class OnlineEstimator(OnlineModel):
     """Base of the online estimators; see the module's docstring."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**PASSES, "classes": ["array-like", None]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PASSES,
+        "average": ["boolean", StrOptions({"auto"})],
+        "classes": ["array-like", None],
+    }
 
     def __init__(
-        self, n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
+        self, n_epochs: int = 10, shuffle: bool = True, average: bool | str = "auto", random_state: Any = None,
         classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())
@@ -173,9 +177,13 @@ class OnlineEstimator(OnlineModel):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
         self._begin(self.n_features_in_, labels.order)
         generator = check_random_state(self.random_state)
+        judged: State = {}
         for _ in range(self.n_epochs):
             order = generator.permutation(len(labels)) if self.shuffle else GIVEN_ORDER
             self._learn(rows, labels, weight, order.astype(np.int64), NO_PREDICTIONS)
+            if "contest" in self._state:  # rows that were learnt from before say nothing about those to come
+                judged.setdefault("contest", self._state["contest"].copy())
+        self._state.update(judged)
         declared = self.classes is not None or getattr(labels, "names_all", False) or isinstance(y, Labels)
         self._growing = self._meets_new_classes and not declared
         self.n_iter_ = self.n_epochs

@@ -159,7 +159,7 @@ class LinearThresholdEstimator(ThresholdEstimator):
     def _code(self, row: Rows) -> int:
         state = self._state
         code: int = code_of_row(
-            row, state["w"], state["w_lag"], state["t"], state["t_lag"], state["counts"], self.average
+            row, state["w"], state["w_lag"], state["t"], state["t_lag"], state["counts"], self._averages
         )  # fmt: skip
         if code < 0:
             self._refuse_row(row, 0)

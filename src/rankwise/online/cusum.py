@@ -149,14 +149,14 @@ class CuSumRank(CumulativeEstimator):
 
     def __init__(
         self, step: str = "perceptron", margin: str = "loss", delta: float = 1.0, C: float = 1.0,
-        fit_intercept: bool = True, n_epochs: int = 10, shuffle: bool = True, average: bool = True,
+        fit_intercept: bool = True, n_epochs: int = 10, shuffle: bool = True, average: bool | str = "auto",
         random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"])
-        options = self.average, self.fit_intercept, self._step_options()
+        options = self._averaging(state, order), self.fit_intercept, self._step_options()
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     @property

@@ -170,14 +170,14 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
         gamma: float | None = None, budget: int | None = None, n_neighbors: int = 16, step: str = "perceptron",
         margin: str = "loss", delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5,
-        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())
 
-    def _block_pass(self, state, block, labels, weight, limits, predictions):
+    def _block_pass(self, state, block, labels, weight, limits, average, predictions):
         vectors = state["influence"], state["born"], state["size"]
         model = (*(state[name] for name in ("dual", "dual_lag", "b", "b_lag")), block, vectors)
-        options = self.average, self.fit_intercept, self._step_options(), limits
+        options = average, self.fit_intercept, self._step_options(), limits
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
 
     @property

@@ -136,14 +136,14 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
     def __init__(
         self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
         gamma: float | None = None, budget: int | None = None, n_neighbors: int = 16, n_epochs: int = 5,
-        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())
 
-    def _block_pass(self, state, block, labels, weight, limits, predictions):
+    def _block_pass(self, state, block, labels, weight, limits, average, predictions):
         vectors = state["influence"], state["born"], state["size"]
         model = state["dual"], state["dual_lag"], state["t"], state["t_lag"], block, vectors
-        options = self.average, limits
+        options = average, limits
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
 
     def _project(self, rows: Rows) -> Floats:

@@ -123,7 +123,7 @@ def _finish(model, room):
     model[2][:] = True
 
 
-_learn = make_pass(_prepare, _score, _predict, _step, _finish)
+_learn = make_pass(_prepare, _score, _predict, _step, _finish, ordered=False)
 
 
 @kernel
@@ -213,7 +213,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     def __init__(
         self, scheme: str = "multi-vector", scoring: str = "linear", fit_intercept: bool = True, n_epochs: int = 10,
-        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.scheme = scheme
@@ -230,7 +230,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"], state["cost"]), state["known"]
-        options = self.average, 1.0 if self.fit_intercept else 0.0
+        options = self._averaging(state, order), 1.0 if self.fit_intercept else 0.0
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     # -- classes that are new in a stream ---------------------------------------------------------------------------
@@ -398,7 +398,7 @@ class MulticlassPerceptron(ImportanceWeightedPerceptron):
     scheme, scoring, fit_intercept = "multi-vector", "linear", False
 
     def __init__(
-        self, n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None,
+        self, n_epochs: int = 10, shuffle: bool = True, average: bool | str = "auto", random_state: Any = None,
         classes: Any = None,
     ) -> None:  # fmt: skip
         OnlineEstimator.__init__(self, n_epochs, shuffle, average, random_state, classes)  # no other parameters

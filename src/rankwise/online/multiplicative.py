@@ -43,6 +43,7 @@ from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, averaged
 from rankwise.decisions.thresholds import rank, ranks
 from rankwise.labels import ClassOrder
+from rankwise.online._contest import JUDGED, mode_of
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
@@ -102,7 +103,7 @@ def _prepare(model, mask, options, predicting):
     (S, S_lag, w), (T, T_lag, t, scale) = model
     average, adaptive, signed = options
     sums, ends = with_sentinels(T), with_sentinels(t)
-    averaged = np.empty(S.size if predicting and average else 0), np.empty(t.size)
+    averaged = np.empty(S.size if predicting or mode_of(average) == JUDGED else 0), np.empty(t.size)
     return t.size, (w, S, S_lag, ends, ends[1:-1], sums, sums[1:-1], T_lag, scale, averaged, adaptive, signed)
 
 
@@ -235,7 +236,7 @@ class MultiplicativePRIL(ThresholdEstimator):
 
     def __init__(
         self, eta: float | str = "auto", signed: bool = True, norm: float = 1.0, n_epochs: int = 10,
-        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.eta = eta
@@ -251,7 +252,7 @@ class MultiplicativePRIL(ThresholdEstimator):
     def _pass(self, state, rows, labels, weight, order, predictions):
         of_features, of_all = ("S", "S_lag", "w"), ("T", "T_lag", "t", "scale")
         model = tuple(state[name] for name in of_features), tuple(state[name] for name in of_all)
-        options = self.average, self.eta == "auto", self.signed
+        options = self._averaging(state, order), self.eta == "auto", self.signed
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
@@ -297,7 +298,7 @@ class MultiplicativePRIL(ThresholdEstimator):
         eta, shift = state["scale"]
         found = []
         for sums, lag in (("S", "S_lag"), ("T", "T_lag")):
-            exponents = eta * (state[sums] - state[lag] / rounds) if self.average and rounds else eta * state[sums]
+            exponents = eta * (state[sums] - state[lag] / rounds) if rounds and self._averages else eta * state[sums]
             out = np.empty(exponents.size)
             _weights(exponents, shift, self.signed, out)
             found.append((exponents, out))

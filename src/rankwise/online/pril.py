@@ -202,8 +202,10 @@ class PRIL(LinearThresholdEstimator):
         Passes over the rows in ``fit``.
     shuffle : bool, default True
         New random order of the rows for every epoch of ``fit``.
-    average : bool, default True
-        Predict with the mean of the model over all rounds instead of the last one. May be changed at any time.
+    average : bool or "auto", default "auto"
+        Predict with the mean of the model over all rounds instead of the last one. "auto" takes the mean after a
+        shuffled ``fit``, and on a stream the one that predicted the latest rows better, with a preference for the mean:
+        see the page "Streams that change". May be changed at any time.
     random_state : int, RandomState or None
         Seed of the shuffling.
     classes : array-like or None
@@ -245,7 +247,7 @@ class PRIL(LinearThresholdEstimator):
     }
 
     def __init__(
-        self, step: str = "perceptron", C: float = 1.0, n_epochs: int = 10, shuffle: bool = True, average: bool = True,
+        self, step: str = "perceptron", C: float = 1.0, n_epochs: int = 10, shuffle: bool = True, average: bool | str = "auto",
         random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
@@ -259,7 +261,8 @@ class PRIL(LinearThresholdEstimator):
             cap, softness = float(self.C) if self.step == "pa1" else np.inf, 0.5 / self.C if self.step == "pa2" else 0.0
         learn = kernels[not (weight.size or order.size or predictions.size)]
         model = (state["w"], state["w_lag"]), (state["t"], state["t_lag"])
-        return learn(rows, labels, weight, order, model, state["counts"], (self.average, cap, softness), predictions)
+        options = self._averaging(state, order), cap, softness
+        return learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
 
 class PRank(PRIL):

@@ -126,7 +126,7 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
 
     def __init__(
         self, learning_rate: float = 0.1, normalized: bool = True, fit_intercept: bool = True, n_epochs: int = 10,
-        shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
+        shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.learning_rate = learning_rate
@@ -135,7 +135,7 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = (state["w"], state["w_lag"]), (state["b"],), self.thresholds_
-        options = self.average, float(self.learning_rate), self.normalized, self.fit_intercept
+        options = self._averaging(state, order), float(self.learning_rate), self.normalized, self.fit_intercept
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
 
     @property
