@@ -1,6 +1,6 @@
 """Contributions of columns to the score of each row: exact for linear models and trees, sampled for the rest.
 
-*Linear.* ``f(x) = <w, x> + b``: a feature adds ``w_j (x_j - m_j)`` to ``<w, m> + b``, m the mean of the background rows.
+*Linear.* ``f(x) = <w, x> + b``: a feature adds ``w_j (x_j - m_j)`` to ``<w, m> + b``, m the mean of the background.
 Features of a table model are added up to the raw column they come from.
 
 *Trees.* The Shapley values of the sum of trees (Lundberg et al., 2020), which LightGBM computes.
@@ -31,7 +31,7 @@ _LARGEST = 2**27  # entries of a dense matrix of contributions
 
 def is_linear(target: Target) -> bool:
     """Whether the score is a weighted sum of the features."""
-    return target.kind == "score" and np.ndim(getattr(target.final, "coef_", None)) == 1
+    return target.kind == "score" and np.ndim(getattr(target.final, "coef_", 0.0)) == 1
 
 
 def linear(target: Target, X: Any, background: Any) -> tuple[Floats, list[str]]:
@@ -50,10 +50,7 @@ def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str
     names = feature_names(target, weights.size, X)
     if sparse.issparse(features):
         if features.shape[0] * features.shape[1] > _LARGEST:
-            raise ValueError(
-                f"contributions of {features.shape[0]:,} rows and {features.shape[1]:,} features do not fit into memory: "
-                f"explain fewer rows."
-            )
+            raise ValueError(f"contributions of {features.shape} rows and features are too many: explain fewer rows.")
         return features.multiply(weights).toarray(), names
     return np.asarray(features, dtype=np.float64) * weights, names
 
@@ -76,8 +73,8 @@ def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
     final = target.final
     features = target.features(X)
     matrix = final._matrix(final._rows(features, reset=False))
-    found = np.asarray(final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_))
-    found = (found.toarray() if sparse.issparse(found) else found)[:, :-1] * target.factor
+    found = final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_)
+    found = np.asarray(found.toarray() if sparse.issparse(found) else found)[:, :-1] * target.factor
     if isinstance(target.before, TableEncoder):
         owners, names = feature_shares(target.before), list(target.before.feature_names_in_)
         by_column = np.zeros((found.shape[0], len(names)))

@@ -1,8 +1,8 @@
 """The smallest change of one column that moves a row to the next class: what would have to be different.
 
-Columns of numbers are searched among the values that other rows have, towards both sides of the row's own, and the place
-where the class changes is then found by bisection; categories and booleans are tried one by one. Nothing outside of what
-was seen is proposed. Dates and texts are not changed.
+Columns of numbers are searched among the values that other rows have, to both sides of the row's own, and the place
+where the class changes is then found by bisection; categories and booleans are tried one by one. Nothing outside of the
+range of the other rows is proposed. Dates and texts are not changed.
 """
 
 from __future__ import annotations
@@ -76,9 +76,7 @@ def _tried(name: str, values: list[Any], one: RawRows, codes: Any) -> NDArray[np
     return np.asarray(codes(many.replaced(name, many.filled(name, np.arange(len(values)), values))))
 
 
-def _first_other(
-    name: str, own: float, values: Floats, one: RawRows, codes: Any, now: int
-) -> tuple[float, int | None]:
+def _first_other(name: str, own: float, values: Floats, one: RawRows, codes: Any, now: int) -> tuple[float, int | None]:
     """The value nearest to the own one, on one side, at which the class is another; None if there is none."""
     if values.size == 0:
         return 0.0, None

@@ -216,9 +216,7 @@ class Explanation:
         return int(row)
 
 
-def explain(
-    model: Any, X: Any, *, background: Any = None, n_samples: int = 20, random_state: Any = 0
-) -> Explanation:
+def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, random_state: Any = 0) -> Explanation:
     """Say what each column adds to the score of each row.
 
     Contributions are exact for linear models, for tables as for matrices, and for boosted trees (TreeSHAP). Those of

@@ -34,20 +34,23 @@ def draw_row(found: Explanation, row: int, top: int, ax: Any) -> Any:
     others = len(found.columns) - len(strongest)
     if others:
         steps.append((f"{others} others", float(found.values[row].sum() - sum(step for _, step in steps))))
-    _, ax = axes(ax, (7.2, 1.5 + 0.36 * len(steps)))
+    _, ax = axes(ax, (7.2, 1.7 + 0.36 * len(steps)))
     place, reached = found.base, [found.base]
     moves = found.at_least(row)
     for k, (_, step) in enumerate(steps):
         color = UP if step >= 0 else DOWN
         ax.barh(k, step, left=place, height=0.6, color=color, alpha=0.9, zorder=3, hatch=None if step >= 0 else "///",
                 edgecolor="white", lw=0.0)  # fmt: skip
-        ax.plot([place + step] * 2, [k - 0.3, k + 1.3 if k + 1 < len(steps) else k + 0.45], color=QUIET, lw=0.7, zorder=4)
+        ax.plot(
+            [place + step] * 2, [k - 0.3, k + 1.3 if k + 1 < len(steps) else k + 0.45], color=QUIET, lw=0.7, zorder=4
+        )
         note = f"{step:+.2f}"
         if moves is not None and k < len(strongest):
             note += f"   {moves[1][strongest[k]][0]:.2f} → {moves[1][strongest[k]][1]:.2f}"
         right = step >= 0
         ax.annotate(note, (place + step, k), xytext=(5 if right else -5, 0), textcoords="offset points",
-                    ha="left" if right else "right", va="center", fontsize=SMALL, color=INK, zorder=5)  # fmt: skip
+                    ha="left" if right else "right", va="center", fontsize=SMALL, color=INK, zorder=5,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8})  # fmt: skip
         place += step
         reached.append(place)
     low, high = min(reached), max(reached)
@@ -63,7 +66,7 @@ def draw_row(found: Explanation, row: int, top: int, ax: Any) -> Any:
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     title = f"predicted {found.predicted(row)}: {found.score_name} {found.scores[row]:.2f}, base {found.base:.2f}"
     if moves is not None:
-        title += f"   (→: P(at least {moves[0]}) without and with the column)"
+        title += f"\n→ P(at least {moves[0]}) without and with the column"
     ax.set_title(plain(title), fontsize=FONT, color=INK, loc="left")
     return ax
 
@@ -85,12 +88,12 @@ def _draw_thresholds(found: Explanation, ax: Any, n_steps: int) -> None:
 
 def draw_column(found: Explanation, j: int, ax: Any) -> Any:
     """Contribution of a column against its values: a curve for numbers, a dot for each category."""
-    _, ax = axes(ax, (6.4, 3.8))
     name = found.columns[j]
     rows = found._rows
     numbers = rows.as_numbers(name) if rows is not None and name in rows.names else None
-    ax.axhline(0.0, color=QUIET, lw=0.8, zorder=1)
     if numbers is not None:
+        _, ax = axes(ax, (6.4, 3.8))
+        ax.axhline(0.0, color=QUIET, lw=0.8, zorder=1)
         order = np.argsort(numbers, kind="stable")
         order = order[np.isfinite(numbers[order])]
         exact = found.method == "linear"
@@ -103,13 +106,13 @@ def draw_column(found: Explanation, j: int, ax: Any) -> Any:
         return ax
     texts = [found._named(i, j).partition(" = ")[2] or name for i in range(len(found))]
     means = {text: found.values[[t == text for t in texts], j].mean() for text in dict.fromkeys(texts)}
-    shown = sorted(means, key=lambda text: means[text])[-20:]
+    shown = sorted(sorted(means, key=lambda text: -abs(means[text]))[:20], key=lambda text: means[text])
+    _, ax = axes(ax, (6.4, 1.0 + 0.34 * len(shown)))
     ax.plot([means[t] for t in shown], range(len(shown)), ls="none", marker="o", ms=7, color=OKABE_ITO[0], zorder=3)
     ax.hlines(range(len(shown)), 0.0, [means[t] for t in shown], color=FAINT, lw=2, zorder=2)
     ax.axvline(0.0, color=QUIET, lw=0.8, zorder=1)
-    ax.lines[0].set_visible(False)
     ax.set_yticks(range(len(shown)), [plain(t) for t in shown])
-    ax.margins(y=0.1)
+    ax.set_ylim(-0.6, len(shown) - 0.4)
     quiet_frame(ax, keep=("bottom",), x=f"mean contribution to the {found.score_name}", y=plain(name))
     return ax
 
@@ -118,7 +121,9 @@ def draw_importances(found: Explanation, top: int, ax: Any) -> Any:
     """Mean absolute contributions, the largest first."""
     sizes = found.importances()
     shown = np.argsort(-sizes, kind="stable")[:top]
-    return draw_bars([found.columns[j] for j in shown], sizes[shown], ax, f"mean size of contributions, {found.score_name}")
+    return draw_bars(
+        [found.columns[j] for j in shown], sizes[shown], ax, f"mean size of contributions, {found.score_name}"
+    )
 
 
 def draw_bars(names: list[str], sizes: Any, ax: Any, what: str, errors: Any = None) -> Any:

@@ -21,7 +21,7 @@ class RawRows:
             X = X.toarray()
         self.is_table = hasattr(X, "columns") or hasattr(X, "schema")
         self._is_pandas = self.is_table and type(X).__module__.split(".")[0] == "pandas"
-        self._held = as_table(X) if self.is_table else np.asarray(X)
+        self._held: Any = as_table(X) if self.is_table else np.asarray(X)
         if not self.is_table and self._held.ndim != 2:
             raise ValueError(f"X must have rows and columns. Got an array of shape {self._held.shape}.")
         if self.is_table:

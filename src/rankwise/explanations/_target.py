@@ -50,7 +50,7 @@ class Target:
                 return cls._linked(model, final, before, final.link, final.thresholds_)
             return cls(model, final, before, "score", np.asarray(final.thresholds_))
         kind = "expected rank" if hasattr(model, "predict_proba") else "rank"
-        return cls(model, final, before, kind, np.arange(len(model.classes_) - 1) + 0.5)
+        return cls(model, final, before, kind, np.arange(0.5, len(model.classes_) - 1))
 
     @classmethod
     def _linked(

@@ -1,6 +1,6 @@
 """What each raw column of a table adds to a linear score of its features, exactly.
 
-A linear model of encoded rows has the score ``sum_j w_j x_j`` over the features. Every feature comes from one raw column,
+A linear model of encoded rows has the score ``sum_j w_j x_j`` over its features. Each comes from one raw column,
 but a product, half of which counts for each of its two, and a hashed place where two columns of a row fall together,
 which they share.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.features._columns import NumberColumn
-from rankwise.features._texts import grams
+from rankwise.features._texts import TextColumn, grams
 from rankwise.features.table import TableEncoder
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[t
     start, found = 0, []
     hashed_start = encoder._n_own + encoder._n_indicated
     for c in encoder._others:
-        if c.kind == "text":
+        if isinstance(c, TextColumn):
             column = table.column(c.name)
             _, places, values = c.entries(column, encoder._rules)
             of_place = dict(zip(places.tolist(), values.tolist(), strict=True))
