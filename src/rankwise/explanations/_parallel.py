@@ -2,9 +2,9 @@
 
 A cumulative link gives every threshold the same weights. Without that, threshold k has a logistic regression of its
 own, of the question "higher than class k?"; a label that admits classes on both sides of it is no answer. Brant's
-(1990) test compares the weights b_k of these regressions: with ``s_ik`` the slope of row i in the k-th log-likelihood and H_k its
-information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s_il') H_l^-1``, which also holds for imprecise
-labels, and the differences ``b_k - b_1`` give a Wald statistic.
+(1990) test compares the weights b_k of these regressions: with ``s_ik`` the slope of row i in the k-th log-likelihood
+and H_k its information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s_il') H_l^-1``, which also holds for
+imprecise labels, and the differences ``b_k - b_1`` give a Wald statistic.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ class RawRows:
         self._held: Any = as_table(X) if self.is_table else np.asarray(X)
         if not self.is_table and self._held.ndim != 2:
             raise ValueError(f"X must have rows and columns. Got an array of shape {self._held.shape}.")
+        self.names: list[str]
         if self.is_table:
             self.names = list(self._held.column_names)
         else:
