@@ -21,15 +21,13 @@ class RawRows:
             X = X.toarray()
         self.is_table = hasattr(X, "columns") or hasattr(X, "schema")
         self._is_pandas = self.is_table and type(X).__module__.split(".")[0] == "pandas"
-        self._held: Any = as_table(X) if self.is_table else np.asarray(X)
+        held: Any = as_table(X) if self.is_table else np.asarray(X)
+        self._held = held
         if not self.is_table and self._held.ndim != 2:
             raise ValueError(f"X must have rows and columns. Got an array of shape {self._held.shape}.")
-        self.names: list[str]
-        if self.is_table:
-            self.names = list(self._held.column_names)
-        else:
-            width = self._held.shape[1]
-            self.names = list(names) if names is not None and len(names) == width else [f"x{j}" for j in range(width)]
+        width = self._held.shape[1]
+        given = self._held.column_names if self.is_table else names or []
+        self.names = list(given) if len(given) == width else [f"x{j}" for j in range(width)]
 
     def __len__(self) -> int:
         return int(self._held.num_rows if self.is_table else self._held.shape[0])
