@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         datasets as datasets,
         decisions as decisions,
         evaluation as evaluation,
+        explanations as explanations,
         labels as labels,
         losses as losses,
         metrics as metrics,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         ConformalOrdinal as ConformalOrdinal,
         OnlineConformalOrdinal as OnlineConformalOrdinal,
     )
+    from rankwise.explanations import explain as explain
     from rankwise.features import HiddenFeatures as HiddenFeatures, TableEncoder as TableEncoder
     from rankwise.label_ranking import LabelRanker as LabelRanker
     from rankwise.multilabel import MissingLabelClassifier as MissingLabelClassifier
@@ -96,6 +98,7 @@ _HOME = {
     "TableModel": "rankwise.table_model",
     "UnifiedClassifier": "rankwise.batch",
     "WidrowHoff": "rankwise.online",
+    "explain": "rankwise.explanations",
     "load": "rankwise.persistence",
     "save": "rankwise.persistence",
 }
@@ -106,6 +109,7 @@ _PACKAGES = (
     "datasets",
     "decisions",
     "evaluation",
+    "explanations",
     "labels",
     "losses",
     "metrics",

@@ -116,20 +116,34 @@ def _ends(f, t, shrink, grow, low, high, link, a, g):
             _, a[i], g[i], _, _ = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
 
 
-def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float) -> Any:
-    """Table of :meth:`rankwise.CumulativeLink.inference`."""
-    pandas = require("pandas", "inference returns a pandas table: pip install 'rankwise[io]'.")
+def covariance(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
+    """Covariance of weights and all thresholds; zero where the labels do not determine a threshold."""
     evidence = _Evidence.of(model, X, y, sample_weight)
+    found, parameter = _covariance(model, evidence)
+    widened = np.pad(found, ((0, 1), (0, 1)))
+    return np.asarray(widened[np.ix_(parameter, parameter)])
+
+
+def _covariance(model: Any, evidence: _Evidence) -> tuple[Floats, NDArray[np.intp]]:
+    """Covariance of weights and determined thresholds, and the place of each weight and threshold in it, or -1."""
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    covariance = _inverse(evidence.information(model.alpha_), model)
-    errors = np.sqrt(np.diag(covariance))
-    robust = np.sqrt(np.einsum("ij,jk,ki->i", covariance, evidence.squared_slopes(), covariance))
     # Of all thresholds those that are placed, not determined, have no standard error.
     place, inside = evidence.risk.told.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
     parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
+    return _inverse(evidence.information(model.alpha_), model), parameter
+
+
+def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float) -> Any:
+    """Table of :meth:`rankwise.CumulativeLink.inference`."""
+    pandas = require("pandas", "inference returns a pandas table: pip install 'rankwise[io]'.")
+    evidence = _Evidence.of(model, X, y, sample_weight)
+    d = model.n_features_in_
+    found, parameter = _covariance(model, evidence)
+    errors = np.sqrt(np.diag(found))
+    robust = np.sqrt(np.einsum("ij,jk,ki->i", found, evidence.squared_slopes(), found))
     estimate = np.concatenate([model.coef_, model.thresholds_])
     std_err, robust_std_err = (np.append(values, np.nan)[parameter] for values in (errors, robust))
     z = estimate / std_err

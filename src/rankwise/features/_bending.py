@@ -47,9 +47,13 @@ class Products:
                 raise ValueError("products need a scale for each pair of numbers")
         return products
 
+    def pairs(self, columns: Sequence[Column]) -> list[tuple[NumberColumn, NumberColumn]]:
+        """The two columns of each product."""
+        return _pairs(columns) if self.shift else []
+
     def names(self, columns: Sequence[Column]) -> list[str]:
         """Names of the products."""
-        return [f"{a.name} * {b.name}" for a, b in _pairs(columns)] if self.shift else []
+        return [f"{a.name} * {b.name}" for a, b in self.pairs(columns)]
 
     def put(self, values: Sequence[Floats], columns: Sequence[NumberColumn], out: NDArray[Any], j: int) -> None:
         """Write all products, from column j on."""

@@ -9,6 +9,7 @@ from rankwise.features._arrow import NEARLY_ALL, coded_texts, decimal_mark, is_n
 from rankwise.features._dates import are_dates
 from rankwise.features._texts import mean_words
 
+DECIMAL_COMMA = "with decimal comma"  # the note on numbers that are written so
 _WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
 _FEWEST_ROWS = 50  # from which on a column may be left out for what its values are
 _IS_KEY = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|unnamed: \d+)$", re.IGNORECASE)
@@ -49,7 +50,7 @@ def _kind_of_texts(name: str, column: Any) -> tuple[str, str]:
     compute = load_pyarrow().compute
     decimal = decimal_mark(name, column)
     if decimal is not None:
-        return "number", "with decimal comma" if decimal == "," else ""
+        return "number", DECIMAL_COMMA if decimal == "," else ""
     texts = trimmed(column).drop_null()
     texts = texts.filter(compute.not_equal(texts, ""))
     if len(texts) and are_dates(texts, NEARLY_ALL * len(texts)):

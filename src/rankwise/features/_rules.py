@@ -19,20 +19,20 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 class Rules:
     """Parameters of the encoder that columns look at."""
 
-    missing: str
-    scaling: str
-    slips: str
-    dates: str
-    categories: str
-    unknown: str
-    max_categories: int
-    min_category_rows: int
-    indicate_missing: bool
-    texts: str
-    ngrams: int
-    max_words: int
-    n_hashed: int
-    stream: bool
+    missing: str = "mean"
+    scaling: str = "standard"
+    slips: str = "refuse"
+    dates: str = "numbers"
+    categories: str = "onehot"
+    unknown: str = "ignore"
+    max_categories: int = 100
+    min_category_rows: int = 1
+    indicate_missing: bool = False
+    texts: str = "auto"
+    ngrams: int = 1
+    max_words: int = 5000
+    n_hashed: int = 16384
+    stream: bool = False
 
 
 def joined(parts: Iterable[Entries]) -> Entries:

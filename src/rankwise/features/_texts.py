@@ -47,6 +47,12 @@ class TextColumn:
         """Names of these columns."""
         return [f"{self.name}: {word}" for word in self.words]
 
+    def place(self, text: str, rules: Rules) -> int:
+        """Place of a word; -1 if it has none."""
+        if self.hashed:
+            return hashed_place(self.name, text, rules.n_hashed)
+        return self.words.index(text) if text in self.words else -1
+
     def entries(self, column: Any, rules: Rules) -> Entries:
         """Rows, places and weights of the words; each place once in a row."""
         rows, texts, codes = grams(column, rules.ngrams)

@@ -396,7 +396,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _matrix(self, table: Any) -> Any:
         n, m = table.num_rows, self._n_dense
-        rows, places, entries = joined(self._entries(table))
+        rows, places, entries = joined(entries for _, entries in self._entries(table))
         values = np.empty((n, m if self.sparse_ else m + self._n_own + self._n_indicated), dtype=self.dtype)
         suspect = self._put_numbers(table, values)
         if suspect or (self._others and "refuse" in (self.missing, self.unknown)):
@@ -425,18 +425,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         is_text = self.slips == "refuse" and any(other is not None and other.any() for _, other in read)
         return is_text or worst == INFINITE or (worst == MISSING and self.missing == "refuse")
 
-    def _entries(self, table: Any) -> Iterator[Entries]:
+    def _entries(self, table: Any) -> Iterator[tuple[Column, Entries]]:
         """Rows, places and values of everything but the numbers, column by column."""
         start, indicator, hashed_start = 0, self._n_own, self._n_own + self._n_indicated
         for c in self._columns:
             column = table.column(c.name)
             if not isinstance(c, NumberColumn):
                 rows, places, values = c.entries(column, self._rules)
-                yield rows, places + (hashed_start if c.hashed else start), values
+                yield c, (rows, places + (hashed_start if c.hashed else start), values)
                 start += c.width
             if c.indicated:
                 rows = np.flatnonzero(missing_rows(column, c))
-                yield rows, np.full(rows.size, indicator), np.ones(rows.size)
+                yield c, (rows, np.full(rows.size, indicator), np.ones(rows.size))
                 indicator += 1
 
 

@@ -49,6 +49,21 @@ def distribution(link: str, z: Any) -> Any:
         return -np.expm1(-np.exp(z)) if link == "cloglog" else np.exp(-np.exp(-z))
 
 
+def densities(link: str, z: Any) -> tuple[Any, Any]:
+    """Density F' of a link and its derivative F'', for an array of any shape; both vanish at infinity."""
+    z = np.clip(np.asarray(z, dtype=np.float64), -_SAFE, _SAFE)
+    if link == "logit":
+        p = special.expit(z)
+        density = p * special.expit(-z)
+        return density, density * (1.0 - 2.0 * p)
+    if link == "probit":
+        density = np.exp(-0.5 * z * z - _HALF_LOG_TAU)
+        return density, -z * density
+    sign = 1.0 if link == "cloglog" else -1.0  # loglog is its mirror image
+    density = np.exp(sign * z - np.exp(sign * z))
+    return density, sign * (density - np.exp(2.0 * sign * z - np.exp(sign * z)))
+
+
 def quantile(link: str, q: Any) -> Any:
     """Where F is q, for an array of any shape; infinite at 0 and 1."""
     q = np.asarray(q, dtype=np.float64)

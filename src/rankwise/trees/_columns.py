@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import as_table, coded_texts, decimal_mark, is_text
+from rankwise.features._arrow import as_table, coded_texts
 from rankwise.features._columns import NumberColumn
-from rankwise.features._kinds import kind_of
+from rankwise.features._kinds import DECIMAL_COMMA, kind_of
+from rankwise.features._rules import Rules
 
 Floats = NDArray[np.float64]
 
-_NUMBERS = ("number", "boolean", "date", "duration")
+_RULES = Rules()
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class RawColumn:
     ----------
     name : str
         Of the column.
-    kind : {"number", "boolean", "date", "duration", "category"}
-        What it holds; dates and durations count in days.
+    kind : {"number", "date", "duration", "category"}
+        What it holds; a date counts as the days since 1970, a duration in days.
     values : list of str
         Categories that were met in fit.
     decimal : str
@@ -43,7 +44,7 @@ class RawColumn:
     @classmethod
     def fitted(cls, name: str, column: Any, declared: bool) -> RawColumn:
         """What a column holds, by its type and values; ``declared``: it holds categories whatever its type."""
-        kind = "category" if declared else kind_of(name, column)[0]
+        kind, note = ("category", "") if declared else kind_of(name, column, stream=True)  # trees pass over constants
         if kind == "text":
             raise ValueError(
                 f"column {name!r} holds texts of several words, which are no categories: leave it out, or encode the "
@@ -53,15 +54,15 @@ class RawColumn:
             return cls(name, "category", sorted(coded_texts(column)[0]))
         if kind == "ignore":  # nothing in it: trees pass over it
             return cls(name, "number")
-        decimal = (decimal_mark(name, column) if kind == "number" and is_text(column.type) else None) or "."
-        return cls(name, kind, decimal=decimal)
+        kind = "number" if kind == "boolean" else kind
+        return cls(name, kind, decimal="," if note == DECIMAL_COMMA else ".")
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> RawColumn:
         """Column of a model file, after a check."""
         column = cls(**plain)
         texts = [column.name, column.kind, column.decimal, *column.values]
-        known = column.kind in (*_NUMBERS, "category") and column.decimal in (".", ",")
+        known = column.kind in ("number", "date", "duration", "category") and column.decimal in (".", ",")
         distinct = all(isinstance(text, str) for text in texts) and len(set(column.values)) == len(column.values)
         if not known or not distinct:
             raise ValueError(f"a column needs a name, a kind and distinct categories. Got {column!r}"[:200])
@@ -73,11 +74,11 @@ class RawColumn:
             texts, codes = coded_texts(column)
             place = {text: i for i, text in enumerate(self.values)}
             return np.array([*(place.get(text, np.nan) for text in texts), np.nan])[codes]
-        number = NumberColumn(self.name, self.kind, decimal=self.decimal, part="days" if self.kind == "date" else "")
+        part = "days" if self.kind == "date" else ""
+        number = NumberColumn(self.name, self.kind, decimal=self.decimal, part=part)
         values, other = number.read(column)
         if other is not None and other.any():
-            row = int(np.argmax(other))
-            raise RowError(number.slip(column[row].as_py()), row, self.name)
+            raise next(number.problems(column, _RULES))
         return values
 
 

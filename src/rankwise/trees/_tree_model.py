@@ -57,6 +57,8 @@ class TreeModel(LinkModel):
     n_jobs: int | None
     thresholds_: Floats
     stage_thresholds_: Floats
+    bends = True
+
     validation_loss_: Floats
     n_iter_: int
     booster_: Any

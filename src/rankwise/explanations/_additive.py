@@ -1,0 +1,111 @@
+"""Contributions of columns to the score of each row: exact for linear models and trees, sampled for the rest.
+
+*Linear.* ``f(x) = <w, x> + b``: a feature adds ``w_j (x_j - m_j)`` to ``<w, m> + b``, m the mean of the background.
+Features of a table model are added up to the raw column they come from.
+
+*Trees.* The Shapley values of the sum of trees (Lundberg et al., 2020), which LightGBM computes.
+
+*The rest.* Shapley values by permutation (Strumbelj and Kononenko, 2010): from a background row to the row, the columns
+are exchanged one after the other in a random order and in the reverse one, and each is credited with what its exchange
+changes. The background rows are the same for all rows, so the contributions add up to the score without an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from rankwise.explanations._rows import RawRows
+from rankwise.explanations._target import Target
+from rankwise.features import TableEncoder
+from rankwise.features.contributions import column_contributions, feature_shares
+
+Floats = NDArray[np.float64]
+
+_LARGEST = 2**27  # entries of a dense matrix of contributions
+
+
+def is_linear(target: Target) -> bool:
+    """Whether the score is a weighted sum of the features."""
+    return target.kind == "score" and np.ndim(getattr(target.final, "coef_", 0.0)) == 1
+
+
+def linear(target: Target, X: Any, background: Any) -> tuple[Floats, list[str]]:
+    """Contributions of a linear score, (n, columns), and their names; without a background less those of zero."""
+    weights = target.factor * np.asarray(target.final.coef_, dtype=np.float64)
+    found, names = _products(target, X, weights)
+    if background is not None:
+        found = found - (found if background is X else _products(target, background, weights)[0]).mean(axis=0)
+    return found, names
+
+
+def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str]]:
+    if isinstance(target.before, TableEncoder):
+        return column_contributions(target.before, X, weights), list(target.before.feature_names_in_)
+    features = target.features(X)
+    names = feature_names(target, weights.size, X)
+    if sparse.issparse(features):
+        if features.shape[0] * features.shape[1] > _LARGEST:
+            raise ValueError(f"contributions of {features.shape} rows and features are too many: explain fewer rows.")
+        return features.multiply(weights).toarray(), names
+    return np.asarray(features, dtype=np.float64) * weights, names
+
+
+def feature_names(target: Target, n_features: int, X: Any) -> list[str]:
+    """Names of the features of the estimator inside."""
+    names = getattr(target.final, "feature_names_in_", None)
+    if target.before is not None:
+        try:
+            names = target.before.get_feature_names_out()
+        except (AttributeError, ValueError):
+            names = None
+    elif names is None:
+        names = getattr(X, "columns", None) if hasattr(X, "iloc") else None
+    return [f"x{j}" for j in range(n_features)] if names is None else [str(name) for name in names]
+
+
+def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
+    """Shapley values of boosted trees, (n, columns)."""
+    final = target.final
+    features = target.features(X)
+    matrix = final._matrix(final._rows(features, reset=False))
+    found = final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_)
+    found = np.asarray(found.toarray() if sparse.issparse(found) else found)[:, :-1] * target.factor
+    if isinstance(target.before, TableEncoder):
+        owners, names = feature_shares(target.before), list(target.before.feature_names_in_)
+        by_column = np.zeros((found.shape[0], len(names)))
+        for side in (0, 1):
+            np.add.at(by_column.T, owners[:, side], 0.5 * found[:, : owners.shape[0]].T)
+        return by_column, names
+    return found, feature_names(target, found.shape[1], X)
+
+
+def sampled(target: Target, X: RawRows, background: RawRows, n_samples: int, random_state: Any) -> tuple[Floats, float]:
+    """Shapley values of any score by permutations, (n, columns), and the mean score of the background rows used."""
+    rng = check_random_state(random_state)
+    n, d = len(X), len(X.names)
+    chosen = rng.choice(len(background), size=min(n_samples, len(background)), replace=False)
+    n_orders = max(1, n_samples // chosen.size)
+
+    def score(rows: RawRows) -> Floats:
+        return target.scores(rows.given(target.takes_arrow))
+
+    reached = score(X)
+    base = score(background.take(chosen))
+    values = np.zeros((n, d))
+    for begun, row in zip(base, chosen, strict=True):
+        start = background.take(np.full(n, row))
+        for order in (rng.permutation(d) for _ in range(n_orders)):
+            for walk in (order, order[::-1]):
+                mixed, before = start, np.full(n, begun)
+                for step, j in enumerate(walk):
+                    name = X.names[j]
+                    mixed = mixed.replaced(name, X.column(name))
+                    after = reached if step == d - 1 else score(mixed)
+                    values[:, j] += after - before
+                    before = after
+    return values / (2 * n_orders * chosen.size), float(base.mean())

@@ -1,0 +1,115 @@
+"""Importance of columns by permutation: how much worse the predictions get when a column is shuffled.
+
+The error of a row is the distance in ranks to the nearest class that its label admits, so intervals, candidate sets and
+missing labels serve as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rankwise import metrics
+from rankwise.explanations import _pictures
+from rankwise.explanations._rows import RawRows
+from rankwise.explanations._target import Target
+from rankwise.labels import encode
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """By how many ranks the mean absolute error grows when each column is shuffled."""
+
+    columns: list[str]
+    values: Floats  #: of every column and repetition, (d, n_repeats)
+    error: float  #: of the rows as they are
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over the repetitions, (d,)."""
+        return np.asarray(self.values.mean(axis=1))
+
+    @property
+    def std_err(self) -> Floats:
+        """Standard error of the mean, (d,)."""
+        return np.asarray(self.values.std(axis=1, ddof=1) / np.sqrt(self.values.shape[1]))
+
+    def plot(self, *, top: int = 15, ax: Any = None) -> Any:
+        """Draw the largest means, with their standard errors.
+
+        Parameters
+        ----------
+        top : int, default 15
+            At most so many columns.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        shown = np.argsort(-self.mean, kind="stable")[:top]
+        names = [self.columns[j] for j in shown]
+        what = f"growth of the mean absolute error ({self.error:.3f} ranks)"
+        return _pictures.draw_bars(names, self.mean[shown], ax, what, self.std_err[shown])
+
+
+def permutation_importances(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, n_repeats: int = 5, random_state: Any = 0
+) -> Importances:
+    """Measure how much a model relies on each raw column.
+
+    Parameters
+    ----------
+    model : fitted estimator, pipeline or TableModel
+        The model.
+    X, y, sample_weight
+        Rows, labels of any kind and weights; better not those of the fit.
+    n_repeats : int, default 5
+        How often each column is shuffled, at least 2.
+    random_state : int, RandomState or None, default 0
+        Seed of the shuffles.
+
+    Examples
+    --------
+    >>> from rankwise import PRIL
+    >>> from rankwise.datasets import make_ordinal
+    >>> from rankwise.explanations import permutation_importances
+    >>> X, y = make_ordinal(500, 3, 4, random_state=0)
+    >>> found = permutation_importances(PRIL(random_state=0).fit(X, y), X, [(max(k - 1, 0), k) for k in y])
+    >>> found.values.shape
+    (3, 5)
+    """
+    if n_repeats < 2:
+        raise ValueError(f"n_repeats must be at least 2. Got {n_repeats} instead.")
+    target = Target.of(model)
+    rows = RawRows(X, [str(name) for name in getattr(model, "feature_names_in_", [])])
+    labels = encode(y, target.classes, n_rows=len(rows))
+    rng = check_random_state(random_state)
+
+    def error(some: RawRows) -> float:
+        predicted = model.predict(some.given(target.takes_arrow))
+        return float(metrics.mean_absolute_error(labels, predicted, sample_weight=sample_weight))
+
+    before = error(rows)
+    used = [name for name in rows.names if _is_used(name, model, rows)]
+    grown = [
+        [
+            error(rows.replaced(name, rows.take(rng.permutation(len(rows))).column(name))) - before
+            for _ in range(n_repeats)
+        ]
+        for name in used
+    ]
+    return Importances(used, np.array(grown), before)
+
+
+def _is_used(name: str, model: Any, rows: RawRows) -> bool:
+    """Whether a model looks at a column; tables may hold further ones."""
+    names = getattr(model, "feature_names_in_", None)
+    return not rows.is_table or names is None or name in set(map(str, names))

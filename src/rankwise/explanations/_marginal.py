@@ -1,0 +1,99 @@
+"""Average marginal effects of a cumulative link: by how much a probability changes with a feature, in the mean.
+
+With ``P(y <= k) = F(t_k - <w, x>)`` the effect of feature j on class k is the mean over the rows of
+
+    dP(y = k) / dx_j = w_j (F'(t_(k-1) - <w, x>) - F'(t_k - <w, x>)).
+
+Its standard error follows from the covariance C of weights and thresholds by the delta method: with g the gradient of
+the mean by all of them, the variance is ``g' C g``. The effects of one feature on all classes add up to zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+
+from rankwise._extras import require
+from rankwise.base.probabilities import require_level
+from rankwise.batch import CumulativeLink
+from rankwise.batch._link_inference import covariance
+from rankwise.losses._links import densities
+from rankwise.plots._inner import inner
+
+Floats = NDArray[np.float64]
+
+
+def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:
+    """Average marginal effects on every class, with standard errors and confidence intervals, as a pandas table.
+
+    Parameters
+    ----------
+    model : CumulativeLink, or a pipeline or TableModel that ends with one
+        The fitted model.
+    X, y, sample_weight
+        The rows of the fit; exact and interval labels.
+    level : float, default 0.95
+        Of the confidence intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each feature and class, with ``effect`` (change of the probability for one unit of the feature),
+        ``std_err``, ``z``, ``p``, ``lower`` and ``upper``. The features are those of the estimator: behind a scaler
+        their unit is a standard deviation.
+
+    Examples
+    --------
+    >>> from rankwise import CumulativeLink
+    >>> from rankwise.datasets import make_ordinal
+    >>> from rankwise.explanations import marginal_effects
+    >>> X, y = make_ordinal(300, 2, 3, random_state=0)
+    >>> table = marginal_effects(CumulativeLink(alpha=0.01).fit(X, y), X, y)
+    >>> table.shape, bool(abs(table.loc["x0", "effect"].sum()) < 1e-9)
+    ((6, 6), True)
+    """
+    pandas = require("pandas", "marginal_effects returns a pandas table: pip install 'rankwise[io]'.")
+    require_level("level", level)
+    found = inner(model)
+    final = found.final
+    if not isinstance(final, CumulativeLink):
+        raise TypeError(f"marginal_effects needs a CumulativeLink. Got a {type(final).__name__}.")
+    rows = found.rows(X)
+    cov = covariance(final, rows, y, sample_weight)
+    weight = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    effects, gradients = _effects(final, rows, weight / weight.sum())
+    std_err = np.sqrt(np.maximum(np.einsum("jka,ab,jkb->jk", gradients, cov, gradients), 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = effects / std_err
+    reach = stats.norm.isf(0.5 * (1.0 - level)) * std_err
+    index = pandas.MultiIndex.from_product([found.names, final.classes_.tolist()], names=["feature", "class"])
+    columns = {
+        "effect": effects,
+        "std_err": std_err,
+        "z": z,
+        "p": 2.0 * stats.norm.sf(np.abs(z)),
+        "lower": effects - reach,
+        "upper": effects + reach,
+    }
+    return pandas.DataFrame({name: values.ravel() for name, values in columns.items()}, index=index)
+
+
+def _effects(model: CumulativeLink, rows: Any, weight: Floats) -> tuple[Floats, Floats]:
+    """Effects (d, K), and their gradients by weights and thresholds (d, K, d + K - 1)."""
+    w, t = np.asarray(model.coef_), np.asarray(model.thresholds_)
+    d, K = w.size, t.size + 1
+    matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    slope, bend = densities(model.link, t - (matrix @ w)[:, None])
+    mean_slope = np.pad(weight @ slope, 1)  # of F at t_(-1) = -inf and t_(K-1) = inf there is none
+    effects = np.outer(w, mean_slope[:-1] - mean_slope[1:])
+    by_score = np.pad(-(weight[:, None] * bend).T @ matrix, ((1, 1), (0, 0)))  # of the mean slope, by the weights
+    by_threshold = np.zeros((K + 1, K - 1))
+    by_threshold[1:-1] = np.diag(weight @ bend)
+    gradients = np.zeros((d, K, d + K - 1))
+    gradients[:, :, :d] = w[:, None, None] * (by_score[:-1] - by_score[1:])
+    gradients[np.arange(d), :, np.arange(d)] += mean_slope[:-1] - mean_slope[1:]
+    gradients[:, :, d:] = w[:, None, None] * (by_threshold[:-1] - by_threshold[1:])
+    return effects, gradients

@@ -1,0 +1,95 @@
+"""Raw rows whose columns can be exchanged: arrays, and tables of every kind through pyarrow."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.features._arrow import as_table, is_numeric, load_pyarrow, numbers
+
+Floats = NDArray[np.float64]
+
+
+class RawRows:
+    """Rows of an array or a table; ``given`` makes of them what the model takes."""
+
+    def __init__(self, X: Any, names: list[str] | None = None) -> None:
+        if sparse.issparse(X):
+            X = X.toarray()
+        self.is_table = hasattr(X, "columns") or hasattr(X, "schema")
+        self._is_pandas = self.is_table and type(X).__module__.split(".")[0] == "pandas"
+        held: Any = as_table(X) if self.is_table else np.asarray(X)
+        self._held = held
+        if not self.is_table and self._held.ndim != 2:
+            raise ValueError(f"X must have rows and columns. Got an array of shape {self._held.shape}.")
+        width = self._held.shape[1]
+        given = self._held.column_names if self.is_table else names or []
+        self.names = list(given) if len(given) == width else [f"x{j}" for j in range(width)]
+
+    def __len__(self) -> int:
+        return int(self._held.num_rows if self.is_table else self._held.shape[0])
+
+    def _with(self, held: Any) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _held=held)
+        return other
+
+    def given(self, takes_arrow: bool) -> Any:
+        """What to hand to the model."""
+        return self._held.to_pandas() if self._is_pandas and not takes_arrow else self._held
+
+    def take(self, rows: Any) -> Self:
+        """Some of the rows."""
+        rows = np.asarray(rows)
+        return self._with(self._held.take(rows) if self.is_table else self._held[rows])
+
+    def column(self, name: str) -> Any:
+        """A column, as pyarrow or numpy has it."""
+        return self._held.column(name) if self.is_table else self._held[:, self.names.index(name)]
+
+    def replaced(self, name: str, values: Any) -> Self:
+        """The same rows with another column in the place of one."""
+        j = self.names.index(name)
+        if self.is_table:
+            return self._with(self._held.set_column(j, name, values))
+        held = self._held.copy()
+        held[:, j] = values
+        return self._with(held)
+
+    def value(self, row: int, name: str) -> Any:
+        """One value, as Python has it."""
+        held = self.column(name)[row]
+        return held.as_py() if self.is_table else held.item()
+
+    def as_numbers(self, name: str) -> Floats | None:
+        """A column of numbers; None if it holds others."""
+        column = self.column(name)
+        if not self.is_table:
+            return np.asarray(column, dtype=np.float64)
+        return numbers(column) if is_numeric(column.type) else None
+
+    def filled(self, name: str, places: NDArray[np.intp], values: list[Any]) -> Any:
+        """A column with other values at some places."""
+        if not self.is_table:
+            column = self.column(name).astype(np.float64)
+            column[places] = values
+            return column
+        column = self.column(name).to_pylist()
+        for place, value in zip(places.tolist(), values, strict=True):
+            column[place] = value
+        kind = self._held.schema.field(name).type
+        pa = load_pyarrow()
+        if pa.types.is_integer(kind):  # a number between two whole ones is a number too
+            return pa.chunked_array([pa.array(column, pa.float64())])
+        return pa.chunked_array([pa.array(column).cast(kind)])
+
+    def shown(self, row: int, name: str, most: int = 24) -> str:
+        """One value, short."""
+        value = self.value(row, name)
+        if value is None or value != value:
+            return "missing"
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,87 @@
+"""What each raw column of a table adds to a linear score of its features, exactly.
+
+A linear model of encoded rows has the score ``sum_j w_j x_j`` over its features. Each comes from one raw column,
+but a product, half of which counts for each of its two, and a hashed place where two columns of a row fall together,
+which they share.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.features._columns import NumberColumn
+from rankwise.features._texts import TextColumn, grams
+from rankwise.features.table import TableEncoder
+
+Floats = NDArray[np.float64]
+
+
+def feature_shares(encoder: TableEncoder) -> NDArray[np.intp]:
+    """The two raw columns of every feature that is not hashed, (n_features, 2); most have the same one twice."""
+    place = {name: j for j, name in enumerate(encoder.feature_names_in_)}
+    owners = [(place[c.name],) * 2 for c in encoder._numbers for _ in range(c.width)]
+    owners += [(place[a.name], place[b.name]) for a, b in encoder._products.pairs(encoder._numbers)]
+    owners += [(place[c.name],) * 2 for c in encoder._others for _ in range(c.width)]
+    owners += [(place[c.name],) * 2 for c in encoder._columns if c.indicated]
+    return np.array(owners, dtype=np.intp).reshape(-1, 2)
+
+
+def column_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> Floats:
+    """Part of ``features @ weights`` that comes from each raw column, (n, columns)."""
+    table = encoder._table(X)
+    n, m = table.num_rows, encoder._n_dense
+    encoder._refuse_problems(table, encoder._columns)
+    dense = np.empty((n, m))
+    encoder._put_numbers(table, dense)
+    owners = feature_shares(encoder)[:m]
+    found = np.zeros((n, encoder.n_features_in_))
+    for side in (0, 1):
+        shares = np.zeros((m, encoder.n_features_in_))
+        shares[np.arange(m), owners[:, side]] = 0.5 * weights[:m]
+        found += dense @ shares
+    place = {name: j for j, name in enumerate(encoder.feature_names_in_)}
+    entries = list(encoder._entries(table))
+    divisors = _shared_places(entries, n, encoder)
+    for (c, (rows, places, values)), divisor in zip(entries, divisors, strict=True):
+        found[:, place[c.name]] += np.bincount(rows, values * weights[m + places] / divisor, minlength=n)
+    return found
+
+
+def _shared_places(entries: list[Any], n: int, encoder: TableEncoder) -> list[Any]:
+    """By how many columns the hashed place of every entry is shared in its row; 1 for all others."""
+    hashed = [k for k, (c, _) in enumerate(entries) if not isinstance(c, NumberColumn) and c.hashed]
+    divisors: list[Any] = [1.0] * len(entries)
+    if len(hashed) < 2:
+        return divisors
+    width = encoder._n_own + encoder._n_indicated + encoder._n_hashed_used
+    keys = [entries[k][1][0] * width + entries[k][1][1] for k in hashed]
+    _, inverse, counts = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
+    for k, part in zip(hashed, np.split(counts[inverse], np.cumsum([key.size for key in keys])[:-1]), strict=True):
+        divisors[k] = part.astype(np.float64)
+    return divisors
+
+
+def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[tuple[str, str, float]]:
+    """Column, word and contribution of every word of one row, the largest first; of hashed texts too."""
+    table = encoder._table(X).slice(0, 1)
+    start, found = 0, []
+    hashed_start = encoder._n_own + encoder._n_indicated
+    for c in encoder._others:
+        if isinstance(c, TextColumn):
+            column = table.column(c.name)
+            _, places, values = c.entries(column, encoder._rules)
+            of_place = dict(zip(places.tolist(), values.tolist(), strict=True))
+            offset = encoder._n_dense + (hashed_start if c.hashed else start)
+            by_place: dict[int, list[str]] = {}
+            for text in grams(column, encoder._rules.ngrams)[1]:
+                if text:
+                    place = c.place(text, encoder._rules)
+                    by_place.setdefault(place, []).append(text)
+            for place, value in of_place.items():
+                words = " / ".join(by_place[place])
+                found.append((c.name, words, float(value * weights[offset + place])))
+        start += c.width
+    return sorted(found, key=lambda entry: -abs(entry[2]))
