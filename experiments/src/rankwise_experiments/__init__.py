@@ -100,6 +100,7 @@ _RUNS = {
     "trees": (
         trees.run,
         "Boosted trees from exact, interval and one-sided labels, beside LightGBM, xgboost, scikit-learn and ogboost",
+    ),
     "choosing": (
         choosing.run,
         "AutoOrdinal and the command's default beside single tuned models, on sixteen real sets",

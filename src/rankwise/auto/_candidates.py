@@ -96,7 +96,7 @@ def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) ->
         found.append(Candidate("SVOR, products", _in_table(margin, X, products), "pairs of columns act together", 5e4))
     if find_spec("lightgbm") is not None:
         for name, extra, why in _TREES:
-            model = BoostedThresholds(decision=decision, random_state=random_state, verbose=False, **extra)
+            model = BoostedThresholds(decision=decision, random_state=random_state, n_jobs=1, verbose=False, **extra)
             found.append(Candidate(name, _in_table(model, X, plain), why))
     if not probable:
         for name, factor in (("KernelPRIL", 1.0), ("KernelPRIL, narrow", 4.0)):
