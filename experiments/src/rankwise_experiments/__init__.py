@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rankwise_experiments import (
     annotation,
     calibration,
+    choosing,
     cusum,
     enron,
     growing,
@@ -99,6 +100,10 @@ _RUNS = {
     "trees": (
         trees.run,
         "Boosted trees from exact, interval and one-sided labels, beside LightGBM, xgboost, scikit-learn and ogboost",
+    ),
+    "choosing": (
+        choosing.run,
+        "AutoOrdinal and the command's default beside single tuned models, on sixteen real sets",
     ),
     "annotation": (
         annotation.run,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +14,7 @@ from rankwise.batch import SVOR, CumulativeLink
 from rankwise.features import TableEncoder
 from rankwise.online import KernelPRIL
 from rankwise.table_model import TableModel
+from rankwise.trees import BoostedThresholds
 
 #: What ``predict`` of a model with probabilities answers for the least error of every metric.
 DECISIONS = {"mae": "median", "zero_one": "mode", "squared": "mean", "log": "median", "ranked": "median"}
@@ -94,11 +94,9 @@ def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) ->
     ]  # fmt: skip
     if products is not None and "numbers" in products.get_params():
         found.append(Candidate("SVOR, products", _in_table(margin, X, products), "pairs of columns act together", 5e4))
-    home = import_module("rankwise")
-    if "BoostedThresholds" in home._HOME and find_spec("lightgbm") is not None:
-        trees = dict(decision=decision, random_state=random_state)
+    if find_spec("lightgbm") is not None:
         for name, extra, why in _TREES:
-            model = home.BoostedThresholds(**trees, **extra)
+            model = BoostedThresholds(decision=decision, random_state=random_state, n_jobs=1, verbose=False, **extra)
             found.append(Candidate(name, _in_table(model, X, plain), why))
     if not probable:
         for name, factor in (("KernelPRIL", 1.0), ("KernelPRIL, narrow", 4.0)):
@@ -108,7 +106,8 @@ def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) ->
 
 
 _TREES: Sequence[tuple[str, dict[str, Any], str]] = (
-    ("BoostedThresholds", {}, "boosted trees: steps and products of columns"),
+    ("BoostedThresholds", {}, "boosted trees: steps, and columns that act together"),
+    ("BoostedThresholds, small", {"max_leaf_nodes": 4, "colsample": 0.7}, "the same with small trees: for few rows"),
 )
 
 

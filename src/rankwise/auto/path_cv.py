@@ -28,9 +28,8 @@ from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
 from rankwise.batch._strength import LOOSE, strengths
-from rankwise.evaluation import IntervalScorer
 from rankwise.evaluation._cross_validation import splits_of
-from rankwise.labels import check_weights, encode
+from rankwise.labels import Labels, check_weights, encode
 from rankwise.plots._style import OKABE_ITO, QUIET, SMALL, axes, curve_frame
 from rankwise.solvers.design import Design
 
@@ -127,6 +126,8 @@ class PathCV(ChoosingEstimator):
                 path = template.path(take_rows(X, train), labels[train], alphas, **weights)
                 rows, truth = take_rows(X, test), labels[test]
                 weights = {"sample_weight": weight[test]} if weight.size else {}
+                if scorer is None:
+                    return _minus_losses(path, rows, truth, weight[test] if weight.size else None)
                 return [scorer(one, rows, truth, **weights) for one in path]
 
             splits = splits_of(model.cv, X, labels)
@@ -153,7 +154,7 @@ class PathCV(ChoosingEstimator):
 
     def _scorer(self) -> Any:
         if self.scoring is None:
-            return IntervalScorer(getattr(self.estimator, "loss", "mae"))
+            return None
         return check_scoring(self.estimator, scoring=self.scoring)
 
     def _choose(self, alphas: Floats, by_split: Floats) -> None:
@@ -220,3 +221,13 @@ class PathCV(ChoosingEstimator):
         self.alpha_ = require_number("alpha", plain["alpha"], float)
         self.cv_results_ = found
         self._take_chosen(plain["best"])
+
+
+def _minus_losses(path: list[Any], X: Any, labels: Labels, weight: Floats | None) -> list[float]:
+    """What an ``IntervalScorer`` of the estimators' loss says of them, with the rows read once."""
+    counted = np.ones(len(labels)) if weight is None else weight
+    counted = np.where(labels.is_missing, 0.0, counted)
+    if not counted.any():
+        raise ValueError("a fold has no labelled row: take fewer folds, or leave out rows without a label.")
+    rows = path[0]._rows(X, reset=False)
+    return [-float(np.average(one._losses_on(rows, labels), weights=counted)) for one in path]

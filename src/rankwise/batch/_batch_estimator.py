@@ -41,6 +41,7 @@ from rankwise.solvers.risk import HasPieces, Risk
 from rankwise.solvers.row_sums import RowSums, near_one
 from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import CertificateError, Solution
+from rankwise.solvers.threads import in_one_thread
 
 Floats = NDArray[np.float64]
 
@@ -120,17 +121,21 @@ class BatchEstimator(OrdinalEstimator):
         """
         if np.ndim(alphas) != 1 or len(alphas) == 0 or any(b >= a for a, b in pairwise(alphas)):
             raise ValueError(f"alphas must be numbers in descending order, at least one. Got {alphas!r} instead.")
-        models = [clone(self).set_params(alpha=float(alpha)) for alpha in alphas]
-        for model in models:
-            model._validate_params()
-        read = models[0]._read(X, y, sample_weight)
-        start = None
-        for model in models:
-            for name in ("n_features_in_", "feature_names_in_", "classes_"):
-                if hasattr(models[0], name):
-                    setattr(model, name, getattr(models[0], name))
-            model.alpha_ = float(model.alpha)
+        first = clone(self)
+        for alpha in (alphas[-1], alphas[0]):  # between them all others lie
+            first.set_params(alpha=float(alpha))._validate_params()
+        read = first._read(X, y, sample_weight)
+        return first._along(alphas, read)
+
+    @in_one_thread
+    def _along(self, alphas: Sequence[float], read: tuple[Design, ClassOrder, RowSums]) -> list[Self]:
+        """Models of several strengths, each started from the last; twins of this one, which is as good as fitted."""
+        models, start = [], None
+        for alpha in alphas:
+            model = self._twin()
+            model.alpha = model.alpha_ = float(alpha)
             start = model._learn(*read, start)
+            models.append(model)
         return models
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Design, ClassOrder, RowSums]:

@@ -11,6 +11,7 @@ given width weighs against the sum of the losses, while the objective has their 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,17 +82,16 @@ def _losses(
     seen, unseen = np.flatnonzero((fold_of >= 0) & (fold_of != fold)), np.flatnonzero(fold_of == fold)
     train, test = design.take(seen), design.take(unseen)
     learnt, held = rows.take(seen), rows.at(unseen)
+    if hasattr(learnt, "owner"):  # counted from 0, without gaps
+        learnt = replace(learnt, owner=np.unique(learnt.owner, return_inverse=True)[1])
     labels = Labels(order, held.lower, held.upper)
     _, owner = np.unique(getattr(held, "owner", unseen), return_inverse=True)
     weight = np.bincount(owner, held.weight)
-    start, losses = None, np.empty(alphas.size)
-    for i, alpha in enumerate(alphas):
-        probe = clone(estimator).set_params(alpha=alpha, tol=max(estimator.tol, LOOSE))
-        probe.alpha_, probe.classes_, probe.n_features_in_ = float(alpha), order.values, design.n_features
-        probe._is_probe = True
-        start = probe._learn(train, order, learnt, start)
-        by_run = probe._losses_on(test.rows, labels)
+    probe = clone(estimator).set_params(tol=max(estimator.tol, LOOSE))
+    probe.classes_, probe.n_features_in_, probe._is_probe = order.values, design.n_features, True
+    losses = []
+    for model in probe._along(alphas, (train, order, learnt)):
         least = np.full(weight.size, np.inf)
-        np.minimum.at(least, owner, by_run)
-        losses[i] = weight @ least
-    return losses
+        np.minimum.at(least, owner, model._losses_on(test.rows, labels))
+        losses.append(weight @ least)
+    return np.array(losses)
