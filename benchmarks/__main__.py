@@ -20,6 +20,7 @@ MODULES = (
     "label_ranking",
     "large_margin",
     "cumulative_link",
+    "trees",
     "missing",
     "structured",
     "files",
