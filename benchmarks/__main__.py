@@ -21,6 +21,7 @@ MODULES = (
     "large_margin",
     "cumulative_link",
     "choosing",
+    "trees",
     "missing",
     "structured",
     "files",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from rankwise import SVOR, BoostedThresholds, CumulativeLink
 
@@ -154,9 +155,8 @@ def ogboost(task: Task, setting: Any) -> Answer:
     leaves, rounds = setting
     known, codes = np.unique(task.middle_class, return_inverse=True)
     imputer = SimpleImputer().fit(task.X)
-    model = GradientBoostingOrdinal(
-        n_estimators=rounds, learning_rate=_RATE, max_leaf_nodes=leaves, max_depth=None, random_state=task.seed
-    )
+    tree = DecisionTreeRegressor(max_leaf_nodes=leaves, min_samples_leaf=20)
+    model = GradientBoostingOrdinal(tree, n_estimators=rounds, learning_rate=_RATE, random_state=task.seed)
     model.fit(imputer.transform(task.X), codes)
     return _median(_all_classes(model.predict_proba(imputer.transform(task.X_new)), known, task))
 

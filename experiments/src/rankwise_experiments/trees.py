@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ TITLE = "Boosted trees from exact and imprecise labels"
 OURS, MIDPOINTS = "BoostedThresholds", "LightGBM regression, midpoints"
 #: Sets, and into how many classes their targets are cut; 0: as they are.
 SETS = (
-    ("abalone", 5), ("abalone", 10), ("california", 5), ("california", 10), ("house_16H", 10), ("cpu_act", 10),
-    ("bank32nh", 5), ("parkinsons", 10), ("boston", 5), ("adult_age", 10), ("winequality_red", 0),
-    ("winequality_white", 0), ("car", 0), ("ERA", 0), ("ESL", 0), ("eucalyptus", 0),
+    ("abalone", 5), ("california", 10), ("winequality_red", 0), ("car", 0), ("ERA", 0), ("cpu_act", 10), ("ESL", 0),
+    ("house_16H", 5), ("eucalyptus", 0), ("bank32nh", 5), ("winequality_white", 0), ("parkinsons", 10), ("boston", 5),
+    ("adult_age", 10), ("abalone", 10), ("california", 5), ("house_16H", 10),
 )  # fmt: skip
 EXACT, HALF, MOST, ONE_SIDED = "exact", "50 % intervals", "90 % intervals", "50 % one-sided"
 LABELS = (EXACT, HALF, MOST, ONE_SIDED)
@@ -54,20 +55,22 @@ def run(job: Job) -> Report:
     units = Units(job.unit_file(NAME))
     names = tuple(dict.fromkeys(name for name, _ in SETS))
     sets, skipped = load_each(names, lambda name: datasets.load(name, job.data_dir))
+    skipped |= {name: "its package is not installed" for name in METHODS if name not in methods}
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     tasks = [(name, bins) for name, bins in SETS if name in sets]
-    total, done = len(tasks) * job.sequences * len(LABELS), 0
-    for split in range(job.sequences):  # all sets have as many splits when it is stopped
-        for name, bins in tasks:
-            title = f"{name}, {bins} classes" if bins else name
-            for labels in LABELS:
-                job.progress(f"{title}, {labels}", done, total)
-                found[title, labels, split] = _measured(units, sets[name], bins, labels, split, job, methods)
-                done += 1
-    table = Results(found, tuple(methods))
-    missing = {name: "its package is not installed" for name in METHODS if name not in methods}
-    files = tuple(job.files(NAME, "md", "csv", "txt"))
-    report = Report(TITLE, tuple(table.sets), {**skipped, **missing}, table.conclusions(), (), files)
+    report = Report(TITLE, (), skipped, (), (), ())
+    for done, (name, bins) in enumerate(tasks):
+        title = f"{name}, {bins} classes" if bins else name
+        job.progress(title, done, len(tasks))
+        for labels, split in product(LABELS, range(job.sequences)):
+            found[title, labels, split] = _measured(units, sets[name], bins, labels, split, job, methods)
+        report = _written(job, Results(found, tuple(methods)), skipped)  # after every set: what is finished is kept
+    job.progress("done", len(tasks), len(tasks))
+    return report
+
+
+def _written(job: Job, table: Results, skipped: Mapping[str, str]) -> Report:
+    report = Report(TITLE, tuple(table.sets), skipped, table.conclusions(), (), job.files(NAME, "md", "csv", "txt"))
     table.write(job.output / f"{NAME}.csv")
     write_page_and_text(job, NAME, report, [*table.parts(job), report.conclusions_in_words])
     return report

@@ -189,11 +189,9 @@ class TreeModel(LinkModel):
         return tags
 
     def _take_trees(self, text: str) -> None:
-        trees = read_trees(text, self.n_features_in_)
-        if len(trees) != self.n_iter_:
-            raise ValueError(f"there are {len(trees)} trees for {self.n_iter_} rounds")
-        self._text = text
-        self.booster_ = booster_of(text)
+        self._text, self.booster_ = text, booster_of(text)
+        if self.booster_.num_trees() != self.n_iter_:
+            raise ValueError(f"there are {self.booster_.num_trees()} trees for {self.n_iter_} rounds")
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -235,4 +233,6 @@ class TreeModel(LinkModel):
         self._values = dict(values)
         self.stage_thresholds_, self.thresholds_ = stages, stages[-1].copy()
         self.n_iter_, self.validation_loss_ = rounds, plain["losses"]
-        self._take_trees(plain["trees"].tobytes().decode("ascii"))
+        text = plain["trees"].tobytes().decode("ascii")
+        read_trees(text, self.n_features_in_)  # before LightGBM sees it
+        self._take_trees(text)

@@ -282,7 +282,9 @@ class BoostedThresholds(TreeModel):
             "lambda_l2": float(self.l2_regularization),
             "max_bin": int(self.max_bins),
             "min_data_in_bin": min(3, max(1, n_rows // 50)),
+            # LightGBM's own numbers are for large data: it would pass over categories with few rows.
             "min_data_per_group": min(100, max(int(least), n_rows // 50)),
+            "cat_smooth": float(np.clip(n_rows / 200.0, 1.0, 10.0)),
             "feature_fraction": float(self.colsample),
             "bagging_fraction": float(self.subsample),
             "bagging_freq": int(self.subsample < 1.0),

@@ -1,0 +1,86 @@
+"""BoostedThresholds beside LightGBM's own L2 regression with the same trees: time by threads and classes, memory.
+
+One thread is measured by the processor's time, which a busy machine changes little; two by the clock.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import lightgbm
+import numpy as np
+
+from benchmarks._timing import Result
+from rankwise import BoostedThresholds
+
+N_ROWS, N_COLUMNS, N_ROUNDS, N_LEAVES = 200_000, 20, 100, 31
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, N_COLUMNS))
+    return X, X[:, 0] + np.sin(3 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=N_ROWS)
+
+
+def _cut(score: np.ndarray, n_classes: int) -> np.ndarray:
+    return np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
+
+
+def ours(X: np.ndarray, y: np.ndarray, threads: int) -> None:
+    """Our fit, of the same trees."""
+    BoostedThresholds(
+        max_iter=N_ROUNDS, max_leaf_nodes=N_LEAVES, min_samples_leaf=20, l2_regularization=0.0, early_stopping=False,
+        n_jobs=threads,
+    ).fit(X, y)  # fmt: skip
+
+
+def theirs(X: np.ndarray, y: np.ndarray, threads: int) -> None:
+    """LightGBM's fit."""
+    lightgbm.LGBMRegressor(n_estimators=N_ROUNDS, num_leaves=N_LEAVES, n_jobs=threads, verbosity=-1).fit(X, y)
+
+
+def _best(clock: Callable[[], float], *actions: Callable[[], None], repeats: int = 3) -> list[float]:
+    """Best time of each action by a clock; they take turns."""
+    best = [float("inf")] * len(actions)
+    for _ in range(repeats):
+        for k, action in enumerate(actions):
+            start = clock()
+            action()
+            best[k] = min(best[k], clock() - start)
+    return best
+
+
+def trees() -> Iterator[Result]:
+    X, score = _data()
+    few, many = _cut(score, 10), _cut(score, 100)
+    ours(X[:2000], few[:2000], 1)  # compile
+    fits = (lambda: theirs(X, few, 1)), (lambda: ours(X, few, 1)), (lambda: ours(X, many, 1))
+    peer, ten, hundred = _best(time.process_time, *fits)
+    what = "BoostedThresholds, 200k x 20, 100 rounds, 31 leaves"
+    yield Result.at_most(f"{what}, K = 10, one thread, vs LightGBM L2", ten, peer, 1.3)
+    yield Result.at_most("  K = 100 vs K = 10", hundred, ten, 1.1)
+    peer, ten = _best(time.perf_counter, lambda: theirs(X, few, 2), lambda: ours(X, few, 2))
+    yield Result.at_most("  K = 10, two threads, vs LightGBM L2", ten, peer, 1.3)
+
+
+def trees_memory() -> Iterator[Result]:
+    mine, peer = (_peak(name) for name in ("ours", "theirs"))
+    what = "BoostedThresholds, 200k x 20, K = 10: peak of memory beyond the data and the packages, vs LightGBM L2"
+    yield Result(what, f"{mine:.0f} MB", f"{peer:.0f} MB", mine / peer, "<= 1.3 x", mine <= 1.3 * peer)
+
+
+def _peak(name: str) -> float:
+    """Megabytes by which a fit raises the peak of a fresh process, in which both packages and the data are loaded."""
+    code = (
+        f"import resource, numpy as np; from benchmarks import trees as b; X, s = b._data(); y = b._cut(s, 10);"
+        f"b.ours(X[:2000], y[:2000], 1); b.theirs(X[:2000], y[:2000], 1);"
+        f"peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; before = peak();"
+        f"b.{name}(X, y, 1); print(peak() - before)"
+    )
+    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+
+
+ALL = (trees, trees_memory)

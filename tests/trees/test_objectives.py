@@ -1,0 +1,143 @@
+"""Derivatives and steps of the objectives, beside numerical ones of the slow reference."""
+
+import numpy as np
+import pytest
+
+from rankwise.labels import encode
+from rankwise.losses._links import LINKS
+from rankwise.trees import _rows
+from rankwise.trees._reading import make_objective
+from tests.reference.cumulative_link import log_probability
+
+K = 5
+
+
+def labels_and_scores(seed=0, n=40, gaps=False):
+    rng = np.random.default_rng(seed)
+    lower = rng.integers(0, K, n)
+    upper = np.minimum(lower + rng.integers(0, 3, n), K - 1)
+    lower[:K], upper[:K] = np.arange(K), np.arange(K)
+    y = [(int(a), int(b)) for a, b in zip(lower, upper, strict=True)]
+    if gaps:
+        y[K : K + 12] = [frozenset({0, 2}), frozenset({1, 4}), frozenset({0, 2, 4})] * 4
+    labels = encode(y, range(K))
+    weight = rng.uniform(0.5, 2.0, n)
+    return labels, weight / weight.sum(), rng.normal(size=n)
+
+
+def plain_loss(link, labels, weight, f, t):
+    """Weighted mean of -log of the sum of P over the admitted classes."""
+    t = np.concatenate([[-np.inf], t, [np.inf]])
+    P = np.exp([log_probability(link, t[k + 1], t[k], f) for k in range(K)]).T
+    return weight @ -np.log((P * labels.admissible()).sum(axis=1))
+
+
+def slope(function, x, i, step=1e-5):
+    e = np.eye(x.size)[i] * step
+    return (function(x + e) - function(x - e)) / (2 * step)
+
+
+T = np.array([-1.2, -0.3, 0.4, 1.5])
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["intervals", "sets"])
+@pytest.mark.parametrize("link", LINKS)
+def test_loss_and_derivatives_by_score(link, gaps):
+    labels, weight, f = labels_and_scores(gaps=gaps)
+    objective = make_objective(labels, weight, "likelihood", link, 1)
+    assert objective.loss(f, T) == pytest.approx(plain_loss(link, labels, weight, f, T), rel=1e-10)
+    objective.step(f, T)
+    by_score = [slope(lambda x: plain_loss(link, labels, weight, x, T), f, i) * f.size for i in range(f.size)]
+    np.testing.assert_allclose(objective.gradient, by_score, rtol=1e-4, atol=1e-6)
+    if not gaps:  # with gaps it is that of a bound
+
+        def loss(x):
+            return plain_loss(link, labels, weight, x, T)
+
+        step = 1e-4 * np.eye(f.size)
+        curvature = [(loss(f + e) - 2 * loss(f) + loss(f - e)) * 1e8 * f.size for e in step]
+        np.testing.assert_allclose(objective.curvature, curvature, rtol=1e-2, atol=1e-4)
+    assert (objective.curvature > 0).all()
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_steps_of_the_thresholds_lead_to_the_balance(link):
+    labels, weight, f = labels_and_scores()
+    objective = make_objective(labels, weight, "likelihood", link, 1)
+    t, losses = objective.start(), []
+    for _ in range(12):
+        losses.append(plain_loss(link, labels, weight, f, t))
+        t = objective.step(f, t)
+    assert (np.diff(losses) <= 1e-9).all()
+    np.testing.assert_allclose(t, objective.balanced(f, T), atol=1e-5)
+    for k in range(t.size):
+        assert abs(slope(lambda x: plain_loss(link, labels, weight, f, x), t, k)) < 1e-6
+
+
+def test_sets_reach_a_stationary_point():
+    labels, weight, f = labels_and_scores(gaps=True)
+    objective = make_objective(labels, weight, "likelihood", "logit", 1)
+    t = objective.balanced(f, objective.start())
+    for _ in range(5):
+        t = objective.balanced(f, t)
+    for k in range(t.size):
+        assert abs(slope(lambda x: plain_loss("logit", labels, weight, f, x), t, k)) < 1e-5
+
+
+def smoothed_hinge(u):
+    return np.where(u <= 0, 0.0, np.where(u < 1, 0.5 * u * u, u - 0.5))
+
+
+def plain_hinges(loss, labels, weight, f, t):
+    total = np.zeros(f.size)
+    for i, (lo, hi) in enumerate(zip(labels.lower, labels.upper, strict=True)):
+        below, above = range(lo), range(hi, K - 1)
+        if loss == "explicit":
+            below, above = list(below)[-1:], list(above)[:1]
+        total[i] = sum(smoothed_hinge(1 - (f[i] - t[k])) for k in below)
+        total[i] += sum(smoothed_hinge(1 + (f[i] - t[k])) for k in above)
+    return weight @ total
+
+
+@pytest.mark.parametrize("loss", ["implicit", "explicit"])
+def test_hinges(loss):
+    labels, weight, f = labels_and_scores()
+    objective = make_objective(labels, weight, loss, "logit", 1)
+    assert objective.loss(f, T) == pytest.approx(plain_hinges(loss, labels, weight, f, T))
+    objective.step(f, T)
+    by_score = [slope(lambda x: plain_hinges(loss, labels, weight, x, T), f, i) * f.size for i in range(f.size)]
+    np.testing.assert_allclose(objective.gradient, by_score, rtol=1e-3, atol=1e-5)
+    t = objective.balanced(f, T)
+    assert (np.diff(t) >= 0).all()
+    best = plain_hinges(loss, labels, weight, f, t)
+    rng = np.random.default_rng(1)
+    for size in (1e-1, 1e-2, 1e-3):  # nothing in order is better
+        for _ in range(30):
+            assert best <= plain_hinges(loss, labels, weight, f, np.sort(t + size * rng.normal(size=t.size))) + 1e-9
+
+
+@pytest.mark.parametrize("loss", ["likelihood", "implicit"])
+def test_threads_do_not_change_a_bit(loss, monkeypatch):
+    monkeypatch.setattr(_rows, "BLOCK", 64)
+    labels, weight, f = labels_and_scores(n=500)
+    found = []
+    for threads in (1, 3):
+        objective = make_objective(labels, weight, loss, "logit", threads)
+        t = objective.step(f, T)
+        found.append((t.tobytes(), objective.gradient.tobytes(), objective.curvature.tobytes()))
+        objective.blocks.close()
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["intervals", "sets"])
+def test_a_part_without_a_class_has_finite_thresholds(gaps):
+    labels, weight, f = labels_and_scores(gaps=gaps)
+    objective = make_objective(labels, weight, "likelihood", "logit", 1)
+    rows = np.flatnonzero(labels.lower > 0)[::-1]
+    part = objective.part(rows)
+    t = part.start()
+    for _ in range(50):
+        t = part.step(f[rows], t)
+    assert np.isfinite(t).all()
+    assert (np.diff(t) > 0).all()
+    assert part.loss(f[rows], t) == pytest.approx(plain_loss("logit", labels.take(rows), part.weight, f[rows], t))
