@@ -151,10 +151,10 @@ function showVersions(versions) {
       action = Object.assign(document.createElement("button"), { className: "quiet", textContent: `Roll back to ${line.version}` });
       action.addEventListener("click", () => ask(line.version));
     }
-    return [String(line.version), clock(line.at), line.reason,
+    return [String(line.version), action,
       progress.error === undefined ? "–" : range(progress.error, progress.error_at_worst),
       line.change === null ? "–" : (line.change > 0 ? "+" : "") + number(line.change),
-      number(progress.rows ?? 0, 0), action];
+      number(progress.rows ?? 0, 0), line.reason, clock(line.at)];
   }));
 }
 
