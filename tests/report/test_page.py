@@ -157,7 +157,7 @@ class TestFiles:
         X, y, _ = data
         (tmp_path / "page.html").write_text("old")
         with pytest.raises(ValueError, match="batch 2"):
-            rw.report.write(model, [(X[:5], y[:5]), (X[:5], ["unknown"] * 5)], None, tmp_path / "page.html")
+            rw.report.write(model, [(X[:5], y[:5]), (X[:5], ["odd"] * 5)], None, tmp_path / "page.html")
         assert (tmp_path / "page.html").read_text() == "old"
         assert len(list(tmp_path.iterdir())) == 1
 
@@ -206,8 +206,8 @@ class TestRefusals:
             rw.report.write(model, X[:3], [None] * 3)
         with pytest.raises(ValueError, match="X has 3 rows, y has 2 labels"):
             rw.report.write(model, X[:3], y[:2])
-        with pytest.raises(ValueError, match="row 0: the label 'unknown' is not one of the classes"):
-            rw.report.write(model, X[:1], ["unknown"])
+        with pytest.raises(ValueError, match="row 0: the label 'odd' is not one of the classes"):
+            rw.report.write(model, X[:1], ["odd"])
 
     def test_batches(self, data, model):
         X, y, _ = data

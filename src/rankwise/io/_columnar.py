@@ -140,7 +140,7 @@ class ExcelFile:
 
     def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
         self.file, self.batch_rows = file, batch_rows
-        pandas, _ = (require(name, _EXCEL_NEEDS) for name in ("pandas", "openpyxl"))
+        pandas, _ = require("pandas", _EXCEL_NEEDS), require("openpyxl", _EXCEL_NEEDS)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about styles and the like

@@ -274,6 +274,8 @@ class OnlineEstimator(OnlineModel):
         """Refuse the first row that takes the model beyond finite numbers, found by halving a pass over copies."""
         if bad >= 0 and not np.isfinite(row_entries(rows, bad)[1]).all():
             self._refuse_row(rows, bad)
+        if self._looks_first:
+            self._refuse_update(rows, bad, weight)
         order = order if order.size else np.arange(length(rows))
         state, low, high = self._state, 0, order.size
         while high - low > 1:
