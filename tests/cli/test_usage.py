@@ -142,7 +142,8 @@ class TestOthers:
         succeed("predict", model, tmp_path / "again.csv", "--only")
 
     def test_evaluate(self, model, data, tmp_path):
-        assert "where are the labels?" in fail(2, "evaluate", model, data)
+        assert "where are the labels?" in (message := fail(2, "evaluate", model, data))
+        assert "The columns are '" in message
         assert "Did you mean 'grade'?" in fail(2, "evaluate", model, data, "--label", "grades")
         said = fail(2, "evaluate", model, data, "--label", "grade", "--method", "progressive")
         assert "SVOR is none" in said

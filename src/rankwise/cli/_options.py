@@ -65,13 +65,17 @@ class LabelOptions:
     def columns_of(self, table: Table) -> LabelColumns:
         """The columns, which the files must have; an svmlight file brings its own."""
         from rankwise.io import LabelColumns
+        from rankwise.io._table_errors import shown
 
         if table.format == "svmlight":
             if self.weight is not None:
                 raise typer.BadParameter("an svmlight file has no column of weights: --weight cannot be used.")
             return LabelColumns(label="label")
         if not self.are_given:
-            raise typer.BadParameter("where are the labels? Give --label COL, or --lower COL and --upper COL.")
+            columns = f"The columns are {shown(table.schema.names)}."
+            raise typer.BadParameter(
+                f"where are the labels? Give --label COL, or --lower COL and --upper COL. {columns}"
+            )
         if self.label is not None and (self.lower is not None or self.upper is not None):
             raise typer.BadParameter("labels are in one column (--label) or in two (--lower and --upper), not both.")
         if self.label is None and (self.lower is None or self.upper is None):
