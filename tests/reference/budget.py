@@ -6,7 +6,7 @@ INDEPENDENT = 1e-3
 
 
 def weakest(support, kernel, rounds):
-    """Place of the vector with the smallest influence; ``support`` are lists [vector, coefficients, sum over rounds]."""
+    """Place of the weakest vector; ``support`` are lists [vector, coefficients, their sum over the rounds]."""
     means = [total / rounds if rounds else total for _, _, total in support]
     sizes = [max(np.linalg.norm(a), np.linalg.norm(mean)) for (_, a, _), mean in zip(support, means, strict=True)]
     return int(np.argmin([size * np.sqrt(kernel(v, v)) for size, (v, _, _) in zip(sizes, support, strict=True)]))

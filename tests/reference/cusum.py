@@ -59,7 +59,7 @@ class PlainKernelCuSum(PlainCuSum):
     With an average over the rounds, and a budget: the least influential (then oldest) support vector makes room.
     """
 
-    def __init__(self, kernel, n_classes, budget=None, intercept=True, n_neighbors=16, **how):
+    def __init__(self, kernel, n_classes, budget=None, intercept=True, n_neighbors=32, **how):
         super().__init__(0, n_classes, **how)
         self.kernel, self.budget, self.intercept, self.n_neighbors = kernel, budget, intercept, n_neighbors
         self.support = []  # [vector, counts, sum of the counts over the rounds]

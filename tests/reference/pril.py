@@ -84,7 +84,7 @@ class PlainMultiplicativePRIL:
 class PlainKernelPRIL:
     """Algorithm 2 with a budget: a list of support vectors, the least influential (then oldest) making room."""
 
-    def __init__(self, kernel, n_classes, budget=None, n_neighbors=16):
+    def __init__(self, kernel, n_classes, budget=None, n_neighbors=32):
         self.kernel, self.budget, self.n_neighbors = kernel, budget, n_neighbors
         self.t, self.sum_t = np.zeros(n_classes - 1), np.zeros(n_classes - 1)
         self.support = []  # [vector, coefficient, sum of the coefficient over the rounds]

@@ -105,7 +105,7 @@ class OnlineModel(OrdinalEstimator):
         return not last_leads(*self._state["contest"].tolist())
 
     def _averaging(self, state: State, order: NDArray[np.int64]) -> Any:
-        """What tells a pass whether predictions are averaged; in a random order of the rows nothing has to be judged."""
+        """What tells a pass whether predictions are averaged; rows in a random order have nothing to judge."""
         if self.average == "auto":
             return MEAN if order.size else JUDGED, state["contest"]
         return MEAN if self.average else LAST, state["contest"]

@@ -115,7 +115,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         Largest number of support vectors. When it is reached, the one with the smallest influence
         ``|a_s| sqrt(k(x_s, x_s))``, with ``|a_s|`` the Euclidean length of its coefficients, makes room, of equals the
         oldest. May be changed at any time, as in :class:`rankwise.KernelPRIL`.
-    n_neighbors : int, default 16
+    n_neighbors : int, default 32
         Support vectors that take over the share of one that makes room, as in :class:`rankwise.KernelPRIL`.
     step, margin, delta, C, fit_intercept
         As in :class:`rankwise.CuSumRank`.
@@ -168,7 +168,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
 
     def __init__(
         self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
-        gamma: float | None = None, budget: int | None = None, n_neighbors: int = 16, step: str = "perceptron",
+        gamma: float | None = None, budget: int | None = None, n_neighbors: int = 32, step: str = "perceptron",
         margin: str = "loss", delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip

@@ -92,7 +92,7 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         Largest number of support vectors. When it is reached, the one with the smallest influence
         ``|a_s| sqrt(k(x_s, x_s))`` makes room, of equals the oldest. May be changed at any time: with a smaller one the
         next rows to learn from first evict as many as are too many, a larger one leaves room to grow.
-    n_neighbors : int, default 16
+    n_neighbors : int, default 32
         Support vectors that take over the share of one that makes room: it is projected on those nearest to it, which
         takes a table of ``4 budget^2`` bytes. 0 drops it: faster, and for averaged predictions far worse.
     n_epochs : int, default 5
@@ -135,7 +135,7 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
 
     def __init__(
         self, kernel: str | Callable[[Any, Any], Any] = "rbf", degree: int = 3, coef0: float = 1.0,
-        gamma: float | None = None, budget: int | None = None, n_neighbors: int = 16, n_epochs: int = 5,
+        gamma: float | None = None, budget: int | None = None, n_neighbors: int = 32, n_epochs: int = 5,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self._set_parameters(locals())

@@ -247,8 +247,8 @@ class PRIL(LinearThresholdEstimator):
     }
 
     def __init__(
-        self, step: str = "perceptron", C: float = 1.0, n_epochs: int = 10, shuffle: bool = True, average: bool | str = "auto",
-        random_state: Any = None, classes: Any = None,
+        self, step: str = "perceptron", C: float = 1.0, n_epochs: int = 10, shuffle: bool = True,
+        average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(n_epochs, shuffle, average, random_state, classes)
         self.step = step
