@@ -60,7 +60,9 @@ def test_the_distribution_of_one_row(model, data):
 
 def test_estimators_without_probabilities_are_refused(data):
     X, y = data
-    with pytest.raises(TypeError, match=r"ReliabilityDisplay needs a fitted estimator with probabilities\. PRIL has no"):
+    with pytest.raises(
+        TypeError, match=r"ReliabilityDisplay needs a fitted estimator with probabilities\. PRIL has no"
+    ):
         ReliabilityDisplay.from_estimator(PRIL(random_state=0).fit(X, y), X, y)
     with pytest.raises(TypeError, match="SetSizeDisplay needs a fitted estimator with sets such as ConformalOrdinal"):
         SetSizeDisplay.from_estimator(CumulativeLink().fit(X, y), X, y)
