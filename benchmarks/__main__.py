@@ -22,6 +22,7 @@ MODULES = (
     "cumulative_link",
     "choosing",
     "trees",
+    "online_link",
     "missing",
     "structured",
     "files",

@@ -10,7 +10,18 @@ from typing import Any
 from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
-__all__ = ["COUNT", "NOT_NEGATIVE", "PASSES", "POSITIVE", "HasMethods", "Interval", "Options", "StrOptions", "cross_val_predict_encodes", "take_rows"]
+__all__ = [
+    "COUNT",
+    "NOT_NEGATIVE",
+    "PASSES",
+    "POSITIVE",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "cross_val_predict_encodes",
+    "take_rows",
+]
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")

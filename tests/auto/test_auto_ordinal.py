@@ -185,7 +185,9 @@ def test_a_blend_is_no_worse_than_its_parts_and_is_saved(tmp_path):
     frame, labels = table(200)
     parts = [TableModel(CumulativeLink(alpha=alpha)) for alpha in (3.0, 1e-4)]
     model = BlendedOrdinal(parts).fit(frame, labels)
-    scores = [log_score(labels, one.fit(frame, encode(labels)).predict_proba(frame), classes=model.classes_) for one in parts]
+    scores = [
+        log_score(labels, one.fit(frame, encode(labels)).predict_proba(frame), classes=model.classes_) for one in parts
+    ]
     assert log_score(labels, model.predict_proba(frame), classes=model.classes_) <= max(scores)
     np.testing.assert_allclose(model.predict_proba(frame).sum(axis=1), 1.0)
     rw.save(model, tmp_path / "m")

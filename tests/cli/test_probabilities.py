@@ -1,6 +1,7 @@
 """rankwise fit --estimator CumulativeLink, and what predict gives of its probabilities."""
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -78,3 +79,35 @@ def test_mistakes_are_one_line(files, tmp_path):
     assert "finite numbers >= 0. Got -1 in row 1, column 3" in fail(1, "predict", model, rows, "--decision", costs)
     costs.write_text(",1,2,3,4\n1,0,1,1,1\n2,1,0,1,a lot\n3,1,1,0,1\n4,1,1,1,0\n")
     assert "a cost must be a number" in fail(1, "predict", model, rows, "--decision", costs)
+
+
+def test_evaluate_judges_probabilities_where_there_are_any(files):
+    folder, frame = files
+    ends = ("--lower", "lower", "--upper", "upper")
+    found = json.loads(succeed("evaluate", folder / "CumulativeLink.rankwise", folder / "rows.csv", *ends, "--json"))
+    model = rw.load(folder / "CumulativeLink.rankwise")
+    y = frame[["lower", "upper"]].to_numpy()
+    P = model.predict_proba(frame)
+    assert found["log_score"] == pytest.approx(rw.metrics.log_score(y, P, classes=model.classes_))
+    for name in ("ranked_probability_score", "calibration_error"):
+        score = getattr(rw.metrics, {"calibration_error": "cumulative_calibration_error"}.get(name, name))
+        assert found[name] == pytest.approx(score(y, P, against="nearest", classes=model.classes_))
+        worst = score(y, P, against="farthest", classes=model.classes_)
+        assert found[f"{name}_at_worst"] == pytest.approx(worst)
+    assert len(found["brier_scores"]) == 3
+    words = succeed("evaluate", folder / "CumulativeLink.rankwise", folder / "rows.csv", *ends)
+    assert "ranked probability score" in words
+    assert "calibration error" in words
+    assert "log score" not in succeed("evaluate", folder / "SVOR.rankwise", folder / "rows.csv", *ends)
+
+
+def test_the_report_has_probabilities(files):
+    folder, frame = files
+    model = rw.load(folder / "CumulativeLink.rankwise")
+    made = rw.report.write(model, frame, frame[["lower", "upper"]])
+    assert 'id="probabilities"' in made.page
+    assert made.facts["probabilities"]["log_score"] > 0
+    assert 'id="reliability-chart"' in made.page
+    plain = rw.report.write(rw.load(folder / "SVOR.rankwise"), frame, frame[["lower", "upper"]])
+    assert plain.facts["probabilities"] is None
+    made.save(folder / "page.html")

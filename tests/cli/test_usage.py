@@ -146,7 +146,7 @@ class TestOthers:
         assert "The columns are '" in message
         assert "Did you mean 'grade'?" in fail(2, "evaluate", model, data, "--label", "grades")
         said = fail(2, "evaluate", model, data, "--label", "grade", "--method", "progressive")
-        assert "SVOR is none" in said
+        assert "CumulativeLink is none" in said
         write(make_frame(5)[NUMBERS].assign(grade=9), tmp_path / "nine.csv")
         said = fail(1, "evaluate", model, tmp_path / "nine.csv", "--label", "grade")
         assert "nine.csv, row 1 (line 2)" in said

@@ -20,6 +20,7 @@ MODELS = [
     ("PRIL", {}),
     ("PRIL", {"step": "pa1"}),
     ("MultiplicativePRIL", {}),
+    ("OnlineCumulativeLink", {}),
     ("CuSumRank", {}),
     ("ImportanceWeightedPerceptron", {}),
     ("LabelRanker", {}),

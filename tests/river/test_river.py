@@ -22,6 +22,7 @@ from rankwise import (
     LabelRanker,
     MulticlassPerceptron,
     MultiplicativePRIL,
+    OnlineCumulativeLink,
     PRank,
     WidrowHoff,
 )
@@ -33,6 +34,7 @@ ESTIMATORS = [
     PRIL(),
     PRank(step="pa1"),
     MultiplicativePRIL(),
+    OnlineCumulativeLink(),
     KernelPRIL(gamma=0.2, budget=30),
     CuSumRank(),
     KernelCuSumRank(gamma=0.2, budget=30),
@@ -222,3 +224,15 @@ def test_the_metric_counts_distances_to_what_the_label_admits():
     assert not metric.bigger_is_better
     with pytest.raises(ValueError, match=r"must be one of the classes \[1, 2, 3, 4, 5\]. Got 9"):
         metric.update(9, 3)
+
+
+def test_probabilities_where_the_estimator_has_them():
+    model = OrdinalClassifier(OnlineCumulativeLink(classes=[0, 1, 2]))
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    for a, y in ((-1.0, 0), (0.1, 1), (1.2, 2), (0.9, (1, 2))):
+        model.learn_one({"a": a}, y)
+    found = model.predict_proba_one({"a": 0.5})
+    assert list(found) == [0, 1, 2]
+    assert sum(found.values()) == pytest.approx(1.0)
+    with pytest.raises(NotImplementedError, match="PRIL has no probabilities; OnlineCumulativeLink has"):
+        OrdinalClassifier(PRIL()).predict_proba_one({"a": 1.0})

@@ -114,7 +114,7 @@ def tuned_error(
         ``MAE`` on the test rows, its standard ``error`` as an estimate from these rows, and ``chosen``.
     """
     rows = split.train[: len(labels)]
-    centred = versions[0].regularize == "all"
+    centred = getattr(versions[0], "regularize", "weights") == "all"
 
     def work() -> dict[str, Any]:
         X = split.features(rows, centred=centred)

@@ -159,7 +159,9 @@ def _judge(name: str, X: Floats, y: NDArray[Any], condition: str, split: int, jo
                 warnings.simplefilter("ignore")
                 return {"mae": error(GridSearchCV(model, grid, cv=folds, scoring=IntervalScorer()).fit(Z, labels))}
 
-        unit = units.once(f"{method}: {name}, {condition}", {**known_by, "model": repr(model), "grid": repr(grid)}, tuned)
+        unit = units.once(
+            f"{method}: {name}, {condition}", {**known_by, "model": repr(model), "grid": repr(grid)}, tuned
+        )
         errors[method], seconds[method] = unit["mae"], unit["seconds"]
     for method, search in _searches(seed).items():
 

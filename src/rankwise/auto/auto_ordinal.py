@@ -195,8 +195,7 @@ class AutoOrdinal(ChoosingEstimator):
         if self.metric in ("log", "ranked"):
             options = dict(classes=labels.classes, sample_weight=weight)
             error, nearest, farthest = (
-                SCORES[self.metric](labels, mixed, against=what, **options)
-                for what in ("label", "nearest", "farthest")
+                SCORES[self.metric](labels, mixed, against=what, **options) for what in ("label", "nearest", "farthest")
             )
         else:
             answer = {"median": lambda p: decisions.median(np.cumsum(p, axis=1)[:, :-1]), "mode": decisions.mode,

@@ -15,6 +15,7 @@ from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, loca
 from rankwise.cli._learner import Learner, begin
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
+from rankwise.evaluation._probability_sums import ProbabilitySums
 from rankwise.evaluation._running_loss import RunningLoss
 from rankwise.features import RowError
 from rankwise.io import Batch
@@ -22,36 +23,48 @@ from rankwise.labels import ClassOrder
 from rankwise.table_model import TableModel
 
 
-def predict_batch(model: TableModel, source: LabelledFiles, batch: Batch) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Rows of a batch that can be encoded, and their predictions; others are an error, or put aside."""
+def predict_batch(
+    model: TableModel,
+    source: LabelledFiles,
+    batch: Batch,
+    answer: Callable[[TableModel, Any], Any] = TableModel.predict,
+) -> tuple[NDArray[np.intp], Any]:
+    """Rows of a batch that can be encoded, and the answers for them; others are an error, or put aside."""
     X = source.features_of(batch)
     try:
-        return np.arange(len(batch)), _predicted(model, X)
+        return np.arange(len(batch)), _answered(model, X, answer)
     except ValueError as error:
         if not (isinstance(error, RowError) and source.skips and model.encoder_ is not None):
             raise located(error, lambda i: (batch, i)) from None
     kept = put_aside(model.encoder_.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
-    return kept, _predicted(model, X.take(pa.array(kept)))
+    return kept, _answered(model, X.take(pa.array(kept)), answer)
 
 
-def _predicted(model: TableModel, X: Any) -> NDArray[Any]:
-    if not X.shape[0]:
-        return model.classes_[:0]
-    return model.predict(fitted_width(X, int(model.estimator_.n_features_in_)))
+def _answered(model: TableModel, X: Any, answer: Callable[[TableModel, Any], Any]) -> Any:
+    """None if there are no rows."""
+    return answer(model, fitted_width(X, int(model.estimator_.n_features_in_))) if X.shape[0] else None
+
+
+def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any]:
+    """Predictions, and probabilities where the model has them."""
+    return model.predict(X), model.predict_proba(X) if hasattr(model, "predict_proba") else None
 
 
 def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
     """A fitted model on all rows of the files, in constant memory."""
-    loss = RunningLoss(order)
+    loss, sums = RunningLoss(order), ProbabilitySums()
     done = 0
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches(order):
-            kept, predicted = predict_batch(model, source, batch)
+            kept, answers = predict_batch(model, source, batch, _predicted)
             judged = rows if len(kept) == len(rows) else rows.take(kept)
-            loss.add(judged.y, predicted, judged.weight)
+            if answers is not None:
+                loss.add(judged.y, answers[0], judged.weight)
+                if answers[1] is not None:
+                    sums.add(judged.y, answers[1], judged.weight)
             done += len(judged)
             show(batch.bytes_read, done, loss.mae)
-    return loss.results()
+    return loss.results() | sums.results()
 
 
 def judge_progressively(template: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
@@ -71,7 +84,7 @@ def judge_in_folds(
     Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.
     """
     splitter = StratifiedIntervalKFold(folds, shuffle=True, random_state=seed, classes=order.values)
-    pooled, each, seconds = RunningLoss(order), [], 0.0
+    pooled, sums, each, seconds = RunningLoss(order), ProbabilitySums(), [], 0.0
     n_folds = 1 if only_first else folds
     for number, (train, test) in enumerate(splitter.split(np.empty((len(rows), 0)), rows.y)):
         if number == n_folds:
@@ -83,13 +96,15 @@ def judge_in_folds(
             model.fit(learnt.X, learnt.y, learnt.weight)
         seconds += time.perf_counter() - start
         with judged.named():
-            predicted = model.predict(judged.X)
+            predicted, probabilities = _predicted(model, judged.X)
+        if probabilities is not None:
+            sums.add(judged.y, probabilities, judged.weight)
         fold = RunningLoss(order)
         for loss in (pooled, fold):
             loss.add(judged.y, predicted, judged.weight)
         each.append(fold.results())
         show(what, number + 1, n_folds)
-    results = pooled.results()
+    results = pooled.results() | sums.results()
     if not only_first:
         for name in RunningLoss.LOSSES:
             means = np.array([fold[name] for fold in each if name in fold])

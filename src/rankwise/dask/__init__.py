@@ -6,9 +6,11 @@ changes nothing but the time.
 
 =======================================================  ===========================================================
 SVOR, VILMA, MORD, PiecewiseMORD, UnifiedClassifier,     rows stay on the workers; a step of the solver is a sum over
-RoundedRegression, MissingLabelClassifier                blocks; objective and certificate of one machine
+CumulativeLink, RoundedRegression,                       blocks; objective and certificate of one machine
+MissingLabelClassifier
 PRank, PRIL, MultiplicativePRIL, CuSumRank,              partitions in turn (``mode="sequential"``), or side by side
-ImportanceWeightedPerceptron, LabelRanker                from a shared model (``mode="mixing"``)
+ImportanceWeightedPerceptron, LabelRanker,               from a shared model (``mode="mixing"``)
+OnlineCumulativeLink
 =======================================================  ===========================================================
 
 Tasks run on the current ``dask.distributed.Client``; without one, in threads of this machine. ``to_local`` gives the

@@ -88,4 +88,13 @@ def describe(results: dict[str, Any]) -> dict[str, str]:
         facts["mean absolute error"] += f", and {worst}"
     facts["wrong"] = f"{results['zero_one']:.2%} (standard error {results['zero_one_se']:.2%})"
     facts["at most one rank off"] = f"{results['within_one']:.2%} (standard error {results['within_one_se']:.2%})"
+    if "log_score" in results:
+        facts["log score"] = f"{results['log_score']:.4f}"
+        facts["ranked probability score"] = _range(results, "ranked_probability_score", inexact)
+        facts["calibration error"] = _range(results, "calibration_error", inexact) + ", of the events y <= k"
     return facts
+
+
+def _range(results: dict[str, Any], name: str, inexact: int) -> str:
+    """A score, or its range where labels are imprecise."""
+    return f"{results[name]:.4f}" + (f" to {results[f'{name}_at_worst']:.4f}" if inexact else "")

@@ -8,10 +8,20 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
-from rankwise.metrics import log_score, ranked_probability_score
+from rankwise.metrics import (
+    cumulative_brier_score,
+    cumulative_calibration_error,
+    log_score,
+    ranked_probability_score,
+)
 from rankwise.metrics._compare import compare, mean
 
-_SCORES = {"ranked": ranked_probability_score, "log": log_score}
+_SCORES: dict[str, Any] = {
+    "ranked": ranked_probability_score,
+    "log": log_score,
+    "brier": cumulative_brier_score,
+    "calibration": cumulative_calibration_error,
+}
 _COSTS = {"nearest": interval_insensitive, "farthest": interval_pessimistic}
 
 
@@ -108,9 +118,10 @@ class ProbabilityScorer(_ClassScorer):
 
     Parameters
     ----------
-    score : {"ranked", "log"}, default "ranked"
-        :func:`rankwise.metrics.ranked_probability_score`, which knows the order of the classes, or
-        :func:`rankwise.metrics.log_score`.
+    score : {"ranked", "log", "brier", "calibration"}, default "ranked"
+        :func:`rankwise.metrics.ranked_probability_score`, which knows the order of the classes,
+        :func:`rankwise.metrics.log_score`, :func:`rankwise.metrics.cumulative_brier_score` or
+        :func:`rankwise.metrics.cumulative_calibration_error`.
     against : {"label", "nearest", "farthest"}, default "label"
         What is scored where a label admits several classes; see these functions.
     classes : sequence, optional
@@ -129,7 +140,7 @@ class ProbabilityScorer(_ClassScorer):
 
     def __init__(self, score: str = "ranked", *, against: Any = "label", classes: Any = None) -> None:
         if score not in _SCORES:
-            raise ValueError(f"score must be 'ranked' or 'log'. Got {score!r} instead.")
+            raise ValueError(f"score must be one of {', '.join(map(repr, _SCORES))}. Got {score!r} instead.")
         super().__init__(classes)
         self.score = score
         self.against = against
@@ -137,7 +148,7 @@ class ProbabilityScorer(_ClassScorer):
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the weighted mean score of ``estimator.predict_proba(X)``."""
         options = dict(against=self.against, classes=self._classes_of(estimator), sample_weight=sample_weight)
-        return -_SCORES[self.score](y, estimator.predict_proba(X), **options)
+        return -float(_SCORES[self.score](y, estimator.predict_proba(X), **options))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(score={self.score!r}, against={self.against!r}, classes={self.classes!r})"

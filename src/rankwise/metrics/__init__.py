@@ -7,12 +7,26 @@ flatter. Distances are in ranks: declare ``classes`` when some class occurs neit
 its neighbours look adjacent.
 
 Probability scores take ``(y_true, probabilities, *, against="label", classes=None, sample_weight=None)``; with
-``against="nearest"`` and ``"farthest"`` they give the range that imprecise labels allow.
+``against="nearest"`` and ``"farthest"`` they give the range that imprecise labels allow. :func:`set_coverage` and
+:func:`set_width` judge sets of classes.
 
 Ranking metrics take ``(relevant, scores, *, classes=None, sample_weight=None)``; :func:`rank_correlation` compares with
 a true order of the labels instead.
 """
 
+from rankwise.metrics._calibration import (
+    Reliability,
+    cumulative_brier_score,
+    cumulative_brier_scores,
+    cumulative_calibration_error,
+    neg_cumulative_brier_score_scorer,
+    neg_cumulative_calibration_error_scorer,
+    neg_set_width_scorer,
+    reliability,
+    set_coverage,
+    set_coverage_scorer,
+    set_width,
+)
 from rankwise.metrics._ordinal import (
     accuracy_within,
     confusion_matrix,
@@ -35,24 +49,35 @@ from rankwise.metrics._probability import (
 from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
 
 __all__ = [
+    "Reliability",
     "accuracy_within",
     "average_precision",
     "confusion_matrix",
     "coverage_error",
+    "cumulative_brier_score",
+    "cumulative_brier_scores",
+    "cumulative_calibration_error",
     "interval_coverage",
     "kendall_tau",
     "log_score",
     "macro_mean_absolute_error",
     "mean_absolute_error",
     "mean_squared_error",
+    "neg_cumulative_brier_score_scorer",
+    "neg_cumulative_calibration_error_scorer",
     "neg_log_score_scorer",
     "neg_mean_absolute_error_scorer",
     "neg_ranked_probability_score_scorer",
+    "neg_set_width_scorer",
     "one_error",
     "quadratic_weighted_kappa",
     "rank_correlation",
     "ranked_probability_score",
     "ranking_loss",
+    "reliability",
+    "set_coverage",
+    "set_coverage_scorer",
+    "set_width",
     "weighted_cost",
     "zero_one_loss",
 ]

@@ -45,7 +45,7 @@ def log_score(
     >>> [round(log_score([1, (2, 3)], P, classes=[1, 2, 3], against=end), 3) for end in ("nearest", "farthest")]
     [1.04, 1.151]
     """
-    labels, P, weight = _compared(y_true, probabilities, classes, sample_weight, against)
+    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, against)
     admitted = labels.admissible()
     if against == "label":
         likelihood = P.sum(axis=1, where=admitted)
@@ -78,7 +78,7 @@ def ranked_probability_score(
     >>> [ranked_probability_score([1, (2, 3)], P, classes=[1, 2, 3], against=end) for end in ("nearest", "farthest")]
     [0.4425, 0.4425]
     """
-    labels, P, weight = _compared(y_true, probabilities, classes, sample_weight, against)
+    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, against)
     cumulative = P.cumsum(axis=1)[:, :-1]
     k = np.arange(P.shape[1] - 1)
     if against == "label":
@@ -99,12 +99,11 @@ neg_ranked_probability_score_scorer = make_scorer(
 )
 
 
-def _compared(
+def compared(
     y_true: Any, probabilities: Any, classes: Any, sample_weight: Any, against: str
 ) -> tuple[Labels, Floats, Floats]:
     """Labels, probabilities and weights of the rows with a label."""
-    if against not in ("label", "nearest", "farthest"):
-        raise ValueError(f"against must be 'label', 'nearest' or 'farthest'. Got {against!r} instead.")
+    check_against(against)
     P = np.asarray(probabilities, dtype=np.float64)
     labels = encode(y_true, classes)
     n_classes = len(labels.order)
@@ -120,6 +119,12 @@ def _compared(
     if not labelled.any():
         raise ValueError(f"y_true must hold at least one label. Got {len(labels)} rows, none of them labelled.")
     return labels[labelled], P[labelled], checked_weights(sample_weight, labelled)
+
+
+def check_against(against: str) -> None:
+    """Refuse what is none of the three."""
+    if against not in ("label", "nearest", "farthest"):
+        raise ValueError(f"against must be 'label', 'nearest' or 'farthest'. Got {against!r} instead.")
 
 
 def _require_distributions(P: NDArray[np.float64]) -> None:

@@ -6,6 +6,7 @@ palette of Okabe and Ito. Nothing here touches matplotlib's global settings or s
 
 from rankwise.plots._annotation_display import AnnotationDisplay
 from rankwise.plots._confusion_display import ConfusionDisplay
+from rankwise.plots._probability_displays import DistributionDisplay, ReliabilityDisplay, SetSizeDisplay
 from rankwise.plots._progressive_display import ProgressiveDisplay
 from rankwise.plots._ranking_display import RankingDisplay
 from rankwise.plots._style import ordered_colors
@@ -15,8 +16,11 @@ from rankwise.plots._weights_display import WeightsDisplay
 __all__ = [
     "AnnotationDisplay",
     "ConfusionDisplay",
+    "DistributionDisplay",
     "ProgressiveDisplay",
     "RankingDisplay",
+    "ReliabilityDisplay",
+    "SetSizeDisplay",
     "ThresholdDisplay",
     "WeightsDisplay",
     "ordered_colors",

@@ -182,10 +182,10 @@ def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedR
 
 
 def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
-    classes, scores = view.predict(X)
+    classes, scores, probabilities = view.predict(X)
     labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
     weight = check_weights(sample_weight, len(labels))
-    return JudgedRows(labels, encode(classes, order).lower, weight if weight.size else None, scores)
+    return JudgedRows(labels, encode(classes, order).lower, weight if weight.size else None, scores, probabilities)
 
 
 def _call(rows: str, **options: Any) -> str:

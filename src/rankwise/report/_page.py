@@ -22,7 +22,14 @@ from rankwise.plots._confusion_display import row_shares
 from rankwise.plots._weights_display import largest
 from rankwise.report._card import card
 from rankwise.report._counts import COUNTINGS, RowCounts
-from rankwise.report._pictures import class_colors, heat_map, loss_picture, n_stretches, score_picture
+from rankwise.report._pictures import (
+    class_colors,
+    heat_map,
+    loss_picture,
+    n_stretches,
+    reliability_picture,
+    score_picture,
+)
 from rankwise.report._quality import Bootstrap, by_class, claims, measures
 from rankwise.report._view import View
 
@@ -46,6 +53,7 @@ def facts_of(
         "labels": dict(counts.kinds),
         "widths": counts.widths.tolist(),
         "quality": [asdict(measure) for measure in measures(counts, bootstrap, ordered=view.ordered)],
+        "probabilities": counts.probabilities.results() or None,
         "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=view.ordered)],
         "classes": by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered),
         # Thirds of rows add up to slightly different sums in another order: rounded, batches do not show.
@@ -70,11 +78,12 @@ def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
     context = {
         **facts,
         "names": names,
-        "colors": class_colors(len(names)) if scores else [],
+        "colors": class_colors(len(names)) if scores or facts["probabilities"] else [],
         "shown": len(counts.sample),
         "scores": scores,
         "losses": loss_picture(counts.curve, facts["quality"][0]["name"]) if counts.curve.n_rows > 1 else None,
         "stretch": counts.curve.rows_in_stretch(n_stretches(counts.curve)),
+        "reliability": reliability_picture(counts.probabilities.reliability, names) if facts["probabilities"] else None,
         "level": f"{100 * facts['confidence']:.4g}%",
         "matrices": _matrices(facts, names),
         "width_bars": _width_bars(facts["widths"]),

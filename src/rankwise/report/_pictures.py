@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.decisions import ranks
+from rankwise.metrics import Reliability
 from rankwise.plots._confusion_display import row_shares
 from rankwise.plots._score_axis import densities, evenly_spread, score_limits
 from rankwise.report._counts import Curve, Sample
@@ -98,6 +99,30 @@ def loss_picture(curve: Curve, name: str) -> Picture:
         {"name": "mean of the stretch", "x": ends.tolist(), "y": _rounded(means)},
     ]
     return _picture(drawing, 0.0, n, y_ticks=ticks, hover={"kind": "series", "name": "row", "series": series})
+
+
+def reliability_picture(found: Reliability, names: list[str]) -> Picture:
+    """How often the events ``y <= k`` happen where they are given a probability, with the range that labels allow."""
+    drawing = _drawing("Observed frequency against predicted probability of the events y <= k.")
+    ticks = _ticks(0.0, 1.0)
+    for place, _ in ticks:
+        _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
+    _path(drawing, f"M0 {SIDE:g}L{SIDE:g} 0", "threshold")
+    series = []
+    for k, (predicted, least, most) in enumerate(zip(*found.frequencies(), strict=True)):
+        used = np.isfinite(predicted)
+        x, low, high = predicted[used], least[used], most[used]
+        middle = (low + high) / 2
+        name = f"y ≤ {names[k]}"
+        for place, bottom, top in zip(x, low, high, strict=True):
+            if top > bottom:
+                _path(drawing, f"M{_x(place, 0.0, 1.0)} {_y(bottom, 1.0)}V{_y(top, 1.0)}", "stretch", name)
+        points = [f"{_x(a, 0.0, 1.0)} {_y(b, 1.0)}" for a, b in zip(x, middle, strict=True)]
+        color = f"k{k}" if len(names) <= _LARGEST_KEY else "all"
+        _path(drawing, f"M{'L'.join(points)}", f"line {color}", name)
+        series.append({"name": name, "x": _rounded(x), "y": _rounded(middle)})
+    hover = {"kind": "series", "name": "probability", "series": series}
+    return _picture(drawing, 0.0, 1.0, y_ticks=ticks, hover=hover if len(names) <= _LARGEST_KEY else {})
 
 
 def heat_map(table: Floats, names: list[str]) -> str:

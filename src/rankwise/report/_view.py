@@ -37,11 +37,12 @@ class View(Inner):
         found = np.asarray(weights, dtype=np.float64)
         return found if found.ndim in (1, 2) and found.shape[-1] == len(self.names) else None
 
-    def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None]:
-        """Predicted classes, and the scores on the axis of the thresholds if there is one."""
+    def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None, Floats | None]:
+        """Predicted classes; the scores on the axis of the thresholds, and probabilities, where there are any."""
         rows = self.rows(X)
         scores = None if self.thresholds is None else np.asarray(self.final.project(rows), dtype=np.float64)
-        return np.asarray(self.final.predict(rows)), scores
+        probabilities = np.asarray(self.final.predict_proba(rows)) if hasattr(self.final, "predict_proba") else None
+        return np.asarray(self.final.predict(rows)), scores, probabilities
 
 
 def look_at(model: Any) -> View:

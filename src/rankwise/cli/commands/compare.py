@@ -28,7 +28,8 @@ _METHOD = (
 def compare(
     files: Files,
     estimator: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete)
+        list[str] | None,
+        typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete),
     ] = None,
     *,
     labels: LearningOptions,

@@ -34,7 +34,8 @@ def evaluate(
 
     Distances are to the nearest class that a label admits. Rows without a label are left out.
 
-    For imprecise labels, the error that the truth behind them could bring at worst is given too.
+    For imprecise labels, the error that the truth behind them could bring at worst is given too. A model with
+    probabilities is also judged by these: log score, ranked probability score, calibration error of the events y <= k.
     """
     rows.check()
     with plain_errors():

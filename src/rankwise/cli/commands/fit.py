@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankwise.table_model import TableModel
 
 LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default reads all rows at once
-STREAM, IN_MEMORY = "PRIL", "SVOR"
+STREAM, IN_MEMORY = "PRIL", "CumulativeLink"  # the table behind the second: python -m benchmarks.default_estimator
 _BENT = {
     "spline": "as curves (splines); --numbers linear leaves them as they are",
     "spline+products": "as curves (splines) and products of pairs; --numbers linear leaves them as they are",

@@ -1,0 +1,295 @@
+"""Calibration of cumulative events ``y <= k``, and sets of classes; with the range that imprecise labels allow.
+
+A label between lo and hi decides the event ``y <= k`` unless ``lo <= k < hi``. What undecided rows would say is
+bounded: an observed frequency lies between that of the rows which surely have the event and one minus that of those
+which surely have not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import make_scorer
+
+from rankwise.labels import Labels, encode
+from rankwise.metrics._compare import Floats, checked_weights, mean
+from rankwise.metrics._probability import Against, check_against, compared
+
+Range = Literal["nearest", "farthest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Predicted and observed frequencies of the events ``y <= k``, in bins of the predicted probability.
+
+    Attributes
+    ----------
+    weight : array of shape (K-1, n_bins)
+        Weight of the rows of each event and bin.
+    predicted : array of shape (K-1, n_bins)
+        Sum of weight times probability.
+    sure, impossible : arrays of shape (K-1, n_bins)
+        Weight of the rows whose label says that the event happened, or that it did not.
+    """
+
+    weight: Floats
+    predicted: Floats
+    sure: Floats
+    impossible: Floats
+
+    @classmethod
+    def of(cls, labels: Labels, probabilities: Floats, weight: Floats, n_bins: int) -> Reliability:
+        """Sums over rows; those of several batches add up."""
+        happened, not_happened = events(labels)
+        cumulative = probabilities.cumsum(axis=1)[:, :-1].clip(0.0, 1.0)
+        n_events = cumulative.shape[1]
+        cells = np.minimum((cumulative * n_bins).astype(np.intp), n_bins - 1) + n_bins * np.arange(n_events)
+
+        def sums(values: Any) -> Floats:
+            found = np.bincount(cells.ravel(), np.broadcast_to(values, cells.shape).ravel(), n_events * n_bins)
+            return np.asarray(found.reshape(n_events, n_bins))
+
+        w = weight[:, None]
+        return cls(sums(w), sums(w * cumulative), sums(w * happened), sums(w * not_happened))
+
+    def __add__(self, other: Reliability) -> Reliability:
+        return Reliability(
+            self.weight + other.weight, self.predicted + other.predicted, self.sure + other.sure,
+            self.impossible + other.impossible,
+        )  # fmt: skip
+
+    def frequencies(self) -> tuple[Floats, Floats, Floats]:
+        """Mean probability, and the least and the greatest frequency that the labels allow; NaN in empty bins."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (
+                self.predicted / self.weight, self.sure / self.weight, (self.weight - self.impossible) / self.weight
+            )  # fmt: skip
+
+    def errors(self, against: Against) -> Floats:
+        """Expected calibration error of each event, (K-1,)."""
+        weight, predicted, low, high = self.weight, *self.frequencies()
+        if against == "label":
+            weight = self.sure + self.impossible
+            with np.errstate(invalid="ignore", divide="ignore"):
+                low = high = self.sure / weight
+        distance = np.maximum(low - predicted, predicted - high)
+        gaps = np.maximum(distance, 0.0)
+        if against == "farthest":
+            gaps = np.maximum(np.abs(predicted - low), np.abs(high - predicted))
+        total = weight.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(weight > 0, weight * gaps, 0.0).sum(axis=1) / total)
+
+
+def events(labels: Labels) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether the labels say that ``y <= k``, and that ``y > k``, for all but the last class, (n, K-1)."""
+    k = np.arange(len(labels.order) - 1)
+    return k >= labels.upper[:, None], k < labels.lower[:, None]
+
+
+def reliability(
+    y_true: Any, probabilities: Any, *, n_bins: int = 10, classes: Any = None, sample_weight: Any = None
+) -> Reliability:
+    """Predicted and observed frequencies of the events ``y <= k``, in ``n_bins`` equal bins of probability.
+
+    Parameters
+    ----------
+    y_true, probabilities, classes, sample_weight
+        As in :func:`log_score`.
+    n_bins : int, default 10
+        Number of bins.
+
+    Examples
+    --------
+    >>> found = reliability([1, 2, (1, 2), 3], [[0.25, 0.5, 0.25]] * 4, classes=[1, 2, 3])
+    >>> [float(end[0, 2]) for end in found.frequencies()]  # y <= 1: the interval leaves it open
+    [0.25, 0.25, 0.5]
+    """
+    if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
+        raise ValueError(f"n_bins must be a whole number >= 1. Got {n_bins!r} instead.")
+    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, "label")
+    return Reliability.of(labels, P, weight, int(n_bins))
+
+
+def cumulative_calibration_error(
+    y_true: Any, probabilities: Any, *, n_bins: int = 10, against: Against = "label", classes: Any = None,
+    sample_weight: Any = None,
+) -> float:  # fmt: skip
+    """Expected calibration error of the events ``y <= k``, their mean over k; 0 is perfect.
+
+    For each event rows are put into equal bins of the predicted probability, and the distances of the mean probability
+    from the observed frequency are averaged by weight (Naeini, Cooper and Hauskrecht 2015).
+
+    Parameters
+    ----------
+    y_true, probabilities, classes, sample_weight
+        As in :func:`log_score`.
+    n_bins : int, default 10
+        Number of bins.
+    against : {"label", "nearest", "farthest"}, default "label"
+        Which frequency counts where labels are imprecise: that of the rows whose label decides the event; or, of those
+        that the labels allow, the nearest one to the probability, or the farthest. The error against the true classes
+        lies between the last two.
+
+    Examples
+    --------
+    >>> cumulative_calibration_error([1, 2, 2, 2], [[0.5, 0.5]] * 4, classes=[1, 2])
+    0.25
+    """
+    check_against(against)
+    found = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
+    errors = found.errors(against)
+    return float(errors[np.isfinite(errors)].mean())
+
+
+def cumulative_brier_scores(
+    y_true: Any, probabilities: Any, *, against: Against = "label", classes: Any = None, sample_weight: Any = None
+) -> Floats:
+    """Brier score of each event ``y <= k``, (K-1,): the mean squared error of its probability.
+
+    Parameters
+    ----------
+    y_true, probabilities, classes, sample_weight
+        As in :func:`log_score`.
+    against : {"label", "nearest", "farthest"}, default "label"
+        What counts where a label does not decide an event: the row is left out; or it counts as the outcome that fits
+        better, or worse. The score against the true classes lies between the last two.
+
+    Returns
+    -------
+    ndarray of shape (K-1,)
+        NaN where no label decides the event. With exact labels, their sum is :func:`ranked_probability_score`.
+
+    Examples
+    --------
+    >>> cumulative_brier_scores([1, 3], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], classes=[1, 2, 3])
+    array([0.125, 0.125])
+    """
+    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, against)
+    squares, counted = brier_terms(labels, P, against)
+    weights = weight[:, None] * counted
+    with np.errstate(invalid="ignore"):
+        return np.asarray((weights * squares).sum(axis=0) / weights.sum(axis=0))
+
+
+def brier_terms(labels: Labels, P: Floats, against: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Squared error of every event of every row, and whether it counts."""
+    happened, not_happened = events(labels)
+    cumulative = P.cumsum(axis=1)[:, :-1]
+    if_happened, if_not = (1.0 - cumulative) ** 2, cumulative**2
+    open_ = (np.maximum if against == "farthest" else np.minimum)(if_happened, if_not)
+    squares = np.where(happened, if_happened, np.where(not_happened, if_not, open_))
+    return squares, (happened | not_happened) if against == "label" else np.ones_like(happened)
+
+
+def cumulative_brier_score(y_true: Any, probabilities: Any, **options: Any) -> float:
+    """Mean over the events ``y <= k`` of their Brier scores; arguments as in :func:`cumulative_brier_scores`.
+
+    Examples
+    --------
+    >>> cumulative_brier_score([1, 3], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], classes=[1, 2, 3])
+    0.125
+    """
+    scores = cumulative_brier_scores(y_true, probabilities, **options)
+    return float(scores[np.isfinite(scores)].mean())
+
+
+# -- sets --------------------------------------------------------------------------------------------------------------
+
+
+def set_coverage(
+    y_true: Any, sets: Any, *, against: Range = "nearest", classes: Any = None, sample_weight: Any = None
+) -> float:
+    """Share of the rows whose set holds the class.
+
+    Parameters
+    ----------
+    y_true : labels of any form
+        Rows without a label, or with one that admits every class, are left out.
+    sets : boolean array of shape (n, K), or array of shape (n, 2)
+        Sets as ``predict_set`` gives them, or lowest and highest classes as ``predict_interval`` does.
+    against : {"nearest", "farthest"}, default "nearest"
+        Where a label admits several classes: whether the set holds one of them, or all of them. The coverage of the
+        true classes lies between the two.
+    classes : sequence, optional
+        The classes in the order of the columns, lowest first.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> sets = [[True, True, False], [False, True, True]]
+    >>> [set_coverage([1, (1, 2)], sets, classes=[1, 2, 3], against=end) for end in ("nearest", "farthest")]
+    [1.0, 0.5]
+    """
+    if against not in ("nearest", "farthest"):
+        raise ValueError(f"against must be 'nearest' or 'farthest'. Got {against!r} instead.")
+    labels = encode(y_true, classes)
+    held = _as_mask(sets, labels)
+    labelled = ~labels.is_missing
+    if not labelled.any():
+        raise ValueError(f"y_true must hold at least one label. Got {len(labels)} rows, none of them labelled.")
+    admitted = labels[labelled].admissible()
+    inside = held[labelled]
+    covered = (inside & admitted).any(axis=1) if against == "nearest" else (inside | ~admitted).all(axis=1)
+    return mean(covered, checked_weights(sample_weight, labelled))
+
+
+def set_width(sets: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
+    """Mean number of classes in a set.
+
+    Parameters
+    ----------
+    sets : boolean array of shape (n, K), or array of shape (n, 2)
+        As in :func:`set_coverage`; intervals need ``classes``.
+    classes : sequence, optional
+        All classes, lowest first.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> set_width([[True, True, False], [False, False, True]])
+    1.5
+    >>> set_width([[1, 3], [3, 3]], classes=[1, 2, 3])
+    2.0
+    """
+    found = np.asarray(sets)
+    if found.dtype != bool:
+        labels = encode(found, classes)
+        found = labels.admissible()
+    return mean(found.sum(axis=1), checked_weights(sample_weight, np.ones(len(found), dtype=bool)))
+
+
+def _as_mask(sets: Any, labels: Labels) -> NDArray[np.bool_]:
+    """Sets as a mask (n, K)."""
+    found = np.asarray(sets)
+    n, k = len(labels), len(labels.order)
+    if found.dtype == bool and found.shape == (n, k):
+        return found
+    if found.dtype != bool and found.shape == (n, 2):
+        return encode(found, labels.order).admissible()
+    raise ValueError(
+        f"sets must be a mask of shape ({n}, {k}), or intervals of shape ({n}, 2). Got {found.dtype} {found.shape}."
+    )
+
+
+def set_coverage_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """``scoring=`` for scikit-learn: :func:`set_coverage` of ``estimator.predict_set(X)``."""
+    return set_coverage(y, estimator.predict_set(X), classes=estimator.classes_, sample_weight=sample_weight)
+
+
+def neg_set_width_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    """``scoring=`` for scikit-learn: minus :func:`set_width` of ``estimator.predict_set(X)``."""
+    return -set_width(estimator.predict_set(X), sample_weight=sample_weight)
+
+
+neg_cumulative_brier_score_scorer = make_scorer(
+    cumulative_brier_score, greater_is_better=False, response_method="predict_proba"
+)
+neg_cumulative_calibration_error_scorer = make_scorer(
+    cumulative_calibration_error, greater_is_better=False, response_method="predict_proba"
+)

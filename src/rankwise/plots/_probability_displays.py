@@ -1,0 +1,326 @@
+"""Pictures of probabilities: are they right, how large are sets, and what does the model say about one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.labels import encode
+from rankwise.metrics import Reliability, reliability, set_coverage
+from rankwise.plots._inner import fitted
+from rankwise.plots._style import ALARM, FAINT, INK, OKABE_ITO, QUIET, SMALL, axes, curve_frame, ordered_colors, plain
+
+Floats = NDArray[np.float64]
+
+_LEGEND_UP_TO = 10  # events; with more the colours say enough
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReliabilityDisplay:
+    """Reliability diagram of the events ``y <= k``: how often they happen where a model gives them a probability.
+
+    One line for each threshold; on the diagonal the probabilities are right. Where labels are imprecise, a line runs in
+    the middle of the frequencies that the labels allow, and bars show their range.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    found : Reliability
+        Predicted and observed frequencies, see :func:`rankwise.metrics.reliability`.
+    classes : ndarray of shape (K,)
+        The classes, lowest first.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : list of Line2D
+        The events, lowest threshold first.
+    """
+
+    found: Reliability
+    classes: NDArray[Any]
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, sample_weight: Any = None, **options: Any
+    ) -> Self:
+        """Draw the probabilities of a fitted model on some rows, which it should not have seen.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, pipeline or TableModel
+            With ``predict_proba``, such as :class:`rankwise.CumulativeLink`.
+        X, y : array-like
+            Rows and their labels, of any form.
+        n_bins : int, default 10
+            Bins of the probability.
+        sample_weight : array-like, optional
+            Weights of the rows.
+        **options
+            For :meth:`plot`, such as ``ax``.
+
+        Examples
+        --------
+        >>> from rankwise import CumulativeLink
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import ReliabilityDisplay
+        >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+        >>> display = ReliabilityDisplay.from_estimator(CumulativeLink().fit(X[:250], y[:250]), X[250:], y[250:])
+        >>> len(display.lines_)
+        3
+        """
+        final = fitted(cls, estimator, "estimator with probabilities", "predict_proba", "classes_").final
+        P = estimator.predict_proba(X)
+        return cls.from_predictions(y, P, n_bins=n_bins, classes=final.classes_, sample_weight=sample_weight, **options)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, probabilities: Any, *, n_bins: int = 10, classes: Any = None, sample_weight: Any = None,
+        **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw given probabilities; arguments as in :func:`rankwise.metrics.reliability`, options for :meth:`plot`."""
+        found = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
+        return cls(found=found, classes=encode(y_true, classes).classes).plot(**options)
+
+    def plot(self, *, ax: Any = None, cmap: str = "viridis") -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        cmap : str, default "viridis"
+            An ordered colour map.
+        """
+        self.figure_, self.ax_ = axes(ax, (4.6, 4.4))
+        self.ax_.plot([0, 1], [0, 1], color=QUIET, lw=1.0, ls=(0, (4, 2)), zorder=1)
+        predicted, least, most = self.found.frequencies()
+        colors = ordered_colors(len(predicted), cmap)
+        self.lines_ = []
+        for k, color in enumerate(colors):
+            used = self.found.weight[k] > 0
+            x, low, high = predicted[k][used], least[k][used], most[k][used]
+            (line,) = self.ax_.plot(
+                x, (low + high) / 2, "o-", color=color, ms=3.5, lw=1.3, label=f"y ≤ {plain(self.classes[k])}", zorder=3
+            )
+            self.lines_.append(line)
+            if (high - low > 1e-9).any():
+                self.ax_.vlines(x, low, high, color=color, lw=2.5, alpha=0.35, zorder=2)
+        if len(colors) <= _LEGEND_UP_TO:
+            self.ax_.legend(frameon=False, fontsize=SMALL, loc="upper left")
+        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        curve_frame(self.ax_, x="predicted probability", y="observed frequency")
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SetSizeDisplay:
+    """How many classes sets have, and how often sets of each size hold the class.
+
+    Bars are shares of the rows. Dots are the coverage of the sets of one size; where labels are imprecise, lines show
+    the range from "holds all admitted classes" to "holds one of them". Make it with :meth:`from_estimator` or
+    :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (K+1,)
+        Share of the rows whose set has 0, 1, ... K classes.
+    least, most : ndarrays of shape (K+1,)
+        Range of the coverage of these sets; NaN where there are none.
+    level : float or None
+        Coverage that was promised.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    bars_ : BarContainer
+        Shares of the rows.
+    """
+
+    shares: Floats
+    least: Floats
+    most: Floats
+    level: float | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:
+        """Draw the sets of a fitted model on some rows, which it should not have seen.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With ``predict_set``, such as :class:`rankwise.ConformalOrdinal`.
+        X, y : array-like
+            Rows and their labels, of any form.
+        **options
+            For :meth:`plot`, such as ``ax``.
+
+        Examples
+        --------
+        >>> from rankwise import ConformalOrdinal, CumulativeLink
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import SetSizeDisplay
+        >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+        >>> model = ConformalOrdinal(CumulativeLink(), level=0.8).fit(X[:250], y[:250])
+        >>> display = SetSizeDisplay.from_estimator(model, X[250:], y[250:])
+        >>> round(float(display.shares.sum()), 6)
+        1.0
+        """
+        final = fitted(cls, estimator, "estimator with sets such as ConformalOrdinal", "predict_set", "classes_").final
+        sets, level = estimator.predict_set(X), getattr(final, "level", None)
+        return cls.from_predictions(y, sets, classes=final.classes_, level=level, **options)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, sets: Any, *, classes: Any = None, level: float | None = None, **options: Any
+    ) -> Self:
+        """Draw given sets, a mask of shape (n, K); other arguments as in :class:`SetSizeDisplay` and :meth:`plot`."""
+        labels, held = encode(y_true, classes), np.asarray(sets)
+        set_coverage(labels, held)  # refuses what is no mask
+        size, said = held.sum(axis=1), ~labels.is_missing
+        admitted = labels.admissible()
+        holds_all, holds_one = (held | ~admitted).all(axis=1), (held & admitted).any(axis=1)
+        k = held.shape[1] + 1
+        rows = np.bincount(size[said], minlength=k)
+        with np.errstate(invalid="ignore"):
+            least, most = (np.bincount(size[said], covers[said], k) / rows for covers in (holds_all, holds_one))
+        shares = np.bincount(size, minlength=k) / len(size)
+        return cls(shares=shares, least=least, most=most, level=level).plot(**options)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        self.figure_, self.ax_ = axes(ax, (5.2, 3.6))
+        used = np.flatnonzero(self.shares)
+        sizes = np.arange(min(1, used[0]), used[-1] + 1)
+        self.bars_ = self.ax_.bar(sizes, self.shares[sizes], color=OKABE_ITO[4], alpha=0.6, label="share of rows")
+        known = sizes[np.isfinite(self.most[sizes])]
+        self.ax_.vlines(known, self.least[known], self.most[known], color=INK, lw=2.0)
+        middle = (self.least[known] + self.most[known]) / 2
+        self.ax_.plot(known, middle, "o", color=INK, ms=4.5, label="coverage")
+        if self.level is not None:
+            self.ax_.axhline(self.level, color=ALARM, lw=1.1, ls=(0, (4, 2)), label=f"level {self.level:g}")
+        self.ax_.set_ylim(0, 1.05)
+        self.ax_.xaxis.get_major_locator().set_params(integer=True)
+        self.ax_.legend(frameon=False, fontsize=SMALL, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        curve_frame(self.ax_, x="classes in the set", y="share")
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DistributionDisplay:
+    """What a model says about one row: the probability of every class, an interval, and the prediction.
+
+    Make it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (K,)
+        Probability of every class.
+    classes : ndarray of shape (K,)
+        The classes, lowest first.
+    interval : tuple of int
+        Codes of the lowest and the highest class of the interval.
+    level : float
+        Probability that the interval was asked for.
+    predicted : int
+        Code of the predicted class.
+    admitted : ndarray of shape (K,), optional
+        Which classes the row's label admits.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    bars_ : BarContainer
+        The classes.
+    """
+
+    probabilities: Floats
+    classes: NDArray[Any]
+    interval: tuple[int, int]
+    level: float
+    predicted: int
+    admitted: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, x: Any, *, y: Any = None, level: float = 0.9, **options: Any) -> Self:
+        """Draw what a fitted model says about one row.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, pipeline or TableModel
+            With ``predict_proba`` and ``predict_interval``, such as :class:`rankwise.CumulativeLink`.
+        x : array-like with one row
+            The row.
+        y : label, optional
+            What the annotator said about it.
+        level : float, default 0.9
+            Probability of the interval.
+        **options
+            For :meth:`plot`, such as ``ax``.
+
+        Examples
+        --------
+        >>> from rankwise import CumulativeLink
+        >>> from rankwise.datasets import make_ordinal
+        >>> from rankwise.plots import DistributionDisplay
+        >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+        >>> display = DistributionDisplay.from_estimator(CumulativeLink().fit(X, y), X[:1], y=(2, 3))
+        >>> round(float(display.probabilities.sum()), 6)
+        1.0
+        """
+        needed = "predict_proba", "predict_interval", "classes_"
+        found = fitted(cls, estimator, "estimator with probabilities", *needed)
+        classes, rows = found.final.classes_, found.rows(x)
+        P = found.final.predict_proba(rows)
+        if len(P) != 1:
+            raise ValueError(f"{cls.__name__} draws one row. Got {len(P)} rows.")
+        ends = encode(found.final.predict_interval(rows, level), classes)
+        display = cls(
+            probabilities=P[0], classes=classes, interval=(int(ends.lower[0]), int(ends.upper[0])), level=level,
+            predicted=int(encode(found.final.predict(rows), classes).lower[0]),
+            admitted=None if y is None else encode([y], classes).admissible()[0],
+        )  # fmt: skip
+        return display.plot(**options)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        k = len(self.classes)
+        self.figure_, self.ax_ = axes(ax, (float(np.clip(0.3 * k + 2.5, 4.5, 9.0)), 3.4))
+        low, high = self.interval
+        inside = (np.arange(k) >= low) & (np.arange(k) <= high)
+        self.bars_ = self.ax_.bar(range(k), self.probabilities, color=[OKABE_ITO[0] if i else FAINT for i in inside])
+        self.bars_[self.predicted].set_edgecolor(INK)
+        self.bars_[self.predicted].set_linewidth(1.6)
+        top = float(self.probabilities.max())
+        self.ax_.plot([low - 0.4, high + 0.4], [1.1 * top] * 2, color=INK, lw=1.4, marker="|", ms=7)
+        mass = float(self.probabilities[inside].sum())
+        said = f"{plain(self.classes[low])} to {plain(self.classes[high])}: {mass:.0%} (asked for {self.level:.0%})"
+        self.ax_.set_title(said, fontsize=SMALL, color=INK, loc="left")
+        if self.admitted is not None:
+            marked = np.flatnonzero(self.admitted)
+            self.ax_.plot(marked, np.full(marked.size, -0.05 * top), "^", color=ALARM, ms=5, clip_on=False)
+            self.ax_.annotate("label", (marked[-1] + 0.5, -0.05 * top), color=ALARM, fontsize=SMALL, va="center")
+        self.ax_.set_ylim(-0.1 * top, 1.2 * top)
+        step = -(-k // 25)
+        self.ax_.set_xticks(range(0, k, step), [plain(c) for c in self.classes[::step].tolist()])
+        curve_frame(self.ax_, x="class", y="probability")
+        return self
