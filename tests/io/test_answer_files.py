@@ -175,7 +175,7 @@ def test_the_command_converts_answers(tmp_path):
     export.write_text(json.dumps(LABEL_STUDIO))
     to_csv = ["convert", str(export), "--answers-from", "label-studio", "--classes", "1..5", "-o", str(table)]
     assert run(*to_csv).exit_code == 0
-    assert table.read_text().splitlines()[1:] == ["12,ann@x.org,4,8.25", "12,3,?,2.0", "12,4,3-5,"]
+    assert table.read_text().splitlines()[1:] == ["12,ann@x.org,4,8.25", "12,3,?,2", "12,4,3-5,"]
     back = ["convert", str(table), "--answers-to", "argilla", "--classes", "1..5", "-o", str(again)]
     assert run(*back).exit_code == 0
     assert read_answers(again)["label"] == [4, None, (3, 5)]

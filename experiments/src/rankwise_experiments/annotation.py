@@ -27,7 +27,16 @@ from scipy.optimize import isotonic_regression
 from rankwise import CumulativeLink, datasets
 from rankwise.evaluation import SimulatedRater, format_table, simulate_annotation
 from rankwise_experiments._private import OKABE_ITO, load_matplotlib, quiet_frame
-from rankwise_experiments._report import Check, Conclusion, Report, paired, write_figure, write_table, write_text
+from rankwise_experiments._report import (
+    Check,
+    Conclusion,
+    Report,
+    judged,
+    paired,
+    write_figure,
+    write_table,
+    write_text,
+)
 from rankwise_experiments._study import Job, experiment, load_each
 
 Floats = NDArray[np.float64]
@@ -119,13 +128,15 @@ def _judged(curves: dict[str, dict[str, Floats]]) -> tuple[Conclusion, ...]:
         texts = {name: f"{100 * s:.0f} % less time" if s > -1 else "error not reached" for name, s in found.items()}
         return tuple(Check(name, s >= GOAL, texts[name]) for name, s in found.items())
 
-    return (
-        Conclusion("uncertainty with control is better than random items (mean over the minutes)", against("uncertainty", 0.0)),
-        Conclusion("uncertainty with control is not worse than random by two standard errors", against("uncertainty", -2.0)),
-        Conclusion("information per second with control is better than random items", against("information", 0.0)),
-        Conclusion("ranges where unsure save 20 % of the time, rater guesses where unsure", saved("ranges, guessing", "random, guessing")),
-        Conclusion("ranges where unsure save 20 % of the time, exact answers always right", saved("ranges", "random")),
-    )  # fmt: skip
+    guessing, right = saved("ranges, guessing", "random, guessing"), saved("ranges", "random")
+    claims = {
+        "uncertainty with control is better than random items": against("uncertainty", 0.0),
+        "uncertainty with control is not worse than random by two standard errors": against("uncertainty", -2.0),
+        "information per second with control is better than random items": against("information", 0.0),
+        "ranges where unsure save 20 % of the time, if exact answers are guesses there": guessing,
+        "ranges where unsure save 20 % of the time, if exact answers are always right": right,
+    }
+    return judged(claims.items())
 
 
 def _drawn(curves: dict[str, dict[str, Floats]]) -> Any:

@@ -4,7 +4,7 @@ Generators return the labels themselves, not codes; strings keep no order in an 
 whatever reads the intervals.
 """
 
-from rankwise.annotation._budget import Purchase, plan_budget
+from rankwise.annotation._budget import Plan, Purchase, plan_budget
 from rankwise.annotation._intervals import (
     alpha_beta_intervals,
     partial_labels,
@@ -22,6 +22,7 @@ __all__ = [
     "ErrorMonitor",
     "Estimate",
     "Overlap",
+    "Plan",
     "PlanReport",
     "Precision",
     "Purchase",

@@ -9,7 +9,8 @@ term is ``complexity * sqrt(sum s c / B)`` and the third ``sum s beta``, which i
 at a single kind of label (but for the rounding to whole rows).
 
 The bound is a worst case: it does not see that wider intervals lower the partial risk, and errs on the side of exact
-labels. The thesis' own experiments lose far less than beta.
+labels. The thesis' own experiments lose far less than beta. Where labelled rows are at hand, a simulation
+(:func:`rankwise.evaluation.simulate_annotation`) answers in place of the bound.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,39 @@ class Purchase:
         return self.sampling + self.beta
 
 
-def plan_budget(budget: float, prices: Mapping[float, float], complexity: float) -> list[Purchase]:
+@dataclass(frozen=True)
+class Plan:
+    """What a budget of minutes brings if it is spent in one way, by a simulation.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the way.
+    minutes : float
+        Minutes that are spent: the budget, or fewer if the simulation ran out of items before.
+    n_labels : int
+        Items with an answer by then.
+    error : float
+        Mean absolute error in ranks by then.
+    """
+
+    kind: str
+    minutes: float
+    n_labels: int
+    error: float
+
+
+@overload
+def plan_budget(budget: float, prices: Mapping[float, float], complexity: float) -> list[Purchase]: ...
+@overload
+def plan_budget(budget: float, *, curves: Mapping[str, Any]) -> list[Plan]: ...
+def plan_budget(
+    budget: float,
+    prices: Mapping[float, float] | None = None,
+    complexity: float | None = None,
+    *,
+    curves: Mapping[str, Any] | None = None,
+) -> list[Purchase] | list[Plan]:
     """What a budget buys of every kind of label, the kind with the smallest bound on the MAE first.
 
     Parameters
@@ -58,11 +94,14 @@ def plan_budget(budget: float, prices: Mapping[float, float], complexity: float)
         How fast the error falls with the number of rows, > 0. For test rows of a fixed model Hoeffding's inequality
         gives ``(K - 1) * sqrt(log(1 / delta) / 2)``, and the bound holds with probability ``1 - delta``. For rows to
         learn from, the slope of a learning curve over ``1 / sqrt(n)`` gives a rule of thumb.
+    curves : mapping of str to AnnotationCurve, optional
+        In place of prices and complexity: error against minutes of each way to annotate, from
+        :func:`rankwise.evaluation.simulate_annotation`. The budget is then in minutes.
 
     Returns
     -------
-    list of Purchase
-        Smallest bound first; of equal ones, the narrower labels first.
+    list of Purchase, or of Plan with ``curves``
+        Smallest bound first; of equal ones, the narrower labels first. With curves, smallest error first.
 
     Examples
     --------
@@ -71,6 +110,12 @@ def plan_budget(budget: float, prices: Mapping[float, float], complexity: float)
     1 2000 1.447
     0 100 2.0
     """
+    if curves is not None:
+        if prices is not None or complexity is not None:
+            raise ValueError("give prices and complexity, or curves, not both.")
+        return _plans(budget, curves)
+    if prices is None or complexity is None:
+        raise ValueError("give prices and complexity, or the curves of simulations.")
     for name, value in (("budget", budget), ("complexity", complexity)):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be a finite number > 0. Got {value!r} instead.")
@@ -83,3 +128,18 @@ def plan_budget(budget: float, prices: Mapping[float, float], complexity: float)
     if not options:
         raise ValueError(f"the budget must buy at least one label. Got {budget!r} and the prices {dict(prices)!r}.")
     return sorted(options, key=lambda kind: (kind.bound, kind.beta))
+
+
+def _plans(budget: float, curves: Mapping[str, Any]) -> list[Plan]:
+    """What each way brings after the minutes of a budget."""
+    plans = []
+    for kind, curve in curves.items():
+        if budget < curve.minutes[0]:
+            raise ValueError(
+                f"the budget must reach the first fit of the simulation {kind!r}, after {curve.minutes[0]:.3g} minutes."
+                f" Got {budget!r}."
+            )
+        spent = min(float(budget), float(curve.minutes[-1]))
+        n_labels = int(np.interp(spent, curve.minutes, curve.n_labels))
+        plans.append(Plan(kind, spent, n_labels, float(np.interp(spent, curve.minutes, curve.error))))
+    return sorted(plans, key=lambda plan: plan.error)

@@ -24,10 +24,12 @@ from rankwise.cli.commands.convert import convert
 from rankwise.cli.commands.evaluate import evaluate
 from rankwise.cli.commands.fit import fit
 from rankwise.cli.commands.info import info
+from rankwise.cli.commands.label_studio import label_studio
 from rankwise.cli.commands.predict import predict
 from rankwise.cli.commands.refit import refit
 from rankwise.cli.commands.report import report
 from rankwise.cli.commands.serve import serve
+from rankwise.cli.commands.simulate import simulate
 from rankwise.cli.commands.store import export, import_, inspect
 from rankwise.cli.commands.tune import tune
 
@@ -87,7 +89,9 @@ class _OneLineErrors(TyperGroup):
 app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
-for command in (fit, tune, predict, evaluate, compare, report, convert, info, serve, refit, reproduce, demo):
+for command in (
+    fit, tune, predict, evaluate, compare, report, convert, simulate, info, serve, label_studio, refit, reproduce, demo,
+):  # fmt: skip
     app.command(cls=_Command)(command)
 store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)
 store.command("inspect", cls=_Command)(inspect)

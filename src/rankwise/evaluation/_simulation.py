@@ -11,7 +11,7 @@ Answers take seconds by their kind. Between two fits of the model come some ques
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,6 +76,14 @@ class AnnotationCurve:
     def error_at(self, minutes: Any) -> Floats:
         """Error after some minutes, linear between two fits."""
         return np.asarray(np.interp(minutes, self.minutes, self.error))
+
+
+def mean_curve(curves: Sequence[AnnotationCurve]) -> AnnotationCurve:
+    """Mean of several curves, at the minutes that all of them reach."""
+    start, end = max(c.minutes[0] for c in curves), min(c.minutes[-1] for c in curves)
+    at = np.unique(np.clip(np.concatenate([c.minutes for c in curves]), start, max(start, end)))
+    labels = np.mean([np.interp(at, c.minutes, c.n_labels) for c in curves], axis=0)
+    return AnnotationCurve(at, np.rint(labels).astype(np.int64), np.mean([c.error_at(at) for c in curves], axis=0))
 
 
 def simulate_annotation(
