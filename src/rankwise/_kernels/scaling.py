@@ -74,7 +74,7 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
 
 @kernel
 def count_rows(X, counts, mean, squares, most, out):
-    """Count rows in, a feature at most ``most`` times, by Welford's rule; ``out`` gets each scaled by those up to it."""
+    """Count rows in, a feature at most ``most`` times, by Welford's rule; ``out`` gets each, scaled by those so far."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             if counts[j] < most:
