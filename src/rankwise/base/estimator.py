@@ -45,7 +45,6 @@ from rankwise.labels import (
     warn_of_classes,
 )
 
-
 _FAR = 1e3  # factor between the scales of two columns that is worth a word
 
 
@@ -158,15 +157,12 @@ class TableEstimator(SavedEstimator):
         found = far_scales(rows, _FAR)
         if found is not None:
             large, high, small, low = found
-            names = [
-                column if name is None else name
-                for column, name in ((c, self._feature_name(c)) for c in (large, small))
-            ]
+            names = vars(self).get("feature_names_in_", range(self.n_features_in_))
             warn_user(
                 f"X has columns whose scales differ by a factor of {high / low:.2g}: about {high:.2g} in column "
-                f"{names[0]!r}, {low:.2g} in {names[1]!r}. {type(self).__name__} depends on the scales of its features: "
-                f"put a scaler before it, make_pipeline(StandardScaler(), ...) or OnlineScaler for streams, or use "
-                f"TableModel, which scales."
+                f"{names[large]!r}, {low:.2g} in {names[small]!r}. {type(self).__name__} depends on the scales of its "
+                f"features: put a scaler before it, make_pipeline(StandardScaler(), ...) or OnlineScaler for streams, "
+                f"or use TableModel, which scales."
             )
 
     def _feature_name(self, column: int) -> Any:
