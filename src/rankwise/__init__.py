@@ -42,7 +42,11 @@ if TYPE_CHECKING:
         OnlineConformalOrdinal as OnlineConformalOrdinal,
     )
     from rankwise.explanations import explain as explain
-    from rankwise.features import HiddenFeatures as HiddenFeatures, TableEncoder as TableEncoder
+    from rankwise.features import (
+        HiddenFeatures as HiddenFeatures,
+        OnlineScaler as OnlineScaler,
+        TableEncoder as TableEncoder,
+    )
     from rankwise.label_ranking import LabelRanker as LabelRanker
     from rankwise.multilabel import MissingLabelClassifier as MissingLabelClassifier
     from rankwise.online import (
@@ -89,6 +93,7 @@ _HOME = {
     "MultiplicativePRIL": "rankwise.online",
     "OnlineConformalOrdinal": "rankwise.calibration",
     "OnlineCumulativeLink": "rankwise.online",
+    "OnlineScaler": "rankwise.features",
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
     "RowError": "rankwise._errors",

@@ -46,6 +46,7 @@ from rankwise import (
 )
 from rankwise._files import write_whole
 from rankwise._version import __version__
+from rankwise.features import foreign
 
 FORMAT = 2  # 1: the text is in the metadata; 2: it is an array
 _SUFFIX_HINT = "rankwise.save(model, path)"
@@ -63,8 +64,10 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
 
     Parameters
     ----------
-    model : estimator
-        A fitted rankwise estimator whose parameters are plain: numbers, strings, None, lists of them, arrays.
+    model : estimator, pipeline or search
+        A fitted rankwise estimator whose parameters are plain: numbers, strings, None, lists of them, arrays. It may be
+        in a scikit-learn pipeline, behind the scalers, encoders and vectorisers that :mod:`rankwise.features.foreign`
+        lists; of a fitted search (GridSearchCV) the best estimator is saved.
     path : path
         File to write. It is replaced only when the new one is complete.
     notes : dict, optional
@@ -88,6 +91,7 @@ def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
     """Content of the model file that :func:`save` writes: the same model and notes give the same bytes."""
     if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
         model = model.to_local()
+    model = getattr(model, "best_estimator_", model)
     arrays: dict[str, NDArray[Any]] = {}
     origin = {"format": 1, "rankwise": __version__}
     header = {**origin, **_pack_estimator(model, "", arrays)}
@@ -196,36 +200,51 @@ def _no_constant(name: str) -> float:
 def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> dict[str, Any]:
     """Name and parameters of an estimator and, if it is to be fitted, what it has learnt."""
     name = type(model).__name__
-    if _known_estimators().get(name) is not type(model):
+    if not _is_known(model):
         raise TypeError(
             f"cannot save a {type(model).__module__}.{name}: model files hold estimators that are nothing but numbers, "
             f"{', '.join(sorted(_known_estimators()))}. Pickle others, where the file can be trusted."
         )
-    if fitted and not model.__sklearn_is_fitted__():
+    is_foreign = name in foreign.KNOWN
+    if fitted and not (foreign.is_fitted(model) if is_foreign else model.__sklearn_is_fitted__()):
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
     parameters = model.get_params(deep=False)
+    if is_foreign:
+        parameters = {k: foreign.plainly(v) for k, v in parameters.items()}
     packed = {
         "estimator": name,
         "parameters": {k: _pack(v, f"{place}parameter:{k}", arrays) for k, v in parameters.items()},
     }
     if fitted:
-        packed["model"] = {k: _pack(v, f"{place}model:{k}", arrays) for k, v in model.to_plain().items()}
+        learnt = foreign.to_plain(model) if is_foreign else model.to_plain()
+        packed["model"] = {k: _pack(v, f"{place}model:{k}", arrays) for k, v in learnt.items()}
     return packed
 
 
 def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> Any:
     name = packed.get("estimator")
-    estimator = _known_estimators().get(name) if isinstance(name, str) else None
+    known: dict[str, type[Any]] = {**foreign.KNOWN, **_known_estimators()}
+    estimator = known.get(name) if isinstance(name, str) else None
     if estimator is None:
         raise ValueError(f"this rankwise {__version__} does not know {reprlib.repr(name)}")
     parameters = {k: _unpack(v, arrays) for k, v in packed["parameters"].items()}
     classes = parameters.get("classes")
     if isinstance(classes, (list, tuple)):
         _require_even([value for value in classes if isinstance(value, str)])
-    model = estimator(**parameters)
+    is_foreign = name in foreign.KNOWN
+    model = estimator(**(foreign.revived_all(parameters) if is_foreign else parameters))
     if fitted:
-        model.from_plain({k: _unpack(v, arrays, fitted=True) for k, v in packed["model"].items()})
+        learnt = {k: _unpack(v, arrays, fitted=True) for k, v in packed["model"].items()}
+        if is_foreign:
+            foreign.from_plain(model, learnt)
+        else:
+            model.from_plain(learnt)
     return model
+
+
+def _is_known(model: Any) -> bool:
+    name = type(model).__name__
+    return type(model) in (_known_estimators().get(name), foreign.KNOWN.get(name))
 
 
 def _known_estimators() -> dict[str, type[Any]]:
@@ -291,13 +310,13 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"dict": {k: _pack(v, f"{name}:{k}", arrays) for k, v in value.items()}}
     if isinstance(value, (list, tuple, range)):
         return {"tuple" if isinstance(value, tuple) else "list": _pack_all(value, name, arrays)}
-    if type(value) in _known_estimators().values():  # a part of the model: as a parameter it is not fitted
+    if _is_known(value):  # a part of the model: as a parameter it is not fitted
         is_parameter = "parameter:" in name.rpartition("model:")[2]
         return {"part": _pack_estimator(value, f"{name}:", arrays, fitted=not is_parameter)}
     kind, _, what = name.partition(":")
     raise ValueError(
         f"cannot save {kind} {what.split(':')[0]!r}: a model file holds numbers, strings, None and arrays, "
-        f"and this is a {type(value).__name__}."
+        f"and this is a {type(value).__name__}. Of scikit-learn it knows {', '.join(sorted(foreign.KNOWN))}."
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -271,9 +272,15 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Encoded rows; whatever goes wrong with the first ones, nothing stays behind."""
         before = self.__dict__.copy()
         try:
+            moving = hasattr(self.encoder, "partial_fit_transform")  # an encoder that goes on learning, as OnlineScaler
             if "estimator_" not in self.__dict__:
-                self.fit_encoder(X)
-            yield self._encoded(X)
+                if moving:
+                    self.encoder_, self.estimator_ = clone(self.encoder), clone(self.estimator)
+                else:
+                    self.fit_encoder(X)
+            if moving:
+                self.encoder_ = copy(self.encoder_)  # the one before stays as it is, should the rows be refused
+            yield self.encoder_.partial_fit_transform(X) if moving else self._encoded(X)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

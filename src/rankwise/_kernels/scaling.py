@@ -70,3 +70,18 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
 
 
 #: (column, knots, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE
+
+
+@kernel
+def count_rows(X, counts, mean, squares, most, out):
+    """Count rows in, a feature at most ``most`` times, by Welford's rule; ``out`` gets each, scaled by those so far."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if counts[j] < most:
+                counts[j] += 1
+                delta = X[i, j] - mean[j]
+                mean[j] += delta / counts[j]
+                squares[j] += delta * (X[i, j] - mean[j])
+            if out.size:
+                variance = squares[j] / counts[j]
+                out[i, j] = (X[i, j] - mean[j]) / (np.sqrt(variance) if variance > 0.0 else 1.0)

@@ -22,7 +22,16 @@ from sklearn.utils.validation import validate_data
 from rankwise import metrics
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
-from rankwise.base.row_data import Rows, first_non_finite, first_text_column, kernel_rows, length, row_entries
+from rankwise._warn import warn_user
+from rankwise.base.row_data import (
+    Rows,
+    far_scales,
+    first_non_finite,
+    first_text_column,
+    kernel_rows,
+    length,
+    row_entries,
+)
 from rankwise.base.state import require_classes, require_features
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import (
@@ -35,6 +44,8 @@ from rankwise.labels import (
     require_support,
     warn_of_classes,
 )
+
+_FAR = 1e3  # factor between the scales of two columns that is worth a word
 
 
 class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
@@ -140,6 +151,19 @@ class TableEstimator(SavedEstimator):
             column if known is None else known,
             message=f"Input X contains {what}: row {i}, column {column}{name}. {reason}",
         )
+
+    def _warn_of_scales(self, rows: Rows) -> None:
+        """Say that a linear model will hardly see some columns beside others, whose numbers are much larger."""
+        found = far_scales(rows, _FAR)
+        if found is not None:
+            large, high, small, low = found
+            names = vars(self).get("feature_names_in_", range(self.n_features_in_))
+            warn_user(
+                f"X has columns whose scales differ by a factor of {high / low:.2g}: about {high:.2g} in column "
+                f"{names[large]!r}, {low:.2g} in {names[small]!r}. {type(self).__name__} depends on the scales of its "
+                f"features: put a scaler before it, make_pipeline(StandardScaler(), ...) or OnlineScaler for streams, "
+                f"or use TableModel, which scales."
+            )
 
     def _feature_name(self, column: int) -> Any:
         """Name of a column, if it has one."""

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+_ROWS_LOOKED_AT = 500  # to see the scales of the columns
+
 Rows = Any  # a C-contiguous 2-D array, or the tuple (data, indices, indptr) of a CSR matrix
 
 
@@ -64,6 +66,35 @@ def first_non_finite(rows: Rows) -> int:
         if isinstance(rows, tuple)
         else int(bad[0] // rows.shape[1])
     )
+
+
+def far_scales(rows: Rows, most: float) -> tuple[int, float, int, float] | None:
+    """Columns of the largest and the smallest scale, and these, if they differ by more than ``most``; by some rows.
+
+    The scale is the root mean square of the entries that are not zero, so that ones and zeros have 1, rare ones too.
+    """
+    n = length(rows)
+    if isinstance(rows, tuple):
+        data, indices, indptr = (rows[0], rows[1], rows[2])
+        stop = int(indptr[min(n, _ROWS_LOOKED_AT)])
+        values, columns = np.asarray(data[:stop], dtype=np.float64), indices[:stop]
+    else:
+        sample = rows[:: max(1, n // _ROWS_LOOKED_AT)]
+        values, columns = sample.ravel().astype(np.float64), np.tile(np.arange(rows.shape[1]), sample.shape[0])
+    known = (values != 0.0) & np.isfinite(values)
+    if not known.any():
+        return None
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.bincount(columns[known], values[known] ** 2)
+    counts = np.bincount(columns[known])
+    scales = np.sqrt(np.divide(squares, counts, out=np.zeros(counts.size), where=counts > 0))
+    used = np.flatnonzero(scales > 0.0)
+    if used.size == 0:
+        return None
+    large, small = used[np.argmax(scales[used])], used[np.argmin(scales[used])]
+    if scales[large] <= most * scales[small]:
+        return None
+    return int(large), float(scales[large]), int(small), float(scales[small])
 
 
 def first_text_column(X: Any) -> tuple[Any, Any] | None:

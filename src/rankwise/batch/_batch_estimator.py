@@ -150,6 +150,7 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
+        self._warn_of_scales(rows)
         design, coded = self._coded(design, labels, weight / weight.sum())
         self._look_at(labels.order, coded)
         return design, labels.order, coded

@@ -22,6 +22,7 @@ from rankwise.cli._reproduce import reproduce
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert
 from rankwise.cli.commands.evaluate import evaluate
+from rankwise.cli.commands.explain import explain
 from rankwise.cli.commands.fit import fit
 from rankwise.cli.commands.info import info
 from rankwise.cli.commands.label_studio import label_studio
@@ -90,7 +91,8 @@ app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
 for command in (
-    fit, tune, predict, evaluate, compare, report, convert, simulate, info, serve, label_studio, refit, reproduce, demo,
+    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, info, serve, label_studio, refit,
+    reproduce, demo,
 ):  # fmt: skip
     app.command(cls=_Command)(command)
 store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)

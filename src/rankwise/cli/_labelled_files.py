@@ -203,7 +203,10 @@ class LabelledFiles:
 
     def unlabelled(self, labels: BatchLabels) -> Rows:
         """Rows of a batch whose labels could be those of some classes, without their labels."""
-        batch = labels.good(None, forget).batch if self.skips else labels.batch
+        return self.rows_of(labels.good(None, forget).batch if self.skips else labels.batch)
+
+    def rows_of(self, batch: Batch) -> Rows:
+        """Rows of a batch without labels."""
         return Rows(self.features_of(batch), None, None, lambda i: (batch, i))
 
     def load(self, declared: Sequence[Any] | ClassOrder | None, encoder: Any = None) -> tuple[Rows, ClassOrder]:

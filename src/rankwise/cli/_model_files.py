@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import typer
+
 from rankwise.cli import _estimators
-from rankwise.cli._labelled_files import LabelledFiles, open_files
+from rankwise.cli._labelled_files import LabelledFiles, Rows, open_files, require_features
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.features import TableEncoder
 from rankwise.persistence import ModelFileError, load, read_notes
@@ -24,6 +27,38 @@ def open_with_model(
     model = for_columns(model, source.features, is_svmlight=source.is_svmlight)
     source.say_guess()
     return model, source
+
+
+def open_unlabelled(path: Path, files: Sequence[Path], rows: RowOptions) -> tuple[TableModel, LabelledFiles]:
+    """A model that takes raw rows, and files whose columns it knows; labels need not be there."""
+    model = load_model(path)
+    rows = rows.as_learnt(model, read_notes(path))
+    table = rows.look_at(files)
+    is_svmlight = table.format == "svmlight"
+    needed = known_columns(model) or (["label"] if is_svmlight else list(table.schema.names))
+    if not is_svmlight:
+        require_features(needed, table)
+    source = LabelledFiles(table, files, None, needed, text_columns(model), rows)
+    source.say_guess()
+    return for_columns(model, needed, is_svmlight=is_svmlight), source
+
+
+def first_rows(source: LabelledFiles, most: int, row: int | None) -> tuple[Rows, Rows | None]:
+    """The first rows of the files and, if one is asked for by its number, from 1 on, that one."""
+    some: list[Rows] = []
+    wanted, done = None, 0
+    for batch in source.table(source.features, counts=True).batches():
+        read = source.rows_of(batch)
+        if row is not None and done < row <= done + len(read):
+            wanted = read.take(np.array([row - 1 - done]))
+        if done < most:
+            some.append(read.take(np.arange(min(len(read), most - done))))
+        done += len(read)
+        if done >= most and (row is None or wanted is not None):
+            break
+    if row is not None and wanted is None:
+        raise typer.BadParameter(f"--row {row}: the files have {done:,} rows.")
+    return source.joined(some), wanted
 
 
 def load_model(path: Path) -> Any:

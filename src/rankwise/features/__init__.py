@@ -3,6 +3,7 @@
 from rankwise._errors import RowError
 from rankwise.features._polynomial import polynomial_features
 from rankwise.features.hidden import HiddenFeatures
+from rankwise.features.scaler import OnlineScaler
 from rankwise.features.table import TableEncoder
 
-__all__ = ["HiddenFeatures", "RowError", "TableEncoder", "polynomial_features"]
+__all__ = ["HiddenFeatures", "OnlineScaler", "RowError", "TableEncoder", "polynomial_features"]

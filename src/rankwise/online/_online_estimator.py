@@ -175,6 +175,8 @@ class OnlineEstimator(OnlineModel):
         weight = self._weights(sample_weight, rows)
         if weight.size and not weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+        if not getattr(self, "bends", False):
+            self._warn_of_scales(rows)
         self._begin(self.n_features_in_, labels.order)
         generator = check_random_state(self.random_state)
         judged: State = {}

@@ -44,7 +44,7 @@ def tune(
     Ctrl-C ends the search with the best model so far.
     """
     rows.check()
-    declared, texts = labels.declared, encoding.texts
+    declared, texts = labels.declared, encoding.text_columns
     with plain_errors():
         from rankwise.cli._labelled_files import open_files
 

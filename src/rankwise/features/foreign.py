@@ -1,0 +1,251 @@
+"""What scikit-learn's transformers and pipelines have learnt, as plain values: what a model file may hold of them.
+
+Each class that is known to be safe is declared here with the attributes that its ``fit`` sets and what each must be. A
+file names a class of this list, its parameters and these attributes; nothing else is set, nothing is imported by a name
+in a file, and nothing is executed. Parameters must be plain: a function, as the tokenizer of a vectoriser, is refused
+when saving, and cannot be written in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import BSpline
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.utils.validation import check_is_fitted
+
+Check = Callable[[Any, Any], bool]  # of a value, and of the model whose other attributes are set
+
+_TYPES: dict[str, Any] = {
+    kind.__name__: kind for kind in (np.float64, np.float32, np.int64, np.int32, float, int, object)
+}
+
+
+# -- values that JSON and arrays do not have ---------------------------------------------------------------------------
+
+
+def plainly(value: Any) -> Any:
+    """A value with types, slices, splines and dicts of any keys in a form that a model file holds."""
+    if isinstance(value, type):
+        name = getattr(value, "__name__", "")
+        return {"type": name} if _TYPES.get(name) is value else value
+    if isinstance(value, np.dtype):
+        return {"dtype": value.str}
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    if isinstance(value, BSpline):
+        return {"spline": [value.t, value.c, int(value.k), value.extrapolate]}
+    if isinstance(value, dict):
+        return {"pairs": [[plainly(k), plainly(v)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(plainly, value)) if type(value) in (list, tuple) else [plainly(v) for v in value]
+    return value
+
+
+def revived(value: Any) -> Any:
+    """The value that :func:`plainly` wrote."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(revived, value))
+    if not isinstance(value, dict):
+        return value
+    (kind, inner), *more = value.items()
+    if more or kind not in ("type", "dtype", "slice", "spline", "pairs"):
+        raise ValueError(f"a value of no kind: {sorted(value)!r}")
+    if kind == "type":
+        return _TYPES[inner]
+    if kind == "dtype":
+        return np.dtype(str(inner))
+    if kind == "slice":
+        start, stop, step = inner
+        return slice(start, stop, step)
+    if kind == "spline":
+        t, c, k, extrapolate = inner
+        return BSpline(t, c, int(k), extrapolate)
+    return {revived(k): revived(v) for k, v in inner}
+
+
+def revived_all(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of several values, by name."""
+    return {name: revived(value) for name, value in values.items()}
+
+
+# -- what attributes must be -------------------------------------------------------------------------------------------
+
+
+def _is(*kinds: type[Any]) -> Check:
+    return lambda value, model: type(value) in kinds
+
+
+def _each(value: Any, model: Any) -> bool:
+    """A finite number for each feature, or none at all."""
+    shape = (model.n_features_in_,)
+    return value is None or (_numbers(value, model) and value.shape == shape and bool(np.isfinite(value).all()))
+
+
+def _numbers(value: Any, model: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "iufb"
+
+
+def _array(value: Any, model: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _steps(value: Any, model: Any) -> bool:
+    """The steps that the parameters name."""
+    named = [(name, type(step)) for name, step in model.steps]
+    return isinstance(value, list) and [(name, type(step)) for name, step in value] == named
+
+
+def _seen(value: Any, model: Any) -> bool:
+    return isinstance(value, (int, float)) or _numbers(value, model)
+
+
+def _one_each(value: Any, model: Any) -> bool:
+    return isinstance(value, list) and len(value) == model.n_features_in_
+
+
+def _categories(value: Any, model: Any) -> bool:
+    return _one_each(value, model) and all(isinstance(part, np.ndarray) and part.ndim == 1 for part in value)
+
+
+def _maybe_array(value: Any, model: Any) -> bool:
+    return value is None or isinstance(value, np.ndarray)
+
+
+def _vocabulary(value: Any, model: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(isinstance(word, str) and type(place) is int for word, place in value.items())
+        and sorted(value.values()) == list(range(len(value)))
+    )
+
+
+def _weights(value: Any, model: Any) -> bool:
+    return isinstance(value, TfidfTransformer) and value.idf_.shape == (len(model.vocabulary_),)
+
+
+def _square(value: Any, model: Any) -> bool:
+    return _numbers(value, model) and value.ndim == 2 and value.shape[0] == value.shape[1]
+
+
+def _components(value: Any, model: Any) -> bool:
+    return _numbers(value, model) and value.ndim == 2 and value.shape[1] == model.n_features_in_
+
+
+def _splines(value: Any, model: Any) -> bool:
+    return _one_each(value, model) and all(isinstance(spline, BSpline) for spline in value)
+
+
+_COUNT = _is(int)
+_LIST, _DICT, _FLAG = _is(list), _is(dict), _is(bool)
+_COMMON: dict[str, Check] = {"n_features_in_": _COUNT, "feature_names_in_": _array}
+_SCALER: dict[str, Check] = {**_COMMON, "n_samples_seen_": _seen, "scale_": _each}
+
+#: Attributes of every class, in the order in which they are checked.
+ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
+    StandardScaler: {**_SCALER, "mean_": _each, "var_": _each},
+    MinMaxScaler: {**_SCALER, "min_": _each, "data_min_": _each, "data_max_": _each, "data_range_": _each},
+    MaxAbsScaler: {**_SCALER, "max_abs_": _each},
+    RobustScaler: {**_COMMON, "center_": _each, "scale_": _each},
+    OneHotEncoder: {
+        **_COMMON, "categories_": _categories, "drop_idx_": _maybe_array, "_drop_idx_after_grouping": _maybe_array,
+        "_infrequent_enabled": _FLAG, "_infrequent_indices": _one_each, "_default_to_infrequent_mappings": _one_each,
+        "_n_features_outs": _one_each,
+    },
+    OrdinalEncoder: {
+        **_COMMON, "categories_": _categories, "_missing_indices": _DICT, "_infrequent_enabled": _FLAG,
+        "_infrequent_indices": _one_each, "_default_to_infrequent_mappings": _one_each,
+    },
+    SimpleImputer: {
+        **_COMMON, "statistics_": _array, "indicator_": _is(type(None)),
+        "_fit_dtype": lambda value, model: isinstance(value, np.dtype),
+        "_fill_dtype": lambda value, model: isinstance(value, np.dtype),
+    },
+    PolynomialFeatures: {
+        **_COMMON, "n_output_features_": _COUNT, "_n_out_full": _COUNT, "_min_degree": _COUNT, "_max_degree": _COUNT,
+    },
+    SplineTransformer: {**_COMMON, "bsplines_": _splines, "n_features_out_": _COUNT},
+    Nystroem: {
+        **_COMMON, "components_": _components, "component_indices_": _numbers, "normalization_": _square,
+        "_n_features_out": _COUNT,
+    },
+    FunctionTransformer: dict(_COMMON),
+    TfidfTransformer: {**_COMMON, "idf_": _numbers},
+    CountVectorizer: {"vocabulary_": _vocabulary, "fixed_vocabulary_": _FLAG},
+    TfidfVectorizer: {"vocabulary_": _vocabulary, "fixed_vocabulary_": _FLAG, "_tfidf": _weights},
+    ColumnTransformer: {
+        **_COMMON, "transformers_": _LIST, "_columns": _LIST, "_remainder": _is(tuple), "sparse_output_": _FLAG,
+        "output_indices_": _DICT, "_transformer_to_input_indices": _DICT, "_name_to_fitted_passthrough": _DICT,
+    },
+    Pipeline: {"steps": _steps},
+}  # fmt: skip
+KNOWN = {kind.__name__: kind for kind in ATTRIBUTES}
+
+_NOT_KEPT = {"_stop_words_id", "_n_features", "_feature_names_out"}  # that are of this process, or follow from others
+_OPTIONAL = {
+    "feature_names_in_", "n_features_in_", "n_samples_seen_", "_infrequent_indices", "_default_to_infrequent_mappings",
+    "_n_features_outs", "_drop_idx_after_grouping", "_fit_dtype", "_fill_dtype", "_n_features_out",
+    "_name_to_fitted_passthrough", "_transformer_to_input_indices", "_min_degree", "_max_degree", "_n_out_full",
+}  # fmt: skip
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether a transformer or a pipeline of scikit-learn has learnt something."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def to_plain(model: Any) -> dict[str, Any]:
+    """What a transformer has learnt, as plain values."""
+    known = ATTRIBUTES[type(model)]
+    held = {"steps": model.steps} if isinstance(model, Pipeline) else _learnt(model)
+    for name in held.keys() - known.keys():
+        raise ValueError(f"cannot save this {type(model).__name__}: its attribute {name!r} is not known to be safe.")
+    return {name: plainly(value) for name, value in held.items()}
+
+
+def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
+    """Make the transformer what :func:`to_plain` described, after checking that it can be."""
+    known = ATTRIBUTES[type(model)]
+    if not plain.keys() <= known.keys():
+        raise ValueError(f"a {type(model).__name__} has no {sorted(plain.keys() - known.keys())}")
+    absent = known.keys() - plain.keys() - _OPTIONAL
+    if absent:
+        raise ValueError(f"a {type(model).__name__} needs {sorted(absent)}")
+    if isinstance(model, FunctionTransformer) and (model.func is not None or model.inverse_func is not None):
+        raise ValueError("a FunctionTransformer may only pass its columns on")
+    for name, is_right in known.items():
+        if name in plain:
+            value = revived(plain[name])
+            if not is_right(value, model):
+                raise ValueError(f"{name} of a {type(model).__name__} cannot be this {type(value).__name__}")
+            setattr(model, name, value)
+    if isinstance(model, Pipeline):
+        model._validate_steps()
+
+
+def _learnt(model: Any) -> dict[str, Any]:
+    parameters = model.get_params(deep=False)
+    held = {name: value for name, value in vars(model).items() if name not in parameters and name not in _NOT_KEPT}
+    return {name: value for name, value in held.items() if not name.startswith("_sklearn_")}

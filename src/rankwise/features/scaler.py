@@ -1,0 +1,211 @@
+"""Running mean and variance of every feature, for rows that come one by one.
+
+Welford's (1962) recursion: with n rows so far, mean m and sum of squared deviations s,
+
+    n <- n + 1,   delta = x - m,   m <- m + delta / n,   s <- s + delta (x - m),
+
+one row after the other, so that chunks of any size give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+
+from rankwise._kernels.scaling import count_rows
+from rankwise._sklearn import COUNT
+from rankwise.base.estimator import TableEstimator
+from rankwise.base.state import require_array
+from rankwise.base.transaction import reader
+
+Floats = NDArray[np.float64]
+
+_NOTHING = np.empty((0, 0))
+_NEVER = np.iinfo(np.int64).max
+
+
+class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
+    """Features to mean 0 and standard deviation 1, by what was seen so far.
+
+    Chunks of any size give the same scales, to the bit. A feature that has not varied yet is only shifted.
+    ``TableModel(PRIL(), OnlineScaler())`` is a pipeline with ``partial_fit``: each row is scaled by the rows up to it.
+
+    Parameters
+    ----------
+    frozen_after : int, optional
+        Number of rows after which the scales stay as they are. Scales that move change the meaning of the weights that
+        were learnt before; after some thousand rows they hardly do.
+
+    Attributes
+    ----------
+    mean_, var_, scale_ : ndarray of shape (d,)
+        Mean, variance and standard deviation; the last is 1 where the variance is 0.
+    n_samples_seen_ : ndarray of shape (d,)
+        Rows in which each feature was counted.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from rankwise import OnlineScaler, PRIL, TableModel
+    >>> scaler = OnlineScaler().partial_fit([[1.0, 100.0], [3.0, 300.0]])
+    >>> scaler.transform([[2.0, 400.0]])
+    array([[0., 2.]])
+
+    With an online estimator, and with rows as dicts:
+
+    >>> model = TableModel(PRIL(classes=[1, 2]), OnlineScaler())
+    >>> for X, y in [([[0.0, 100.0], [1.0, 900.0]], [1, 2]), ([[1.0, 800.0]], [2])]:
+    ...     model = model.partial_fit(X, y)
+    >>> model.predict([[1.0, 900.0]])
+    array([2])
+    >>> OnlineScaler().learn_one({"a": 1.0, "b": 10.0}).learn_one({"a": 3.0}).transform_one({"a": 4.0})
+    {'a': 2.0}
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"frozen_after": [COUNT, None]}
+
+    mean_: Floats
+    n_samples_seen_: NDArray[np.int64]
+    _squares: Floats
+
+    def __init__(self, *, frozen_after: int | None = None) -> None:
+        self.frozen_after = frozen_after
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget what was seen, and count these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        y : None
+            Not looked at.
+        """
+        with self._afresh() as model:
+            model._count(X, reset=True, scaled=False)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+        """
+        with self._afresh() as model:
+            model._count(X, reset=not model.__sklearn_is_fitted__(), scaled=False)
+        return self
+
+    def partial_fit_transform(self, X: Any) -> Floats:
+        """Count some more rows; return each of them, scaled by what was seen up to it."""
+        with self._afresh() as model:
+            scaled = model._count(X, reset=not model.__sklearn_is_fitted__(), scaled=True)
+        return scaled
+
+    @reader
+    def transform(self, X: Any) -> Floats:
+        """Rows scaled by what was seen so far."""
+        return np.asarray((self._finite(self._rows(X, reset=False)) - self.mean_) / self.scale_)
+
+    def learn_one(self, x: Mapping[str, Any]) -> Self:
+        """Count one row, a dict of named features. Features that are new, or absent, are welcome."""
+        values = np.array([[float(value) for value in x.values()]])
+        if not np.isfinite(values).all():
+            raise ValueError(f"features must be finite numbers. Got {dict(x)!r} instead.")
+        with self._afresh() as model:
+            names = list(model.feature_names_in_) if model.__sklearn_is_fitted__() else []
+            new = [name for name in x if name not in set(names)]
+            model._begin(len(new), extend=bool(names))
+            model._take_features([*map(str, names), *map(str, new)])
+            place = {name: j for j, name in enumerate(model.feature_names_in_)}
+            chosen = np.array([place[str(name)] for name in x], dtype=np.intp)
+            parts = [array[chosen] for array in model._state()]
+            count_rows(values, *parts, model._most, _NOTHING)
+            for array, part in zip(model._state(), parts, strict=True):
+                array[chosen] = part
+        return self
+
+    @reader
+    def transform_one(self, x: Mapping[str, Any]) -> dict[str, float]:
+        """One row, a dict of named features, scaled; a feature that was never seen is 0."""
+        place = {name: j for j, name in enumerate(self.feature_names_in_)}
+        scale = self.scale_
+        return {
+            name: float((value - self.mean_[place[str(name)]]) / scale[place[str(name)]]) if str(name) in place else 0.0
+            for name, value in x.items()
+        }
+
+    @property
+    def var_(self) -> Floats:
+        """Variance of every feature."""
+        return np.asarray(self._squares / np.maximum(self.n_samples_seen_, 1))
+
+    @property
+    def scale_(self) -> Floats:
+        """Standard deviation of every feature; 1 where the variance is 0."""
+        variance = self.var_
+        return np.asarray(np.where(variance > 0.0, np.sqrt(variance), 1.0))
+
+    # -- the model ---------------------------------------------------------------------------------------------------
+
+    def _count(self, X: Any, *, reset: bool, scaled: bool) -> Floats:
+        self._validate_params()
+        rows = self._finite(self._rows(X, reset=reset)).astype(np.float64)
+        self._begin(self.n_features_in_ if reset else 0, extend=not reset)
+        out = np.empty(rows.shape) if scaled else _NOTHING
+        count_rows(rows, *self._state(), self._most, out)
+        return out
+
+    def _begin(self, n_new: int, *, extend: bool) -> None:
+        """Arrays of its own, with room for new features: the former ones stay as they were."""
+        before = self._state() if extend else (np.empty(0, np.int64), np.empty(0), np.empty(0))
+        grown = (np.concatenate([array, np.zeros(n_new, array.dtype)]) for array in before)
+        self.n_samples_seen_, self.mean_, self._squares = grown
+
+    def _state(self) -> tuple[NDArray[np.int64], Floats, Floats]:
+        return self.n_samples_seen_, self.mean_, self._squares
+
+    @property
+    def _most(self) -> int:
+        return _NEVER if self.frozen_after is None else int(self.frozen_after)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "mean_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        rows = super()._rows(X, reset=reset)
+        if isinstance(rows, tuple):
+            raise TypeError(
+                "A sparse matrix was passed, but OnlineScaler needs dense rows: shifting them would fill in all zeros. "
+                "Use X.toarray(), or scikit-learn's MaxAbsScaler."
+            )
+        return rows
+
+    @reader
+    def to_plain(self) -> dict[str, Any]:
+        """What it has counted: what a model file holds."""
+        counts, mean, squares = self._state()
+        return {"features": self._plain_features(), "counts": counts, "mean": mean, "squares": squares}
+
+    def from_plain(self, plain: Mapping[str, Any]) -> None:
+        """Become the scaler that :meth:`to_plain` described, after checking that it can be one."""
+        self._validate_params()
+        self._take_features(plain["features"])
+        shape = (self.n_features_in_,)
+        require_array("counts", plain["counts"], np.int64, shape)
+        for name in ("mean", "squares"):
+            require_array(name, plain[name], np.float64, shape)
+        if (plain["counts"] < 0).any() or (plain["squares"] < 0).any():
+            raise ValueError("counts and squares must not be negative")
+        self.n_samples_seen_, self.mean_, self._squares = plain["counts"], plain["mean"], plain["squares"]

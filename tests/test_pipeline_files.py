@@ -1,0 +1,187 @@
+"""Pipelines of scikit-learn in model files: the same predictions after loading, and nothing that is not declared."""
+
+import contextlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save as to_safetensors
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
+
+import rankwise as rw
+from rankwise import persistence
+from rankwise.persistence import ModelFileError
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=60),
+            "b": rng.normal(5, 100, size=60),
+            "c": rng.choice(["x", "y", "z"], 60),
+            "t": rng.choice(["a fine wine", "some dull wine", "no wine at all"], 60),
+        }
+    )
+    return frame, np.digitize(frame["a"], [-0.5, 0.5]) + 1
+
+
+NUMBERS = ["a", "b"]
+PIPELINES = {
+    "standard": (NUMBERS, StandardScaler()),
+    "minmax": (NUMBERS, MinMaxScaler(clip=True)),
+    "maxabs": (NUMBERS, MaxAbsScaler()),
+    "robust": (NUMBERS, RobustScaler()),
+    "impute": (NUMBERS, make_pipeline(SimpleImputer(strategy="median"), StandardScaler())),
+    "polynomial": (NUMBERS, make_pipeline(StandardScaler(), PolynomialFeatures(2))),
+    "splines": (NUMBERS, make_pipeline(SplineTransformer(n_knots=5, knots="quantile"), StandardScaler())),
+    "nystroem": (NUMBERS, make_pipeline(StandardScaler(), Nystroem(n_components=5, random_state=0))),
+    "one-hot": (["c"], OneHotEncoder(handle_unknown="ignore")),
+    "rare": (["c"], OneHotEncoder(min_frequency=21, handle_unknown="infrequent_if_exist", drop="first")),
+    "ordinal": (["c"], OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)),
+    "tf-idf": ("t", TfidfVectorizer(ngram_range=(1, 2))),
+    "counts": ("t", CountVectorizer(min_df=2)),
+    "columns": (
+        ["a", "b", "c", "t"],
+        make_column_transformer(
+            (StandardScaler(), NUMBERS),
+            (OneHotEncoder(sparse_output=False), ["c"]),
+            (TfidfVectorizer(), "t"),
+            remainder="drop",
+        ),
+    ),
+    "passed on": (NUMBERS, make_column_transformer((StandardScaler(), ["a"]), remainder="passthrough")),
+}
+
+
+@pytest.mark.parametrize(("columns", "before"), PIPELINES.values(), ids=PIPELINES)
+def test_the_same_predictions_after_loading(columns, before, data, tmp_path):
+    X, y = data[0][columns], data[1]
+    model = make_pipeline(before, rw.SVOR(alpha=0.1)).fit(X, y)
+    rw.save(model, tmp_path / "m")
+    copy = rw.load(tmp_path / "m")
+    assert type(copy) is type(model)
+    np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
+    assert copy[0].get_params().keys() == model[0].get_params().keys()
+    rw.save(copy, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    if columns != "t":
+        whole = rw.TableModel(rw.SVOR(alpha=0.1), before).fit(X, y)
+        rw.save(whole, tmp_path / "m")
+        np.testing.assert_array_equal(rw.load(tmp_path / "m").predict(X), whole.predict(X))
+
+
+def test_the_best_of_a_search(data, tmp_path):
+    X, y = data[0][NUMBERS], data[1]
+    search = GridSearchCV(make_pipeline(StandardScaler(), rw.SVOR()), {"svor__alpha": [0.1, 1.0]}, cv=3).fit(X, y)
+    rw.save(search, tmp_path / "m")
+    copy = rw.load(tmp_path / "m")
+    assert copy[-1].alpha == search.best_params_["svor__alpha"]
+    np.testing.assert_array_equal(copy.predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("before", "named"),
+    [(PCA(2), "PCA"), (FunctionTransformer(np.abs), "ufunc"), (SimpleImputer(add_indicator=True), "MissingIndicator")],
+)
+def test_others_are_named(before, named, data, tmp_path):
+    X, y = data[0][NUMBERS].to_numpy().copy(), data[1]
+    X[::5, 0] = np.nan if named == "MissingIndicator" else 0.0
+    model = make_pipeline(before, StandardScaler(), rw.SVOR()).fit(X, y)
+    with pytest.raises((ValueError, TypeError), match=named):
+        rw.save(model, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="not fitted yet"):
+        rw.save(make_pipeline(StandardScaler(), rw.SVOR()), tmp_path / "m")
+
+
+def forged(path, change):
+    arrays, metadata = persistence._read(path)
+    header = json.loads(metadata["rankwise"])
+    change(header, arrays)
+    text = json.dumps(header)
+    path.write_bytes(to_safetensors(arrays, {"rankwise": text, "sha256": persistence._digest(text, arrays)}))
+
+
+def step(header, k):
+    """The k-th fitted step of a pipeline in a header."""
+    return header["model"]["steps"]["list"][k]["tuple"][1]["part"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, a: step(h, 0).update(estimator="FunctionTransformer", parameters={}, model={}),
+        lambda h, a: step(h, 0).update(estimator="os.system"),
+        lambda h, a: step(h, 0)["model"].update(transform="x"),
+        lambda h, a: step(h, 0)["model"].update(__class__="x"),
+        lambda h, a: step(h, 0)["model"].pop("mean_"),
+        lambda h, a: step(h, 0)["model"].update(mean_=3),
+        lambda h, a: step(h, 0)["model"].update(n_features_in_=-1),
+        lambda h, a: step(h, 0)["parameters"].update(surprise=1),
+        lambda h, a: step(h, 0).pop("model"),
+        lambda h, a: step(h, 1)["model"].pop("weights", None) or step(h, 1)["model"].clear(),
+        lambda h, a: h["model"].update(steps={"list": []}),
+        lambda h, a: h["model"].update(steps={"dict": {"pairs": {"list": []}}}),
+        lambda h, a: h["model"].update(steps={"dict": {"type": "eval"}}),
+        lambda h, a: a.update({k: v[:1] if v.ndim == 1 and v.size == 2 else v for k, v in a.items()}),
+    ],
+)
+def test_forged_files_are_refused(change, data, tmp_path):
+    X, y = data[0][NUMBERS].to_numpy(), data[1]
+    rw.save(make_pipeline(StandardScaler(), rw.SVOR(alpha=0.1)).fit(X, y), tmp_path / "m")
+    forged(tmp_path / "m", change)
+    with pytest.raises(ModelFileError):
+        rw.load(tmp_path / "m").predict(X)
+
+
+def test_small_changes_anywhere_are_refused_or_harmless(data, tmp_path):
+    """Values of the header exchanged for others: a clear error when loading, or a model that answers or refuses."""
+    X, y = data[0], data[1]
+    before = PIPELINES["columns"][1]
+    rw.save(make_pipeline(before, rw.SVOR(alpha=0.1)).fit(X, y), tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    rng = np.random.default_rng(0)
+    strange = [None, -1, 10**9, "x", {"list": []}, {"float": "nan"}, {"dict": {"type": "float64"}}, True]
+    refused = 0
+    for _ in range(150):
+        (tmp_path / "m").write_bytes(content)
+
+        def change(header, arrays):
+            node = header["model"]
+            while True:
+                keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+                key = keys[rng.integers(len(keys))]
+                if not isinstance(node[key], (dict, list)) or not node[key] or rng.random() < 0.1:
+                    node[key] = strange[rng.integers(len(strange))]
+                    return
+                node = node[key]
+
+        forged(tmp_path / "m", change)
+        try:
+            model = rw.load(tmp_path / "m")
+        except ModelFileError:
+            refused += 1
+            continue
+        with contextlib.suppress(ValueError, TypeError, AttributeError, IndexError, KeyError):
+            assert len(model.predict(X)) == 60
+    assert refused > 50
