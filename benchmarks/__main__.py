@@ -26,6 +26,7 @@ MODULES = (
     "structured",
     "files",
     "command_line",
+    "serve",
 )
 
 
