@@ -27,6 +27,7 @@ MODULES = (
     "structured",
     "files",
     "command_line",
+    "serve",
 )
 
 

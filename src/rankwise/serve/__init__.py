@@ -8,3 +8,11 @@ another application: :mod:`~rankwise.serve.problems`, :mod:`~rankwise.serve.toke
 
 This package needs the extra ``serve``: ``pip install 'rankwise[serve]'``.
 """
+
+from rankwise._extras import require
+
+
+def check_installed() -> None:
+    """Say what to install where a package is missing."""
+    for package in ("msgspec", "starlette", "uvicorn"):
+        require(package, f'the service needs {package}: pip install "rankwise[serve]"')

@@ -10,6 +10,7 @@ import typer
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON
 from rankwise.cli._print import print_facts, print_json
+from rankwise.serve import check_installed
 
 
 def refit(
@@ -31,6 +32,7 @@ def refit(
     if (store is None) == (at is None):
         raise typer.BadParameter("which store? Give it once: rankwise refit FILE.")
     with plain_errors():
+        check_installed()
         from rankwise.serve.refit import refit as run
 
         path = store or at

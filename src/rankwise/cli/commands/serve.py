@@ -12,6 +12,7 @@ import typer
 from rankwise.cli._exit import BAD_DATA, plain_errors
 from rankwise.cli._options import AsJSON, grouped, option
 from rankwise.cli._print import print_json
+from rankwise.serve import check_installed
 
 if TYPE_CHECKING:
     from rankwise.serve.service import Service
@@ -90,6 +91,7 @@ def serve(
     if (address.certificate is None) != (address.key is None):
         raise typer.BadParameter("--certificate and --key belong together.")
     with plain_errors():
+        check_installed()
         from rankwise.serve.launch import models_in
 
         chosen = models_in(models) if models is not None else {_name(model): (model, store)}

@@ -11,6 +11,7 @@ from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Model, Overwrite, grouped
 from rankwise.cli._outputs import NEW_TABLE
 from rankwise.cli._print import print_facts, print_json, print_written, some
+from rankwise.serve import check_installed
 
 Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store of 'rankwise serve'; it may be in use.")]
 _OUTPUT = "File to write; its name says the format."
@@ -19,6 +20,7 @@ _OUTPUT = "File to write; its name says the format."
 def inspect(store: Store, json: AsJSON = False) -> None:
     """Say what a store holds: events, versions, snapshots."""
     with plain_errors():
+        check_installed()
         from rankwise.serve.transfer import inspect
 
         found = inspect(store)
@@ -50,6 +52,7 @@ def export(
     --ignore id,seq.
     """
     with plain_errors():
+        check_installed()
         from rankwise.serve.transfer import export_log
 
         n = export_log(store, output)
@@ -69,6 +72,7 @@ def import_(
     Rows whose ids the store holds are not learnt again, so that an import that was interrupted can be repeated.
     """
     with plain_errors():
+        check_installed()
         from rankwise.serve.transfer import import_log
 
         n = import_log(table, model, store)

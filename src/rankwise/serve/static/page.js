@@ -59,7 +59,8 @@ function redraw(picture, parts) {
 
 function drawCurve(curve) {
   const picture = $("curve");
-  if (curve.length < 2) { redraw(picture, []).textContent = "Progressive error: no feedback yet"; return; }
+  if (!curve.length) { redraw(picture, []).textContent = "Progressive error: no feedback yet"; return; }
+  if (curve.length === 1) curve = [[curve[0][0] - 1, curve[0][1], curve[0][2]], curve[0]];
   const first = curve[0][0], last = curve[curve.length - 1][0];
   const top = Math.max(...curve.map((point) => point[2])) * 1.05 || 1;
   const x = (seq) => 1000 * (seq - first) / (last - first || 1), y = (error) => 300 - 300 * error / top;

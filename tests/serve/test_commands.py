@@ -1,0 +1,183 @@
+"""`rankwise store`, `rankwise refit` and `rankwise serve --verify`, on stores without a server."""
+
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankwise as rw
+from rankwise.datasets import make_ordinal
+from rankwise.persistence import to_bytes
+from rankwise.serve.engine import Engine
+from rankwise.serve.refit import refit
+from rankwise.serve.store import Store, StoreError
+from tests.cli.commands import fail, run, succeed
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture
+def filled(tmp_path, online, stream):
+    """A model and a store with feedback, of which some was corrected and retracted."""
+    model, path = tmp_path / "model.rankwise", tmp_path / "feedback.sqlite"
+    model.write_bytes(online)
+    store = Store(path, write=True)
+    engine = Engine(store, online).start()
+    rows = [{**row, "note": f"n{i}"} for i, row in enumerate(stream[0][:200])]
+    engine.feedback(rows, [f"f{i}" for i in range(200)], stream[1][:200], [1.0 + i % 2 for i in range(200)])
+    engine.change("f7", "5", 3.0).result()
+    engine.change("f8", None, None).result()
+    while engine.replica.stale or engine._rebuilding:
+        pass
+    engine.stop()
+    store.close()
+    return model, path
+
+
+def test_export_has_the_ids_and_the_corrections(filled, tmp_path, stream):
+    output = tmp_path / "feedback.parquet"
+    succeed("store", "export", filled[1], "--output", output)
+    table = pq.read_table(output)
+    assert table.column_names == ["id", "seq", "label", "weight", "c0", "c1", "c2", "c3", "note"]
+    found = {line["id"]: line for line in table.to_pylist()}
+    assert set(found) == {f"f{i}" for i in range(200)} - {"f8"}
+    assert (found["f7"]["label"], found["f7"]["weight"]) == ("5", 3.0)
+    assert found["f11"]["c2"] == stream[0][11]["c2"]
+    assert found["f11"]["note"] == "n11"
+
+
+def test_an_exported_log_imports_to_the_same_model(filled, tmp_path):
+    model, path = filled
+    output, copy = tmp_path / "feedback.parquet", tmp_path / "copy.sqlite"
+    succeed("store", "export", path, "--output", output)
+    succeed("store", "import", output, model, "--store", copy)
+    succeed("store", "import", output, model, "--store", copy)  # again: nothing more is learnt
+    digests = []
+    for each in (path, copy):
+        store = Store(each, write=True)
+        engine = Engine(store)
+        digests.append(engine.replica.digest())
+        store.close()
+    assert digests[0] == digests[1]
+    facts = json.loads(succeed("store", "inspect", copy, "--json"))
+    assert facts["kinds"]["feedback"] == 199
+    assert "199" in succeed("store", "inspect", copy)
+
+
+def test_verify_ends_with_zero_or_one(filled):
+    model, path = filled
+    said = succeed("serve", model, "--store", path, "--verify")
+    assert "equal     version 1: the model that is served" in said
+    import sqlite3
+
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE log SET label = '1' WHERE id = 'f20'")
+    connection.close()
+    found = run("serve", model, "--store", path, "--verify")
+    assert found.exit_code == 1
+    assert "DIFFERENT" in found.stdout
+
+
+def test_wrong_usage(filled, tmp_path):
+    model, path = filled
+    assert "serve one model" in fail(2, "serve")
+    assert "serve one model" in fail(2, "serve", model, "--store", path, "--models", tmp_path)
+    assert "belong together" in fail(2, "serve", model, "--store", path, "--key", model)
+    assert "no store at" in fail(1, "store", "inspect", tmp_path / "none")
+    assert "which store" in fail(2, "refit")
+    (tmp_path / "empty").mkdir()
+    assert "holds no model" in fail(1, "serve", "--models", tmp_path / "empty")
+    assert "no column 'label'" in fail(
+        1, "store", "import", _table(tmp_path), model, "--store", tmp_path / "new.sqlite"
+    )
+
+
+def _table(folder):
+    pq.write_table(pa.table({"c0": [1.0]}), folder / "other.parquet")
+    return folder / "other.parquet"
+
+
+def _served(folder, model, X, y, n):
+    """A store whose model was begun on few rows, with feedback for the others."""
+    path = folder / "feedback.sqlite"
+    store = Store(path, write=True)
+    engine = Engine(store, to_bytes(model)).start()
+    rows = [dict(zip([f"c{j}" for j in range(X.shape[1])], row, strict=True)) for row in X[:n].tolist()]
+    engine.feedback(rows, [f"f{i}" for i in range(n)], y[:n].tolist())
+    engine.stop()
+    store.close()
+    return path
+
+
+@pytest.mark.parametrize("estimator", [rw.CumulativeLink(), rw.SVOR()], ids=["CumulativeLink", "SVOR"])
+def test_a_better_challenger_is_served_and_a_worse_one_is_not(tmp_path, estimator):
+    pd = pytest.importorskip("pandas")
+    X, y = make_ordinal(700, 4, 5, noise=0.2, random_state=0)
+    columns = [f"c{j}" for j in range(4)]
+    poor = rw.TableModel(estimator).fit(pd.DataFrame(X[:40], columns=columns), np.roll(y[:40], 7))
+    path = _served(tmp_path, poor, X[100:], y[100:], 500)
+    found = json.loads(succeed("refit", "--store", path, "--json"))
+    assert found["better"]
+    assert found["version"] == 2
+    assert found["error"] < found["champion_error"]
+    assert (found["rows"], found["test_rows"]) == (400, 100)
+    with Store(path) as store:
+        assert [version.reason for version in store.versions()] == ["start", "promotion"]
+    with pytest.raises(StoreError, match="A refit needs 50 new ones"):  # nothing new to compare on
+        refit(path)
+    store = Store(path, write=True)
+    engine = Engine(store).start()
+    rows = [dict(zip(columns, row, strict=True)) for row in X[600:].tolist()]
+    engine.feedback(rows, [f"g{i}" for i in range(100)], y[600:].tolist())
+    before = engine.replica.digest()
+    engine.stop()
+    store.close()
+    again = refit(path, margin=3.0)  # about the same rows: not three standard errors better
+    assert not again["better"]
+    assert again["version"] is None
+    store = Store(path, write=True)
+    assert Engine(store).replica.digest() == before
+    store.close()
+
+
+def test_an_online_challenger_learns_on(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = make_ordinal(700, 4, 5, noise=0.2, random_state=0)
+    columns = [f"c{j}" for j in range(4)]
+    poor = rw.TableModel(rw.PRIL(classes=[1, 2, 3, 4, 5], step="pa1", C=1e-6, random_state=0))
+    poor.fit(pd.DataFrame(X[:40], columns=columns), np.roll(y[:40], 7))
+    path = _served(tmp_path, poor, X[100:], y[100:], 500)
+    found = refit(path, margin=0.0)
+    assert found["learns"]
+    if found["better"]:
+        store = Store(path, write=True)
+        engine = Engine(store)
+        assert engine.replica.version.ranges == [(found["trained_to"], None)]
+        store.close()
+    assert succeed("serve", _model(tmp_path, poor), "--store", path, "--verify")
+
+
+def _model(folder, model):
+    rw.save(model, folder / "model.rankwise")
+    return folder / "model.rankwise"
+
+
+def test_the_example_talks_to_a_client(stream):
+    """The example with a client that answers by itself; ``test_faults`` has real servers."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "service" / "client.py"))
+
+    class Fake:
+        learnt = 0
+
+        def predict_one(self, x):
+            return 1
+
+        def learn_one(self, x, y):
+            self.learnt += 1
+
+    fake = Fake()
+    assert example["river_style"](fake, [(row, 1) for row in stream[0][:4]]) == 1.0
+    assert fake.learnt == 4
