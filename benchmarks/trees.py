@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks._timing import Result
 from rankwise import BoostedThresholds
+from rankwise.datasets import cut_equal_frequency, load
 
 N_ROWS, N_COLUMNS, N_ROUNDS, N_LEAVES = 200_000, 20, 100, 31
 
@@ -83,4 +84,22 @@ def _peak(name: str) -> float:
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
 
-ALL = (trees, trees_memory)
+def trees_sample() -> Iterator[Result]:
+    """What learning from a sample of the rows costs, where all of them do not fit: test MAE on two real sets."""
+    for name in ("california", "house_16H"):
+        data = load(name)
+        y = cut_equal_frequency(data.y, 10)
+        order = np.random.default_rng(0).permutation(len(y))
+        test, train = order[:4000], order[4000:]
+        errors = {}
+        for share in (1.0, 0.3, 0.1):
+            rows = train[: int(share * train.size)]
+            model = BoostedThresholds(max_iter=N_ROUNDS, early_stopping=False, n_jobs=1).fit(data.X[rows], y[rows])
+            errors[share] = -model.score(data.X[test], y[test])
+        for share in (0.3, 0.1):
+            what = f"test MAE, {name}, 10 classes: {share:.0%} of {train.size} rows, vs all"
+            ratio = errors[share] / errors[1.0]
+            yield Result(what, f"{errors[share]:.3f}", f"{errors[1.0]:.3f}", ratio, "<= 1.5 x", ratio <= 1.5)
+
+
+ALL = (trees, trees_memory, trees_sample)

@@ -36,6 +36,12 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
+def _takes_categories(estimator: Any) -> bool:
+    """Whether it takes categories and missing values by itself, unless it is told otherwise."""
+    chosen = getattr(estimator, "categorical_features", None)
+    return isinstance(chosen, str) and chosen == "from_dtype"
+
+
 class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """An encoder of raw columns and an estimator of ordered classes.
 
@@ -46,8 +52,9 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         scikit-learn, which takes exact labels. By default ``SVOR(alpha="auto")``.
     encoder : TableEncoder, another transformer, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
-        curves by themselves, such as kernels. Any transformer of scikit-learn or skrub can take its place. The string
-        "none" hands rows to the estimator as they are, for matrices of numbers and CSR matrices.
+        curves by themselves, such as kernels, and ``TableEncoder.for_trees()`` for :class:`BoostedThresholds`, which
+        gets numbers, missing values and categories as they are. Any transformer of scikit-learn or skrub can take its
+        place. The string "none" hands rows to the estimator as they are, for matrices of numbers and CSR matrices.
 
     Attributes
     ----------
@@ -90,6 +97,8 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         encoder = self._new_encoder()
         rows = X if encoder is None else encoder.fit(X, y).transform(X)
         estimator = clone(self._template())
+        if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
+            estimator.set_params(categorical_features=encoder.categorical_)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(rows, y, **weights)
         self.encoder_, self.estimator_ = encoder, estimator
@@ -255,6 +264,8 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _new_encoder(self) -> Any:
         if self.encoder is None:
+            if _takes_categories(self.estimator):
+                return TableEncoder.for_trees()
             return TableEncoder(numbers="linear" if getattr(self.estimator, "bends", False) else "auto")
         if isinstance(self.encoder, str) and self.encoder == "none":
             return None

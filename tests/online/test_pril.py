@@ -107,7 +107,7 @@ def qp_step(w, t, x, lo, hi, C, kind):
     """min |w'-w|^2/2 + |t'-t|^2/2 + penalty over (w', t', xi) with z_i (<w', x> - t'_i) >= 1 - xi_i, by Clarabel."""
     z = sides(lo, hi, t.size)
     active = np.flatnonzero(z)
-    if np.all(z[active] * (w @ x - t[active]) >= 1.0):  # it is optimal already; an interior point method only comes near
+    if np.all(z[active] * (w @ x - t[active]) >= 1.0):  # optimal already; interior points only come near
         return w, t
     d, k, m = w.size, t.size, active.size
     n = d + k + m

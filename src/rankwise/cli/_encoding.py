@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise.cli import _estimators
 from rankwise.cli._options import option, require_column
 from rankwise.cli._print import some
 
@@ -97,8 +98,8 @@ class EncodingOptions:
         given |= {} if self.ngrams is None else {"ngrams": self.ngrams}
         return {**given, "indicate_missing": True} if self.indicate_missing else given
 
-    def encoder_for(self, source: LabelledFiles) -> TableEncoder | str:
-        """Encoder for the columns of the files; svmlight rows are taken as they are."""
+    def encoder_for(self, source: LabelledFiles, estimator: str = "") -> TableEncoder | str:
+        """Encoder for the columns of the files; svmlight rows are taken as they are, and trees take raw columns."""
         from rankwise.features import TableEncoder
 
         if source.is_svmlight:
@@ -107,7 +108,8 @@ class EncodingOptions:
             return "none"
         for column in self.kinds:
             require_column(column, source.features, "--kind")
-        return TableEncoder(kinds=self.kinds or None, **self.parameters)
+        make = TableEncoder.for_trees if estimator and _estimators.grows_trees(estimator) else TableEncoder
+        return make(kinds=self.kinds or None, **self.parameters)
 
 
 def read_as(encoder: TableEncoder | None) -> dict[str, str]:

@@ -145,16 +145,19 @@ class CategoryColumn:
     other: bool = False
     indicated: bool = False
     rare: bool = False  #: whether the categories that have no place of their own share one
+    codes: bool = False  #: whether one column holds the place of the category, and no ones
 
     @property
     def width(self) -> int:
         """Columns of its own, apart from the hashed ones."""
+        if self.codes:
+            return 1
         return 0 if self.hashed else len(self.categories) + self.other + self.rare
 
     def names(self) -> list[str]:
         """Names of these columns."""
-        if self.hashed:
-            return []
+        if self.hashed or self.codes:
+            return [self.name] * self.codes
         names = [f"{self.name}={text}" for text in self.categories]
         return names + [f"{self.name} is rare"] * self.rare + [f"{self.name} is new"] * self.other
 
@@ -168,6 +171,9 @@ class CategoryColumn:
             unknown = len(self.categories) if self.other or self.rare else -1
             table = np.array([known.get(text, unknown) for text in texts] + [-1])
         places = table[codes]
+        if self.codes:
+            every = np.arange(places.size)
+            return every, np.zeros_like(every), np.where(places < 0, np.nan, places)
         rows = np.flatnonzero(places >= 0)
         return rows, places[rows], np.ones(rows.size)
 
@@ -199,7 +205,7 @@ KINDS = (*_CLASSES, "ignore")
 def from_plain(plain: Mapping[str, Any]) -> Column:
     """Column that ``asdict`` described, after checking that it can be one."""
     column: Column = _CLASSES[plain["kind"]](**plain)
-    flags = [column.indicated, *(getattr(column, flag, False) for flag in ("hashed", "other", "rare"))]
+    flags = [column.indicated, *(getattr(column, flag, False) for flag in ("hashed", "other", "rare", "codes"))]
     if not isinstance(column.name, str) or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
     if isinstance(column, NumberColumn):
@@ -265,6 +271,8 @@ def _fit_category(name: str, column: Any, rules: Rules) -> CategoryColumn:
     indicated = rules.indicate_missing and bool((codes < 0).any())
     if rules.categories == "hash":
         return CategoryColumn(name, "category", hashed=True, indicated=indicated)
+    if rules.categories == "codes":
+        return CategoryColumn(name, "category", sorted(texts), indicated=indicated, codes=True)
     frequent = np.flatnonzero(counts >= rules.min_category_rows)
     frequent = frequent[np.argsort(-counts[frequent], kind="stable")][: rules.max_categories]
     rare = frequent.size < len(texts)

@@ -27,7 +27,7 @@ from rankwise._sklearn import COUNT, Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.features._arrow import Floats, as_table
 from rankwise.features._bending import Products, bent_numbers
-from rankwise.features._columns import KINDS, Column, NumberColumn, fit_column, from_plain, missing_rows
+from rankwise.features._columns import KINDS, CategoryColumn, Column, NumberColumn, fit_column, from_plain, missing_rows
 from rankwise.features._hashed import kept_names, named_places
 from rankwise.features._kinds import kind_of
 from rankwise.features._rules import Entries, Rules, joined
@@ -58,9 +58,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     scaling : {"standard", "minmax", "robust", "none"}, default="standard"
         Numbers to mean 0 and standard deviation 1; to the range 0..1; to median 0 and interquartile range 1; or as they
         are. Booleans are 0 and 1. Splines, which lie between 0 and 1, are standardized with "standard" and "robust".
-    missing : {"mean", "median", "refuse"}, default="mean"
+    missing : {"mean", "median", "refuse", "keep"}, default="mean"
         A missing number (null or NaN) counts as the mean or median of its column, in the rows of ``fit``; a missing
-        category or text gives zeros. "refuse" makes any missing value an error that names row and column.
+        category or text gives zeros. "refuse" makes any missing value an error that names row and column. "keep"
+        leaves missing numbers as NaN, for trees.
     indicate_missing : bool, default=False
         Add a column of ones and zeros for each column that had missing values in ``fit``.
     slips : {"refuse", "missing"}, default="refuse"
@@ -69,9 +70,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     dates : {"numbers", "cyclic"}, default="numbers"
         A date gives the days since the first one and, where they differ, year, month, weekday (Monday is 0) and hour.
         "cyclic" gives sine and cosine of the last three, so that December is next to January.
-    categories : {"onehot", "hash"}, default="onehot"
+    categories : {"onehot", "hash", "codes"}, default="onehot"
         A column of its own for each category met in ``fit``, or a place among ``n_hashed`` columns, which knows new
-        categories too.
+        categories too. "codes": one column with the place of the category, NaN if it is missing or new, for estimators
+        that take categories by themselves; ``categorical_`` names these columns.
     unknown : {"ignore", "column", "refuse"}, default="ignore"
         A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error. Where there is a
         column of rare categories it is one of these.
@@ -131,11 +133,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "numbers": [StrOptions({"auto", "linear", "spline", "spline+products"})],
         "scaling": [StrOptions({"standard", "minmax", "robust", "none"})],
-        "missing": [StrOptions({"mean", "median", "refuse"})],
+        "missing": [StrOptions({"mean", "median", "refuse", "keep"})],
         "indicate_missing": ["boolean"],
         "slips": [StrOptions({"refuse", "missing"})],
         "dates": [StrOptions({"numbers", "cyclic"})],
-        "categories": [StrOptions({"onehot", "hash"})],
+        "categories": [StrOptions({"onehot", "hash", "codes"})],
         "unknown": [StrOptions({"ignore", "column", "refuse"})],
         "max_categories": [COUNT],
         "min_category_rows": [COUNT],
@@ -186,6 +188,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.kinds = kinds
         self.stream = stream
         self.dtype = dtype
+
+    @classmethod
+    def for_trees(cls, **parameters: Any) -> Self:
+        """An encoder that leaves numbers, missing values and categories as trees take them."""
+        return cls(**{"numbers": "linear", "scaling": "none", "missing": "keep", "categories": "codes", **parameters})
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn kinds, scales, knots, fillings, categories and words from the rows of a table.
@@ -242,6 +249,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._validate_params()
         table = as_table(X)
         return self._problems(table, self._fit_columns(table, self._decide_kinds(table)[0]))
+
+    @property
+    def categorical_(self) -> list[int]:
+        """Columns of the matrix that hold codes of categories, see ``categories="codes"``."""
+        check_is_fitted(self)
+        starts = np.cumsum([self._n_dense, *(c.width for c in self._others)]).tolist()
+        return [j for j, c in zip(starts, self._others, strict=False) if isinstance(c, CategoryColumn) and c.codes]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns of the matrix. ``input_features`` is there for scikit-learn and must be its own.
@@ -422,6 +436,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for j, c in enumerate(self._numbers):
                 worst = max(worst, c.put(columns[j], out, starts[j], start, stop))
         self._products.put(columns, self._numbers, out, starts[-1])
+        if self.missing == "keep":
+            for j, values in enumerate(columns):
+                out[np.isnan(values), starts[j] : starts[j + 1]] = np.nan
         is_text = self.slips == "refuse" and any(other is not None and other.any() for _, other in read)
         return is_text or worst == INFINITE or (worst == MISSING and self.missing == "refuse")
 

@@ -19,12 +19,13 @@ from rankwise._version import __version__
 from rankwise.onnx._graph import IR_VERSION, OPSET, Graph
 from rankwise.onnx._rules import RULES
 from rankwise.onnx._scalers import SCALERS
+from rankwise.onnx._trees import ML_DOMAIN, ML_OPSET
 
 _INPUT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 
 
 def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> ModelProto:
-    """Turn a fitted linear model into an ONNX graph, and write it to a file if a path is given.
+    """Turn a fitted linear model, or boosted trees, into an ONNX graph, and write it to a file if a path is given.
 
     The graph has one input, ``X`` of shape (rows, features), and two outputs: ``label``, what ``predict`` returns, as
     whole numbers, doubles, truth values or text like ``classes_``; and ``scores``, what ``decision_function`` returns.
@@ -36,7 +37,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     ----------
     model : estimator or sklearn.pipeline.Pipeline
         A fitted ``PRIL``, ``PRank``, ``MultiplicativePRIL``, ``WidrowHoff``, ``SVOR``, ``VILMA``,
-        ``CumulativeLink``, ``OnlineCumulativeLink``, ``RoundedRegression``, ``CuSumRank``,
+        ``CumulativeLink``, ``OnlineCumulativeLink``, ``BoostedThresholds``, ``RoundedRegression``, ``CuSumRank``,
         ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron``, ``LabelRanker`` (its best label), ``MORD``,
         ``PiecewiseMORD`` or ``UnifiedClassifier``; or a pipeline that ends in one, with nothing but ``StandardScaler``,
         ``MinMaxScaler`` and ``MaxAbsScaler`` before it.
@@ -129,6 +130,10 @@ def _classes(estimator: Any) -> NDArray[Any]:
     )
 
 
+def _other_operators(graph: Graph) -> list[Any]:
+    return [helper.make_opsetid(ML_DOMAIN, ML_OPSET)] if any(node.domain == ML_DOMAIN for node in graph.nodes) else []
+
+
 def _as_model(
     graph: Graph, first: Any, estimator: Any, classes: NDArray[Any], input_type: int, has_probabilities: bool
 ) -> ModelProto:
@@ -146,7 +151,7 @@ def _as_model(
     name = type(estimator).__name__
     model = helper.make_model(
         helper.make_graph(graph.nodes, name, inputs, outputs, graph.constants),
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid("", OPSET), *_other_operators(graph)],
         ir_version=IR_VERSION,
         producer_name="rankwise",
         producer_version=__version__,

@@ -1,8 +1,9 @@
 """The decision rules of the estimators as graphs: from rows of doubles to codes 0..K-1 and the decision function.
 
-Four rules serve all linear estimators:
+Five rules serve all estimators:
 
 - **thresholds**: one score; the code is the number of thresholds at or below it.
+- **boosted**: the same with a sum of trees for the score.
 - **link**: thresholds, and the probabilities that a distribution about the score gives the classes.
 - **cumulative**: scores of the ranks add up; the first largest wins.
 - **linear**: a score for every class, possibly mixed from fewer vectors; the first largest wins.
@@ -20,10 +21,11 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from rankwise import batch, label_ranking, online
+from rankwise import batch, label_ranking, online, trees
 from rankwise.labels import ClassOrder
 from rankwise.onnx._graph import Graph
 from rankwise.onnx._links import decision_costs, link_probabilities, median_shift
+from rankwise.onnx._trees import tree_scores
 
 #: Names of the values with codes, decision function and, where there are any, probabilities.
 Outputs = tuple[str, ...]
@@ -65,7 +67,18 @@ def _distances(graph: Graph, above: str, n_classes: int) -> str:
 
 def link(graph: Graph, rows: str, model: Any) -> Outputs:
     """Cumulative links: thresholds for the median, the least expected cost for other decisions; and probabilities."""
-    score = graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1)))
+    return _linked(graph, graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1))), model)
+
+
+def boosted(graph: Graph, rows: str, model: Any) -> Outputs:
+    """Trees and thresholds; with hinges there are no probabilities."""
+    score = tree_scores(graph, rows, model)
+    if model.loss == "likelihood":
+        return _linked(graph, score, model)
+    return _among(graph, score, model.thresholds_)
+
+
+def _linked(graph: Graph, score: str, model: Any) -> Outputs:
     probabilities = link_probabilities(graph, score, model)
     n_classes = len(model.classes_)
     if isinstance(model.decision, str) and model.decision == "median" and n_classes > 1:
@@ -139,6 +152,7 @@ RULES: dict[type[Any], Callable[[Graph, str, Any], Outputs]] = {
     online.ImportanceWeightedPerceptron: linear,
     online.MulticlassPerceptron: linear,
     label_ranking.LabelRanker: linear,
+    trees.BoostedThresholds: boosted,
     batch.MORD: mixed,
     batch.PiecewiseMORD: mixed,
     batch.UnifiedClassifier: mixed,

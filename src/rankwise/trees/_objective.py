@@ -28,7 +28,7 @@ from rankwise._kernels.compile import kernel
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step, padded
 from rankwise.batch._told_classes import ToldClasses
-from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms
+from rankwise.losses._links import LINKS, exponentials, log_terms, logit_slopes, logit_terms
 from rankwise.trees._rows import RowBlocks
 
 Floats = NDArray[np.float64]
@@ -192,7 +192,7 @@ def _derivatives(f, low, high, weight, t, shrink, grow, link, scale, gradient, c
     for i in range(f.size):
         c, k, h = weight[i], low[i], high[i]
         if link == LOGIT:
-            _, a, g = logit_terms(f[i], t[h], t[k], shrink[h], grow[k])
+            a, g = logit_slopes(f[i], t[h], t[k], shrink[h], grow[k])
             p, q = a * (1.0 - a), g * (1.0 - g)
         else:
             _, a, g, p, q = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])

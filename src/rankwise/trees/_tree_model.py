@@ -24,7 +24,19 @@ from rankwise.trees._rows import n_threads
 
 Floats = NDArray[np.float64]
 
+_MOST_CATEGORIES = 1 << 20
 _MUCH = 200_000  # trees times rows from which on threads are worth waking
+
+
+def _categories_of(rows: Rows, j: int) -> Floats:
+    """Numbers that stand for categories in a column; of a CSR matrix they are codes already, 0 to the largest."""
+    if not isinstance(rows, tuple):
+        return np.unique(rows[:, j][~np.isnan(rows[:, j])]).astype(np.float64)
+    found = rows[0][rows[1] == j]
+    found = found[~np.isnan(found)]
+    if not ((found >= 0) & (found == np.floor(found)) & (found < _MOST_CATEGORIES)).all():
+        raise ValueError(f"column {j} of a sparse X must hold its categories as whole numbers >= 0.")
+    return np.arange(found.max(initial=0.0) + 1.0)
 
 
 class _WithLikelihood:
@@ -80,11 +92,9 @@ class TreeModel(LinkModel):
         rows = super()._rows(X, reset=reset)
         self._refuse_infinity(rows)
         if reset and named:
-            if isinstance(rows, tuple):
-                raise ValueError("categorical_features need a dense table.")
             for j in places_of("categorical_features", chosen, None, self.n_features_in_):
-                self._values[str(j)] = np.unique(rows[:, j][~np.isnan(rows[:, j])]).astype(np.float64)
-        if self._values:
+                self._values[str(j)] = _categories_of(rows, j)
+        if self._values and not isinstance(rows, tuple):
             rows = rows.copy()
             for key, values in self._values.items():
                 rows[:, int(key)] = coded(rows[:, int(key)], values)

@@ -70,7 +70,8 @@ def compare(
                 loaded, order = source.load(declared, None if isinstance(encoder, str) else encoder)
             results: list[dict[str, Any]] = []
             for text, template in templates.items():
-                model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
+                own = encoding.encoder_for(source, type(template).__name__)
+                model = TableModel(template.set_params(classes=order.values.tolist()), own)
                 if method is Method.progressive:
                     judged = judge_progressively(model, source, order)
                     source.quarantine.silence()  # the next one meets the same bad rows

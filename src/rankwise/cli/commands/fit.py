@@ -138,8 +138,8 @@ def fit(
         from rankwise.cli._labelled_files import open_files
 
         source = open_files(files, labels, rows, texts=texts)
-        job = Job(source, encoding.encoder_for(source), declared, output, run)
         name = run.name_for(source)
+        job = Job(source, encoding.encoder_for(source, name or ""), declared, output, run)
         if name is None:
             results = job.chosen(estimators="quick", n_fits=_ALL, cv=_FOLDS, most_rows=_MOST_ROWS)
         elif run.on_cluster:
