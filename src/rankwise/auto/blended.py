@@ -179,7 +179,7 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         return int(self.estimators_[0].n_features_in_)
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
         """Names of the columns, as the first model has them."""
         return np.asarray(self.estimators_[0].feature_names_in_)
 
