@@ -205,11 +205,10 @@ class AutoOrdinal(ChoosingEstimator):
             return None
         parts = zip(weights, able, strict=True)
         remark = " + ".join(f"{v:.2f} {trial.candidate.name}" for v, trial in parts if v >= 0.005)
-        entry = {
-            "model": _BLENDED, "what": "a mixture of the best", "error": error,
-            "error_se": search.last[0].standard_error, "nearest": nearest, "farthest": farthest, "rows": len(labels), "fit_seconds": sum(trial.seconds for trial in able),
-            "remark": remark,
-        }  # fmt: skip
+        numbers = {"error": float(error), "error_se": search.last[0].standard_error}
+        numbers |= {"nearest": float(nearest), "farthest": float(farthest)}
+        taken = {"rows": len(labels), "fit_seconds": sum(trial.seconds for trial in able), "remark": remark}
+        entry = {"model": _BLENDED, "what": "a mixture of the best", **numbers, **taken}
         return able, weights, entry
 
     def _display(self) -> Show | None:

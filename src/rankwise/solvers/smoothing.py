@@ -143,12 +143,12 @@ def _continued(
 ) -> _Continuation:
     weighted = alpha * penalty
     mu = first_smoothing(risk)
-    warm = start is not None
-    if warm:  # near the solution: neither a part of the rows nor large smoothing would bring it nearer
-        part, mu = None, None if mu is None else mu * np.sqrt(_WARM * tol)
-    else:
+    warm, part = start is not None, None
+    if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
         part = first_part(design, risk, penalty.size)
+    elif mu is not None:  # near the solution: neither a part of the rows nor large smoothing would bring it nearer
+        mu *= float(np.sqrt(_WARM * tol))
     if part is not None:
         few = _Continuation(*part, weighted, tol, max_iter)
         few.run(start, mu)
