@@ -111,6 +111,11 @@ SPECIAL = {
     "StructuredPerceptron": Case({"model": CumulativeRanks([0, 1, 2])}, of_outputs, stream={}),
     "MissingLabelClassifier": Case({}, of_yes_and_no, lambda Y: np.where(np.arange(len(Y))[:, None] == 7, 2.0, Y)),
     "LabelRanker": Case(spoil=lambda y: y[:-1]),
+    "PathCV": Case({"estimator": rw.SVOR(tol=0.1), "alphas": [1.0, 0.1], "cv": 2}),
+    "BlendedOrdinal": Case({"estimators": [rw.CumulativeLink(tol=0.1)], "cv": 2}),
+    "AutoOrdinal": Case(
+        {"n_fits": 10, "estimators": ["SVOR"], "cv": 2, "encoder": rw.TableEncoder(missing="refuse")}, of_frames
+    ),
     "CalibratedOrdinal": Case({"estimator": rw.SVOR()}),
     "ConformalOrdinal": Case({"estimator": rw.PRIL(n_epochs=2, random_state=0), "level": 0.5, "score": "distance"}),
     "OnlineConformalOrdinal": Case({"estimator": rw.PRIL()}),
@@ -167,7 +172,8 @@ def bits(value):
     if isinstance(value, (list, tuple, np.ndarray)):
         return tuple(map(bits, value))
     if isinstance(value, dict):
-        return tuple((bits(key), bits(inner)) for key, inner in sorted(value.items(), key=repr))
+        timeless = [item for item in value.items() if item[0] != "fit_seconds"]
+        return tuple((bits(key), bits(inner)) for key, inner in sorted(timeless, key=repr))
     return type(value).__name__, repr(value)
 
 
