@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -162,7 +163,10 @@ def test_estimators_are_found():
 def bits(value):
     """Anything as nested tuples that are equal if, and only if, every bit is."""
     if isinstance(value, BaseEstimator):
-        return type(value).__name__, bits(value.get_params(deep=False)), bits(value.to_plain())
+        learnt = None
+        with suppress(NotFittedError):  # parameters that are estimators have learnt nothing
+            learnt = bits(value.to_plain())
+        return type(value).__name__, bits(value.get_params(deep=False)), learnt
     if sparse.issparse(value):
         return bits(value.toarray())
     if hasattr(value, "model_to_string"):  # trees
