@@ -53,5 +53,5 @@ def test_five_bins_have_zero_by_itself():
     (name, table, n_classes, truth), (_, _, fewer, _) = raters._cuts(ratings)
     assert name == "emotion, five bins"
     assert table["label"].tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4]
-    assert (n_classes, fewer) == (5, 3)
+    assert (n_classes, fewer) == (5, 4)
     assert truth == {0: 0, 1: 1}
