@@ -2,8 +2,8 @@
 
 All sets whose labels are ordered classes by themselves, and not numbers cut into classes: ERA, ESL, car evaluation,
 eucalyptus, red and white wine. Up to 1000 rows are items to be annotated, the others (up to 2000) test the model, a
-:class:`rankwise.CumulativeLink` with alpha 0.03 on features of mean 0 and deviation 1. Of 0.003 and 0.03 this alpha has the
-smaller error for random items on three of five sets, on other splits; with 0.003 the first models are too sure of
+:class:`rankwise.CumulativeLink` with alpha 0.03 on features of mean 0 and deviation 1. Of 0.003 and 0.03 this alpha has
+the smaller error for random items on three of five sets, on other splits; with 0.003 the first models are too sure of
 themselves, and uncertainty loses to random items on four of the six. Annotation takes 45 minutes: an exact answer 10
 seconds, a range 6, "at least k?" 4. The rater is unsure of three items in four, and then knows two neighbouring classes
 of which one is right (:class:`rankwise.evaluation.SimulatedRater`).
