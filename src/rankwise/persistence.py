@@ -91,7 +91,8 @@ def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
     """Content of the model file that :func:`save` writes: the same model and notes give the same bytes."""
     if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
         model = model.to_local()
-    model = getattr(model, "best_estimator_", model)
+    if not _is_known(model):  # a search of scikit-learn's
+        model = getattr(model, "best_estimator_", model)
     arrays: dict[str, NDArray[Any]] = {}
     origin = {"format": 1, "rankwise": __version__}
     header = {**origin, **_pack_estimator(model, "", arrays)}
