@@ -115,16 +115,18 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
 
     def learn_one(self, x: Mapping[str, Any]) -> Self:
         """Count one row, a dict of named features. Features that are new, or absent, are welcome."""
+        x = {str(name): value for name, value in x.items()}
         values = np.array([[float(value) for value in x.values()]])
         if not np.isfinite(values).all():
             raise ValueError(f"features must be finite numbers. Got {dict(x)!r} instead.")
         with self._afresh() as model:
             names = list(model.feature_names_in_) if model.__sklearn_is_fitted__() else []
-            new = [name for name in x if name not in set(names)]
+            known = set(names)
+            new = [name for name in x if name not in known]
             model._begin(len(new), extend=bool(names))
-            model._take_features([*map(str, names), *map(str, new)])
+            model._take_features([*map(str, names), *new])
             place = {name: j for j, name in enumerate(model.feature_names_in_)}
-            chosen = np.array([place[str(name)] for name in x], dtype=np.intp)
+            chosen = np.array([place[name] for name in x], dtype=np.intp)
             parts = [array[chosen] for array in model._state()]
             count_rows(values, *parts, model._most, _NOTHING)
             for array, part in zip(model._state(), parts, strict=True):
