@@ -13,5 +13,5 @@ NEEDED_BY = {
     "rankwise_experiments": ["experiments"],
 }
 
-collect_ignore = ["docs/hooks"]  # they need what builds the pages: `make docs`
+collect_ignore = ["docs/tools"]  # they need what builds the pages: `make docs`
 collect_ignore += [path for name, paths in NEEDED_BY.items() if not find_spec(name) for path in paths]

@@ -25,6 +25,9 @@ class JSONLinesFile(TextFile):
     dialect = MappingProxyType({"spaces_are_blank": True})
     header = b""
 
+    def tells_columns(self, content: bytes) -> bool:
+        return any(_is_object(line) for line in content.splitlines())
+
     def look(self, content: bytes) -> None:
         types: dict[str, Any] = {}
         for schema in _schemas([line for line in content.splitlines() if _is_object(line)]):

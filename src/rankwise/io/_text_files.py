@@ -84,7 +84,7 @@ class TextFile:
         blocks, seen = self._blocks_from_the_start(), []
         for block in blocks:
             seen.append(block)
-            if block.content.strip():
+            if self.tells_columns(block.content):
                 break
         self.look(seen[-1].content if seen else b"")
         if keep:
@@ -94,8 +94,12 @@ class TextFile:
         """Which of the columns must be read as text to keep every character."""
         return set(names)
 
+    def tells_columns(self, content: bytes) -> bool:
+        """Whether some record of a block can tell what the columns are."""
+        return bool(content.strip())
+
     def look(self, content: bytes) -> None:
-        """Find out what the columns are from the first records."""
+        """Find out what the columns are from the first records that tell."""
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
