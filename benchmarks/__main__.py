@@ -23,6 +23,7 @@ MODULES = (
     "choosing",
     "trees",
     "online_link",
+    "tables",
     "missing",
     "structured",
     "files",

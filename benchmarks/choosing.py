@@ -29,16 +29,12 @@ def path_cv() -> Iterator[Result]:
         name = type(estimator).__name__
         path = PathCV(estimator, ALPHAS, cv=FOLDS)
         grid = GridSearchCV(estimator, {"alpha": ALPHAS.tolist()}, cv=FOLDS)
-        times = [[], [], []]
-        for repeat in range(4):  # the first one warms up
-            for taken, action in zip(
-                times, (lambda: path.fit(X, y), lambda: estimator.fit(X, y), lambda: grid.fit(X, labels)), strict=True
-            ):
-                start = time.process_time()
-                action()
-                if repeat:
-                    taken.append(time.process_time() - start)
-        ours, single, theirs = map(min, times)
+        times = []
+        for model, said in ((path, y), (estimator, y), (grid, labels)) * 4:
+            start = time.process_time()
+            model.fit(X, said)
+            times.append(time.process_time() - start)
+        ours, single, theirs = (min(times[k + 3 :: 3]) for k in range(3))  # the first round warms up
         fits = FOLDS * len(ALPHAS) + 1
         yield Result.at_most(f"PathCV({name}), 5k x 20, vs {fits} single fits", ours, fits * single, 2)
         yield Result.faster("  vs GridSearchCV over the same grid", ours, theirs, 5)

@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.kernel_approximation import Nystroem
@@ -22,11 +23,14 @@ from rankwise import (
     PRIL,
     SVOR,
     ChainClassifier,
+    CumulativeLink,
     CuSumRank,
     ImportanceWeightedPerceptron,
     LabelRanker,
     PiecewiseMORD,
     PRank,
+    TableModel,
+    explain,
 )
 from rankwise.annotation import partial_labels
 from rankwise.datasets import make_ordinal
@@ -306,6 +310,23 @@ def annotation_tradeoff() -> Figure:
     return figure
 
 
+def explain_row() -> Figure:
+    """What leads to one prediction: the table and the row of the page "Explaining predictions"."""
+    rng = np.random.default_rng(0)
+    wines = pd.DataFrame(
+        {
+            "alcohol": rng.normal(11, 1, 250),
+            "sugar": rng.exponential(3, 250),
+            "colour": rng.choice(["red", "white"], 250),
+        }
+    )
+    score = wines["alcohol"] - 0.2 * wines["sugar"] + (wines["colour"] == "red") + 0.5 * rng.normal(size=250)
+    model = TableModel(CumulativeLink()).fit(wines, np.digitize(score, [10, 11, 12]) + 1)
+    figure = Figure(figsize=(6.8, 2.7), layout="constrained")
+    explain(model, wines).plot(17, ax=figure.add_subplot())
+    return figure
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "pril-update": pril_update,
     "progressive": progressive_loss,
@@ -317,6 +338,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "chain-missing": chain_missing,
     "network-head": network_head,
     "annotation-tradeoff": annotation_tradeoff,
+    "explain-row": explain_row,
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise import PRIL, CumulativeLink, TableModel, load, save
+from rankwise import PRIL, CumulativeLink, OnlineCumulativeLink, TableModel, load, save
 from tests.cli.commands import fail
 
 pytest.importorskip("starlette")

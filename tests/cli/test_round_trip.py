@@ -64,7 +64,8 @@ def test_formats_give_the_same_model(folder, tmp_path, estimator, labels):
 
 
 def test_the_file_is_what_python_would_make(folder, tmp_path):
-    succeed("fit", folder / "train.csv", "--label", "grade", *ignored(["grade"]), "--output", tmp_path / "m")
+    options = ["--label", "grade", *ignored(["grade"]), "--estimator", "CumulativeLink"]
+    succeed("fit", folder / "train.csv", *options, "--output", tmp_path / "m")
     frame = make_frame()
     model = rw.TableModel(rw.CumulativeLink(classes=[1, 2, 3, 4])).fit(frame.drop(columns=OTHERS), frame["grade"])
     np.testing.assert_array_equal(rw.load(tmp_path / "m").estimator_.coef_, model.estimator_.coef_)

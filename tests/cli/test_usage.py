@@ -118,7 +118,7 @@ class TestFit:
 class TestOthers:
     @pytest.fixture
     def model(self, data, tmp_path):
-        succeed("fit", data, "--label", "grade", "--output", tmp_path / "m")
+        succeed("fit", data, "--label", "grade", "--estimator", "CumulativeLink", "--output", tmp_path / "m")
         return tmp_path / "m"
 
     @pytest.mark.parametrize("command", ["predict", "evaluate"])

@@ -64,7 +64,9 @@ def _single_models(width: int, seed: int) -> dict[str, tuple[Any, dict[str, Any]
     alpha = {"svor__alpha": ALPHAS}
     models: dict[str, tuple[Any, dict[str, Any]]] = {
         "SVOR": (make_pipeline(StandardScaler(), SVOR()), alpha),
-        "CumulativeLink": (make_pipeline(StandardScaler(), CumulativeLink(tol=1e-4)), {"cumulativelink__alpha": ALPHAS}),
+        "CumulativeLink": (
+            make_pipeline(StandardScaler(), CumulativeLink(tol=1e-4)), {"cumulativelink__alpha": ALPHAS}
+        ),
         "splines, SVOR": (
             make_pipeline(SplineTransformer(knots="quantile", extrapolation="linear"), StandardScaler(), SVOR()), alpha
         ),
@@ -77,7 +79,7 @@ def _single_models(width: int, seed: int) -> dict[str, tuple[Any, dict[str, Any]
     return models
 
 
-TREES: dict[str, Any] = {"max_leaf_nodes": ["auto", 4]}  # how many trees, they find by folds of their own
+TREES: dict[str, Any] = {}  # how many trees, and how large, they find by folds and rules of their own
 
 
 @experiment(sequences=1, rounds=MOST_TRAINING, seed=0)
@@ -157,7 +159,8 @@ def _judge(name: str, X: Floats, y: NDArray[Any], condition: str, split: int, jo
         def tuned(model: Any = model, grid: Any = grid) -> dict[str, Any]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return {"mae": error(GridSearchCV(model, grid, cv=folds, scoring=IntervalScorer()).fit(Z, labels))}
+                search = GridSearchCV(model, grid, cv=folds, scoring=IntervalScorer()) if grid else model
+                return {"mae": error(search.fit(Z, labels))}
 
         unit = units.once(
             f"{method}: {name}, {condition}", {**known_by, "model": repr(model), "grid": repr(grid)}, tuned

@@ -14,6 +14,7 @@ rater: the first.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -227,7 +228,9 @@ def _crowd_kit() -> dict[str, Callable[[Table, int], Codes]]:
 
     def dawid_skene(table: Table, n_classes: int) -> Codes:
         frame = pd.DataFrame({"task": table["item"], "worker": table["rater"], "label": _exact(table)})
-        labels = DawidSkene(n_iter=_STEPS).fit_predict(frame.drop_duplicates(["task", "worker"]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of pandas, about the code of crowd-kit
+            labels = DawidSkene(n_iter=_STEPS).fit_predict(frame.drop_duplicates(["task", "worker"]))
         return np.asarray(labels.sort_index())
 
     return {DAWID_SKENE: dawid_skene}

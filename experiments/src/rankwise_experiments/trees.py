@@ -34,8 +34,8 @@ OURS, MIDPOINTS = "BoostedThresholds", "LightGBM regression, midpoints"
 #: Sets, and into how many classes their targets are cut; 0: as they are.
 SETS = (
     ("abalone", 5), ("california", 10), ("winequality_red", 0), ("car", 0), ("ERA", 0), ("cpu_act", 10), ("ESL", 0),
-    ("house_16H", 5), ("eucalyptus", 0), ("bank32nh", 5), ("winequality_white", 0), ("parkinsons", 10), ("boston", 5),
-    ("adult_age", 10), ("abalone", 10), ("california", 5), ("house_16H", 10),
+    ("house_16H", 5), ("eucalyptus", 0), ("stock", 10), ("winequality_white", 0), ("parkinsons", 10), ("boston", 5),
+    ("adult_age", 10), ("california", 5), ("house_16H", 10),
 )  # fmt: skip
 EXACT, HALF, MOST, ONE_SIDED = "exact", "50 % intervals", "90 % intervals", "50 % one-sided"
 LABELS = (EXACT, HALF, MOST, ONE_SIDED)

@@ -9,6 +9,7 @@ from typing import Any
 
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from rankwise.batch import SVOR, CumulativeLink
 from rankwise.features import TableEncoder
@@ -122,6 +123,8 @@ def _with(encoder: Any, **parameters: Any) -> Any:
 
 def _in_table(model: Any, X: Any, encoder: Any) -> Any:
     """Model of the table as it is."""
+    if isinstance(model, (TableModel, Pipeline)):
+        return model
     return TableModel(model, "none" if sparse.issparse(X) else encoder)
 
 

@@ -77,7 +77,7 @@ class ChoosingEstimator(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         return int(self.best_estimator_.n_features_in_)
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
         """Names of the columns that are used."""
         return np.asarray(self.best_estimator_.feature_names_in_)
 

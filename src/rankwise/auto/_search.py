@@ -2,8 +2,9 @@
 
 Rungs have 2,000 rows, then three times as many, and at last all labelled rows (at most 50,000). On each rung every
 candidate is fitted and judged in the same interval-aware folds; the better half, and the default, go on. A budget of
-seconds or of fits may end it anywhere: candidates come cheapest first on the first rung and best first on the others, so
-that what was judged last is worth comparing. A rung that was begun counts if the best of the rung before was judged.
+seconds or of fits may end it anywhere: candidates come cheapest first on the first rung and best first on the others,
+so that what was judged last is worth comparing. A rung that was begun counts if the best one of the rung before was
+judged on it.
 
 Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", 2016.
 """
@@ -30,6 +31,7 @@ from rankwise.metrics import log_score, ranked_probability_score
 
 Floats = NDArray[np.float64]
 
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0
 _FIRST_ROWS, _GROWTH, _MOST_ROWS = 2_000, 3, 50_000
 SCORES = {"log": log_score, "ranked": ranked_probability_score}
 
@@ -44,7 +46,7 @@ class Budget:
     seconds: float = math.inf
     fits: float = math.inf
     fitted: int = 0
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=lambda: time.perf_counter())
 
     @property
     def spent(self) -> float:
@@ -144,8 +146,10 @@ class Search:
     def _rungs(self) -> Any:
         rng = np.random.RandomState(self.random_state)
         labelled = np.flatnonzero(~self.labels.is_missing)
-        # Rows of a rung are among those of the next, and every rung has the mixture of labels of all.
-        order = np.argsort(deal(self._strata(labelled), max(labelled.size, 1), rng), kind="stable")
+        # Rows sorted by label, taken in steps of the golden section: any first part of them is spread over all, so that
+        # rungs have the mixture of labels of all rows, and the rows of one are among those of the next.
+        by_label = np.lexsort((rng.permutation(labelled.size), self._strata(labelled)))
+        order = by_label[np.argsort(np.arange(labelled.size) * _GOLDEN % 1.0)]
         size, most = _FIRST_ROWS, min(self.most_rows, labelled.size)
         while 1.5 * size < most:
             yield np.sort(labelled[order[:size]])
@@ -153,7 +157,7 @@ class Search:
         yield labelled if most == labelled.size else np.sort(labelled[order[:most]])
 
     def _strata(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        return self.labels[rows].distinct()[1]
+        return np.asarray(self.labels[rows].distinct()[1])
 
     def _judged(self, candidate: Candidate, rows: NDArray[np.intp], *, keeps: bool) -> Trial | None:
         """Trial of a candidate; None if the budget does not allow it, or it cannot be fitted."""

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from rankwise import decisions
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.auto._candidates import DECISIONS, candidates
+from rankwise.auto._candidates import DECISIONS, Candidate, candidates
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
@@ -24,6 +24,7 @@ from rankwise.labels import Labels, check_weights, encode, warn_of_classes
 
 _METRICS = ("mae", "zero_one", "squared", "log", "ranked")
 _BLENDED = "blend"
+_COLUMNS = ("model", "what", "error", "error_se", "nearest", "farthest", "rows", "fit_seconds", "remark")
 
 
 class AutoOrdinal(ChoosingEstimator):
@@ -70,9 +71,9 @@ class AutoOrdinal(ChoosingEstimator):
     best_name_ : str
         Its name in the leaderboard.
     leaderboard_ : list of dict
-        One entry per candidate, best first: ``model``, ``error`` with ``error_se`` over folds, ``nearest`` and
-        ``farthest`` (between them the labels leave the error open), ``rows`` it was judged on, ``fit_seconds``, and
-        ``remark``. Candidates that were judged on fewer rows come after those of the last rung.
+        One entry per candidate, best first: ``model``, ``what`` it is, ``error`` with ``error_se`` over folds,
+        ``nearest`` and ``farthest`` (between them the labels leave the error open), ``rows`` it was judged on,
+        ``fit_seconds``, and ``remark``. Candidates that were judged on fewer rows come after those of the last rung.
     classes_ : ndarray
         The classes, lowest first.
 
@@ -93,7 +94,6 @@ class AutoOrdinal(ChoosingEstimator):
     """
 
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
-    _show: ClassVar[Show | None] = None  # a display in place of the plain one
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_budget": [Interval(Real, 0, None, closed="neither")],
@@ -189,7 +189,7 @@ class AutoOrdinal(ChoosingEstimator):
             return None
         labels = search.labels[search.rows]
         weight = search.weight[search.rows] if search.weight.size else np.ones(len(labels))
-        together = np.stack([trial.probabilities for trial in able])
+        together = np.stack([np.asarray(trial.probabilities) for trial in able])
         weights = stacking_weights(np.column_stack([of_labels(labels, one) for one in together]), weight)
         mixed = np.einsum("m,mnk->nk", weights, together)
         if self.metric in ("log", "ranked"):
@@ -205,16 +205,16 @@ class AutoOrdinal(ChoosingEstimator):
             return None
         parts = zip(weights, able, strict=True)
         remark = " + ".join(f"{v:.2f} {trial.candidate.name}" for v, trial in parts if v >= 0.005)
-        entry = {
-            "model": _BLENDED, "error": error, "error_se": search.last[0].standard_error, "nearest": nearest,
-            "farthest": farthest, "rows": len(labels), "fit_seconds": sum(trial.seconds for trial in able),
-            "remark": remark,
-        }  # fmt: skip
+        numbers = {"error": float(error), "error_se": search.last[0].standard_error}
+        numbers |= {"nearest": float(nearest), "farthest": float(farthest)}
+        taken = {"rows": len(labels), "fit_seconds": sum(trial.seconds for trial in able), "remark": remark}
+        entry = {"model": _BLENDED, "what": "a mixture of the best", **numbers, **taken}
         return able, weights, entry
 
     def _display(self) -> Show | None:
-        if self._show is not None:
-            return self._show
+        given: Show | None = self.__dict__.get("_show")  # a display in place of the plain one
+        if given is not None:
+            return given
         wanted = sys.stderr.isatty() if self.verbose is None else self.verbose
         return _print_progress if wanted else None
 
@@ -229,7 +229,7 @@ class AutoOrdinal(ChoosingEstimator):
     def __str__(self) -> str:
         if not self.__sklearn_is_fitted__():
             return repr(self)
-        shown = ("model", "error", "error_se", "nearest", "farthest", "rows", "fit_seconds", "remark")
+        shown = [name for name in _COLUMNS if name != "what"]
         return format_table([{name: entry[name] for name in shown} for entry in self.leaderboard_])
 
     @reader
@@ -242,9 +242,9 @@ class AutoOrdinal(ChoosingEstimator):
         board, name = plain["leaderboard"], plain["name"]
         if not isinstance(name, str) or not isinstance(board, list):
             raise ValueError("the leaderboard is no list, or the chosen model has no name")
-        if not all(isinstance(entry, dict) and {"model", "error"} <= set(entry) for entry in board):
-            raise ValueError("an entry of the leaderboard lacks its model or its error")
-        self.best_name_, self.leaderboard_ = name, board
+        if not all(isinstance(entry, dict) and set(_COLUMNS) <= set(entry) for entry in board):
+            raise ValueError(f"an entry of the leaderboard lacks one of {', '.join(_COLUMNS)}")
+        self.best_name_, self.leaderboard_ = name, [{name: entry[name] for name in _COLUMNS} for entry in board]
         self._take_chosen(plain["best"])
 
 
@@ -255,19 +255,20 @@ def _leaderboard(search: Search) -> list[dict[str, Any]]:
     entries = []
     for trial in [*search.last, *others]:
         remark = "" if trial in search.last else "judged on fewer rows"
-        entries.append(_entry(trial.candidate.name, trial, remark))
+        entries.append(_entry(trial.candidate, trial, remark))
     judged = {entry["model"] for entry in entries}
     for candidate in search.candidates:
         if candidate.name not in judged:
             remark = search.failed.get(candidate.name, "no budget left")
-            entries.append(_entry(candidate.name, None, remark))
+            entries.append(_entry(candidate, None, remark))
     return entries
 
 
-def _entry(name: str, trial: Trial | None, remark: str) -> dict[str, Any]:
+def _entry(candidate: Candidate, trial: Trial | None, remark: str) -> dict[str, Any]:
     numbers = (math.nan,) * 4 if trial is None else (trial.error, trial.standard_error, trial.nearest, trial.farthest)
     return {
-        "model": name,
+        "model": candidate.name,
+        "what": candidate.why,
         **dict(zip(("error", "error_se", "nearest", "farthest"), map(float, numbers), strict=True)),
         "rows": 0 if trial is None else int(trial.n_rows),
         "fit_seconds": math.nan if trial is None else float(trial.seconds),

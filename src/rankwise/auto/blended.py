@@ -138,7 +138,8 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
             folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)
-            options = dict(cv=folds, method="predict_proba", sample_weight=weight if weight.size else None)
+            options: dict[str, Any] = {"cv": folds, "method": "predict_proba"}
+            options["sample_weight"] = weight if weight.size else None
             unseen = [of_labels(labels, cross_val_predict(one, X, labels, **options)) for one in model.estimators]
             counts = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
             rows = np.arange(len(labels))
@@ -179,7 +180,7 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         return int(self.estimators_[0].n_features_in_)
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
         """Names of the columns, as the first model has them."""
         return np.asarray(self.estimators_[0].feature_names_in_)
 

@@ -1,9 +1,10 @@
 """The strength of the regulariser by cross-validation along a path.
 
 Within a fold the models of all strengths are fitted from strong to weak, each from the solution of the last
-(:meth:`rankwise.SVOR.path`), to a gap of one percent, which is enough to compare them; the model of the chosen strength
-is then fitted to all rows as exactly as its ``tol`` says. Folds have the same mixture of labels of every kind, and the
-scorer compares with the nearest class that a label admits, so that intervals and missing labels are no obstacle.
+(:meth:`rankwise.SVOR.path`), to a gap of three percent, which is enough to compare them; the model of the chosen
+strength is then fitted to all rows as exactly as its ``tol`` says. Folds have the same mixture of labels of every kind,
+and the scorer compares with the nearest class that a label admits, so that intervals and missing labels are no
+obstacle.
 
 Source of the one-standard-error rule: Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984.
 """

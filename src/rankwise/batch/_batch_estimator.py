@@ -125,7 +125,8 @@ class BatchEstimator(OrdinalEstimator):
         for alpha in (alphas[-1], alphas[0]):  # between them all others lie
             first.set_params(alpha=float(alpha))._validate_params()
         read = first._read(X, y, sample_weight)
-        return first._along(alphas, read)
+        models: list[Self] = first._along(alphas, read)
+        return models
 
     @in_one_thread
     def _along(self, alphas: Sequence[float], read: tuple[Design, ClassOrder, RowSums]) -> list[Self]:

@@ -69,8 +69,9 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     link : {"logit", "probit", "cloglog", "loglog"}, default "logit"
         Distribution F in ``P(y <= k) = F(t_k - <w, x>)``: logistic (proportional odds), normal, or the two extreme
         value distributions (``1 - exp(-exp(z))``, proportional hazards, and ``exp(-exp(-z))``).
-    alpha : float, default 1e-3
-        Strength of the ridge on the weights; 0 is maximum likelihood, which has no optimum if the labels are separable.
+    alpha : float or "auto", default 1e-3
+        Strength of the ridge on the weights; "auto" chooses it in interval-aware folds, and 0 is maximum likelihood,
+        which has no optimum if the labels are separable.
     decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
         What ``predict`` answers: the class of least expected absolute error, 0/1 loss, squared error, or cost
         ``[true, answer]``.
@@ -92,6 +93,8 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     objective_, lower_bound_, gap_ : float
         The objective at the solution, a proven lower bound on it, and their relative difference. The last two are NaN
         with ``alpha=0``, and with candidate sets that have gaps: nothing is proven then.
+    alpha_ : float
+        The strength that was used: ``alpha``, or what "auto" chose.
     n_iter_ : int
         Iterations over all rows.
     classes_ : ndarray of shape (K,)

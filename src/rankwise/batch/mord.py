@@ -148,8 +148,8 @@ class PiecewiseMORD(_UnifiedEstimator):
     }
 
     def __init__(
-        self, cuts: Any = 3, loss: Any = "mae", alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto",
-        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+        self, cuts: Any = 3, loss: Any = "mae", alpha: float | str = 1e-3, regularize: str = "weights",
+        solver: str = "auto", tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(loss, alpha, regularize, solver, tol, max_iter, classes)
         self.cuts = cuts

@@ -37,8 +37,8 @@ class SVOR(ThresholdBatchEstimator):
     constraints : {"implicit", "explicit"}, default "implicit"
         Every threshold counts for every row (a surrogate of the absolute error), or only the two next to its label
         (a surrogate of the 0/1 loss).
-    alpha : float, default 1e-3
-        Strength of the regulariser.
+    alpha : float or "auto", default 1e-3
+        Strength of the regulariser; "auto" chooses it by a short path in interval-aware folds.
     regularize : {"weights", "all", "none"}, default "weights"
         What it acts on: the weights, the thresholds too, or nothing.
     solver : {"auto", "smoothing", "cutting-plane"}, default "auto"
@@ -60,6 +60,8 @@ class SVOR(ThresholdBatchEstimator):
         The objective at the solution, a proven lower bound on it, and their relative difference. With
         ``regularize="none"`` the problem is a linear programme; one that is too large to be solved exactly has no
         bound.
+    alpha_ : float
+        The strength that was used: ``alpha``, or what "auto" chose.
     n_iter_ : int
         Iterations over all rows.
     classes_ : ndarray of shape (K,)
@@ -99,8 +101,8 @@ class SVOR(ThresholdBatchEstimator):
     }
 
     def __init__(
-        self, constraints: str = "implicit", alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto",
-        tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
+        self, constraints: str = "implicit", alpha: float | str = 1e-3, regularize: str = "weights",
+        solver: str = "auto", tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(alpha, regularize, solver, tol, max_iter, classes)
         self.constraints = constraints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from rankwise.metrics import Reliability, cumulative_brier_scores, log_score, ra
 
 Floats = NDArray[np.float64]
 
-_ENDS = ("nearest", "farthest")
+_ENDS: tuple[Literal["nearest", "farthest"], ...] = ("nearest", "farthest")
 
 
 class ProbabilitySums:

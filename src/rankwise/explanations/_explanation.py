@@ -255,7 +255,7 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
     >>> bool(np.allclose(reasons.base + reasons.values.sum(axis=1), model.project(wines)))
     True
     >>> reasons.sentences(0)
-    ['colour = white moves P(at least 2) from 0.73 to 0.40', 'alcohol = 11.13 moves P(at least 2) from 0.36 to 0.40']
+    ['colour = white moves P(at least 2) from 0.93 to 0.69', 'alcohol = 11.13 moves P(at least 2) from 0.58 to 0.69']
     """
     target = Target.of(model)
     scores = target.scores(X)

@@ -56,7 +56,7 @@ def draw_row(found: Explanation, row: int, top: int, ax: Any) -> Any:
     low, high = min(reached), max(reached)
     near = found.thresholds[(found.thresholds > low - (high - low)) & (found.thresholds < high + (high - low))]
     low, high = min([low, *near]), max([high, *near])
-    space = 0.22 * (high - low) or 1.0
+    space = 0.34 * (high - low) or 1.0  # for the numbers beside the bars
     ax.set_xlim(low - space, high + space)
     _draw_thresholds(found, ax, len(steps))
     ax.plot(found.scores[row], len(steps) - 0.42, marker="v", color=INK, ms=7, zorder=6, clip_on=False)

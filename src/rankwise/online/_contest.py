@@ -30,6 +30,7 @@ LEAD, SPREAD = 0, 1
 LAST, MEAN, JUDGED = 0, 1, 2
 
 _WINDOW = 100
+_LARGEST_WEIGHT = 1e30  # its square, and errors of any number of classes, stay finite
 _FIRST, _EVERY = 1000, 8
 
 
@@ -56,7 +57,7 @@ def _judged(last, mean, label, c, lead, spread):
     lo, hi, mask, i, ordered = label
     if c == 0.0 or last < 0 or mean < 0:
         return lead, spread
-    d = c * (_error(mean, lo, hi, mask, i, ordered) - _error(last, lo, hi, mask, i, ordered))
+    d = min(c, _LARGEST_WEIGHT) * (_error(mean, lo, hi, mask, i, ordered) - _error(last, lo, hi, mask, i, ordered))
     return lead - lead / _WINDOW + d, spread - spread / _WINDOW + d * d
 
 

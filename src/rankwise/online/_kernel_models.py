@@ -156,7 +156,7 @@ class KernelEstimator(OnlineEstimator):
             return table
         size, of_slot, born = int(state["size"][0]), state["influence"], state["born"]
         table = np.zeros((room, room), dtype=np.float32)
-        rows = self._store(state).vectors(state, size, self.n_features_in_)
+        rows: Any = self._store(state).vectors(state, size, self.n_features_in_)
         if sparse.issparse(rows):
             rows = rows.data, rows.indices, rows.indptr
         for start, values in self._kernel_blocks(rows, state):

@@ -182,7 +182,7 @@ class OnlineModel(OrdinalEstimator):
         self._validate_params()
         n_features, order = require_features(plain["features"], 0), require_classes(plain["classes"])
         if "contest" in self._layout.arrays and isinstance(plain["state"], dict):  # not in files of earlier versions
-            plain["state"].setdefault("contest", np.zeros(CONTEST.axes))
+            plain["state"].setdefault("contest", np.zeros(tuple(map(int, CONTEST.axes))))
         self._check_state(plain["state"], n_features, len(order))
         self._features, self.n_features_in_ = FeatureIndex(plain["features"]), n_features
         self._growing = plain["growing"] is True

@@ -183,7 +183,7 @@ class SetSizeDisplay:
         """Draw given sets, a mask of shape (n, K); other arguments as in :class:`SetSizeDisplay` and :meth:`plot`."""
         labels, held = encode(y_true, classes), np.asarray(sets)
         set_coverage(labels, held)  # refuses what is no mask
-        size, said = held.sum(axis=1), ~labels.is_missing
+        size, said = held.sum(axis=1), np.logical_not(labels.is_missing, dtype=bool)
         admitted = labels.admissible()
         holds_all, holds_one = (held | ~admitted).all(axis=1), (held & admitted).any(axis=1)
         k = held.shape[1] + 1

@@ -75,6 +75,7 @@ def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
     scores = None
     if view.thresholds is not None and len(names) > 1 and np.isfinite(view.thresholds).all():
         scores = score_picture(counts.sample, view.thresholds, names)
+    reliability = counts.probabilities.reliability if facts["probabilities"] else None
     context = {
         **facts,
         "names": names,
@@ -83,7 +84,7 @@ def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
         "scores": scores,
         "losses": loss_picture(counts.curve, facts["quality"][0]["name"]) if counts.curve.n_rows > 1 else None,
         "stretch": counts.curve.rows_in_stretch(n_stretches(counts.curve)),
-        "reliability": reliability_picture(counts.probabilities.reliability, names) if facts["probabilities"] else None,
+        "reliability": reliability and reliability_picture(reliability, names),
         "level": f"{100 * facts['confidence']:.4g}%",
         "matrices": _matrices(facts, names),
         "width_bars": _width_bars(facts["widths"]),

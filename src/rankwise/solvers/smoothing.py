@@ -43,7 +43,7 @@ _UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
 _GAP_PER_GAIN = 5.0  # of a dual point with the best offsets for its scores, which are not those of the best scores
 _ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
 _PART = 10  # the part is at most one in so many rows
-_WARM = 0.3  # gap that smoothing leaves at a start near the solution, relative to the one that is aimed at
+_WARM = 0.1  # smoothing that a start near the solution begins with: its square, relative to the gap that is aimed at
 _ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
 
 
@@ -143,16 +143,19 @@ def _continued(
 ) -> _Continuation:
     weighted = alpha * penalty
     mu = first_smoothing(risk)
-    if start is not None:  # near the solution: neither a part of the rows nor large smoothing would bring it nearer
-        part, mu = None, None if mu is None else mu * np.sqrt(_WARM * tol)
-    else:
+    warm, part = start is not None, None
+    if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
         part = first_part(design, risk, penalty.size)
+    elif mu is not None:  # near the solution: neither a part of the rows nor large smoothing would bring it nearer
+        mu *= float(np.sqrt(_WARM * tol))
     if part is not None:
         few = _Continuation(*part, weighted, tol, max_iter)
         few.run(start, mu)
         start, mu = few.theta, few.mu
     whole = _Continuation(design, risk, weighted, tol, max_iter)
+    if warm:
+        whole.accuracy = 1.0
     whole.run(start, mu)
     return whole
 
@@ -198,12 +201,13 @@ class _Continuation:
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
         self.factor: Any = None
+        self.accuracy = _ACCURACY
         self.n_iter = 0
 
     def run(self, theta: Floats, mu: float | None) -> None:
         """Minimise from theta, the first time with smoothing mu."""
         self.theta, self.mu = theta, mu
-        scores, accuracy = None, _ACCURACY * self.tol
+        scores, accuracy = None, self.accuracy * self.tol
         bounded = bool(self.penalty[: self.n_weights].all())
         if mu is None and not bounded:  # no gap will tell when it is enough
             accuracy = min(accuracy, _UNBOUNDED_ACCURACY)

@@ -163,6 +163,7 @@ class Job:
     run: RunOptions
 
     def in_memory(self, template: Any) -> dict[str, Any]:
+        """One estimator, fitted to all rows at once."""
         from rankwise.table_model import TableModel
 
         with self.source.quarantine:
@@ -179,7 +180,7 @@ class Job:
         with self.source.quarantine, progress_bars() as show:
             rows, order = self.source.load(self.declared, None if isinstance(self.encoder, str) else self.encoder)
             search = AutoOrdinal(**parameters, encoder=self.encoder, classes=order.values.tolist())
-            search._show = lambda what, spent, total: show("choosing", round(100 * spent / total), 100)
+            search.__dict__["_show"] = lambda what, spent, total: show("choosing", round(100 * spent / total), 100)
             with rows.named():
                 search.fit(rows.X, rows.y, rows.weight)
         model = search.best_estimator_
@@ -188,6 +189,7 @@ class Job:
         return {**self._saved(model, len(rows), 1), **_certificate(model), "choice": choice}
 
     def on_cluster(self, name: str) -> dict[str, Any]:
+        """One estimator, fitted on a Dask cluster."""
         from rankwise.cli._cluster import fit_on_cluster, make
         from rankwise.cli._learner import begin
 
@@ -198,6 +200,7 @@ class Job:
         return {**self._saved(model, n_rows, getattr(estimator, "n_epochs", 1)), **_certificate(model)}
 
     def streamed(self, template: Any, encoding: EncodingOptions) -> dict[str, Any]:
+        """An online estimator, in constant memory."""
         from rankwise.cli._learner import Checkpoint, Learner, Stopped, begin
         from rankwise.labels import ClassOrder
 
@@ -285,6 +288,7 @@ def _certificate(model: TableModel) -> dict[str, Any]:
 
 
 def print_results(results: dict[str, Any], as_json: bool) -> None:
+    """What was learnt, from which columns, and how it was chosen."""
     if as_json:
         print_json(results)
         return
@@ -326,7 +330,8 @@ def _print_choice(choice: dict[str, Any]) -> None:
         line |= {"rows": f"{entry['rows']:,}", "seconds to fit": f"{entry['fit_seconds']:.3g}" if known else "-"}
         lines.append({**line, "remark": entry["remark"]})
     typer.echo(f"\n{format_table(lines)}")
-    why = f"{first['model']} was chosen: it has the least error in {choice['folds']} folds of {first['rows']:,} rows"
+    why = f"{first['model']} ({first['what']}) was chosen: it has the least error in {choice['folds']} folds of "
+    why += f"{first['rows']:,} rows"
     if len(judged) > 1:
         apart = judged[1]["error"] - first["error"]
         near = apart <= max(first["error_se"], judged[1]["error_se"])

@@ -65,7 +65,7 @@ def simulate(
         from rankwise.evaluation import SimulatedRater, simulate_annotation
         from rankwise.evaluation._simulation import mean_curve
 
-        source = open_files(files, labels, rows, texts=encoding.texts)
+        source = open_files(files, labels, rows, texts=encoding.text_columns)
         encoder = encoding.encoder_for(source)
         with source.quarantine, progress_bars() as show:
             loaded, order = source.load(declared, None if isinstance(encoder, str) else encoder)

@@ -1,0 +1,239 @@
+"""BoostedThresholds: labels, rounds, small data, columns, parameters."""
+
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from rankwise import BoostedThresholds, ConformalOrdinal, TableModel
+from rankwise.losses._links import probabilities
+from rankwise.trees import _growth
+
+FAST = dict(n_jobs=1, random_state=0)
+BRIEF = dict(max_iter=15, early_stopping=False, **FAST)
+
+
+def data(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, np.searchsorted([-0.5, 0.5, 1.5], X[:, 0] ** 2 + X[:, 1] + 0.3 * rng.normal(size=n))
+
+
+def test_intervals_and_sets_teach_nearly_as_much_as_classes():
+    X, y = data(600)
+    rng = np.random.default_rng(1)
+    intervals = np.column_stack(
+        [np.maximum(y - rng.integers(0, 2, 600), 0), np.minimum(y + rng.integers(0, 2, 600), 3)]
+    )
+    sets = [frozenset({int(v), (int(v) + 2) % 4}) if i % 3 == 0 else int(v) for i, v in enumerate(y)]
+    options = {**BRIEF, "max_iter": 60}
+    errors = [-BoostedThresholds(**options).fit(X[:400], z[:400]).score(X[400:], y[400:]) for z in (y, intervals, sets)]
+    assert errors[0] < 0.35
+    assert max(errors[1:]) < errors[0] + 0.15
+
+
+def test_thresholds_are_in_balance():
+    X, y = data()
+    model = BoostedThresholds(**BRIEF).fit(X, y)
+    scores, best = model.project(X), model.thresholds_
+
+    def loss(t):
+        return -np.log(probabilities("logit", scores, t)[np.arange(y.size), y]).mean()
+
+    assert (np.diff(best) > 0).all()
+    for k in range(3):
+        for step in (1e-2, -1e-2):
+            assert loss(best) < loss(best + step * np.eye(3)[k])
+
+
+def test_early_stopping_keeps_the_best_round():
+    X, y = data(200)
+    noise = np.random.default_rng(2).permutation(y)
+    for how in (True, "cv"):
+        model = BoostedThresholds(early_stopping=how, max_iter=60, n_iter_no_change=5, **FAST).fit(X, noise)
+        assert model.n_iter_ == np.argmin(model.validation_loss_[1:]) + 1 < 60
+        assert len(model.stage_thresholds_) == model.n_iter_ == model.booster_.num_trees()
+
+
+def test_stages_end_in_the_model():
+    X, y = data()
+    model = BoostedThresholds(**BRIEF).fit(X, y)
+    *_, last = model.staged_predict_proba(X)
+    np.testing.assert_allclose(last, model.predict_proba(X), atol=1e-12)
+    *_, last = model.staged_predict(X)
+    assert (last == model.predict(X)).all()
+
+
+def test_warm_start_goes_on():
+    X, y = data()
+    model = BoostedThresholds(**{**BRIEF, "max_iter": 5}, warm_start=True).fit(X, y)
+    first = model.project(X)
+    model.set_params(max_iter=15).fit(X, y)
+    whole = BoostedThresholds(**BRIEF).fit(X, y)
+    stages = list(model.staged_project(X))
+    np.testing.assert_allclose(stages[4], first, atol=1e-12)
+    assert model.n_iter_ == 15
+    assert np.abs(model.project(X) - whole.project(X)).mean() < 0.1
+    with pytest.raises(ValueError, match="warm_start"):
+        model.set_params(early_stopping=True).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [2, 5, 17, 40])
+@pytest.mark.filterwarnings("ignore:BoostedThresholds. no label needs:UserWarning")
+def test_small_data(n):
+    X, y = data()
+    model = BoostedThresholds(classes=range(4), max_iter=20, **FAST).fit(X[:n], y[:n])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.filterwarnings("ignore:BoostedThresholds. no label needs:UserWarning")
+def test_constant_columns_and_one_class(capfd):
+    X, y = data(40)
+    model = BoostedThresholds(**FAST).fit(np.ones_like(X), y)
+    np.testing.assert_allclose(model.predict_proba(X[:1])[0], np.bincount(y, minlength=4) / 40, atol=1e-6)
+    one = BoostedThresholds(classes=[0, 1, 2], **FAST).fit(X, np.ones(40, dtype=int))
+    assert (one.predict(X) == 1).all()
+    assert (BoostedThresholds(**FAST).fit(X, np.ones(40, dtype=int)).predict(X) == 1).all()
+    assert "Check failed" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("loss", ["implicit", "explicit"])
+def test_hinges_have_no_probabilities(loss):
+    X, y = data()
+    model = BoostedThresholds(loss=loss, **{**BRIEF, "max_iter": 60}).fit(X, y)
+    assert -model.score(X, y) < 0.3
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(ValueError, match="candidate"):
+        model.set_params(classes=range(4)).fit(X, [frozenset({0, 2})] * 300)
+
+
+def frame():
+    X, y = data()
+    table = pd.DataFrame(X, columns=list("abcd"))
+    table["kind"] = pd.Categorical(np.array(["u", "v", "w"])[y % 3])
+    table.loc[::9, "a"] = np.nan
+    table.loc[::11, "kind"] = None
+    return table, y
+
+
+def test_tables_of_all_kinds_say_the_same():
+    table, y = frame()
+    model = BoostedThresholds(**BRIEF).fit(table, y)
+    assert model.feature_importances_[4] > 0
+    for other in (pl.from_pandas(table), pa.Table.from_pandas(table), table[list(table)[::-1]]):
+        assert (model.project(other) == model.project(table)).all()
+    assert np.isfinite(model.project(table.assign(kind="new"))).all()
+    with pytest.raises(ValueError, match="no column 'kind'"):
+        model.predict(table.drop(columns="kind"))
+
+
+def test_a_table_model_hands_raw_columns_over():
+    table, y = frame()
+    model = TableModel(BoostedThresholds(**BRIEF)).fit(table, y)
+    encoded = model.encoder_.transform(table)
+    assert np.isnan(encoded).sum() == table.isna().sum().sum()
+    assert model.estimator_._categorical() == model.encoder_.categorical_ == [4]
+    assert model.evaluate(table, y)["mae"] < 0.5
+
+
+def test_dense_and_csr_say_the_same():
+    X, y = data()
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense, rows = BoostedThresholds(**BRIEF).fit(X, y), sparse.csr_matrix(X)
+    assert (BoostedThresholds(**BRIEF).fit(rows, y).project(rows) == dense.project(X)).all()
+
+
+def test_monotone_by_name_and_place():
+    table, y = frame()
+    for constraints in ({"b": 1}, [0, 1, 0, 0, 0]):
+        model = BoostedThresholds(monotonic_cst=constraints, **BRIEF).fit(table, y)
+        grid = pd.concat([table.iloc[:1]] * 50).assign(b=np.linspace(-3, 3, 50))
+        assert (np.diff(model.project(grid)) >= 0).all()
+    with pytest.raises(ValueError, match="categories"):
+        BoostedThresholds(monotonic_cst={"kind": 1}, **BRIEF).fit(table, y)
+
+
+def test_weights_of_classes():
+    X, y = data()
+    heavy = BoostedThresholds(class_weight={3: 50.0}, **BRIEF).fit(X, y)
+    assert heavy.predict_proba(X)[:, 3].mean() > BoostedThresholds(**BRIEF).fit(X, y).predict_proba(X)[:, 3].mean()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"engine_params": {"reg_alpha": 1.0}}, "knows no parameter"),
+        ({"engine_params": {"num_leaves": 3}}, "sets it"),
+        ({"engine_params": {"boosting": "dart"}}, "boosting"),
+        ({"class_weight": {9: 1.0}}, "none of the classes"),
+        ({"categorical_features": [9]}, "no column"),
+        ({"monotonic_cst": [1]}, "monotonic_cst"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"loss": "implicit", "decision": "mode"}, "decision"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes"),
+    ],
+)
+def test_bad_parameters(parameters, match):
+    X, y = data(50)
+    with pytest.raises(ValueError, match=match):
+        BoostedThresholds(**{**BRIEF, **parameters}).fit(X, y)
+
+
+def test_infinity_is_refused_and_engine_params_work():
+    X, y = data()
+    lighter = BoostedThresholds(engine_params={"max_depth": 1}, **BRIEF).fit(X, y)
+    assert "num_leaves=2" in lighter._text
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity: row 3, column 1"):
+        BoostedThresholds(**BRIEF).fit(X, y)
+
+
+def test_an_interrupt_keeps_finished_rounds(monkeypatch):
+    X, y = data()
+    rounds, advance = [], _growth.Growth.advance
+
+    def stopped(self):
+        rounds.append(1)
+        if len(rounds) == 8:
+            raise KeyboardInterrupt
+        return advance(self)
+
+    monkeypatch.setattr(_growth.Growth, "advance", stopped)
+    with pytest.warns(UserWarning, match="interrupted; it keeps the 5 rounds"):
+        model = BoostedThresholds(**BRIEF).fit(X, y)
+    assert model.n_iter_ == model.booster_.num_trees() == 5
+    assert model.predict_proba(X).shape == (300, 4)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_a_signal_keeps_finished_rounds():
+    X, y = data(2000)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    model = BoostedThresholds(max_iter=100_000, early_stopping=False, **FAST)
+    timer.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X, y)
+        except KeyboardInterrupt:  # before the second round
+            return
+    assert 0 < model.n_iter_ < 100_000
+
+
+def test_a_seed_gives_the_same_model():
+    X, y = data()
+    texts = {BoostedThresholds(subsample=0.5, colsample=0.5, **BRIEF).fit(X, y)._text for _ in range(2)}
+    assert len(texts) == 1
+
+
+def test_conformal_sets():
+    X, y = data(400)
+    model = ConformalOrdinal(BoostedThresholds(**BRIEF), level=0.8).fit(X[:300], y[:300])
+    assert model.predict_set(X[300:])[np.arange(100), y[300:]].mean() > 0.65
