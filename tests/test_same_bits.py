@@ -118,19 +118,20 @@ def _multilabel() -> dict[str, Any]:
 
 
 _SEED = {"random_state": 10, "n_epochs": 3}
+_MEAN = {"average": True, **_SEED}
 MODELS: dict[str, Callable[[], dict[str, Any]]] = {
-    "PRIL": _online(PRIL(**_SEED), "coef_", "thresholds_"),
+    "PRIL": _online(PRIL(**_MEAN), "coef_", "thresholds_"),
     "PRIL last": _online(PRIL(average=False, **_SEED), "coef_", "thresholds_"),
-    "PRIL pa1": _online(PRIL(step="pa1", C=0.1, **_SEED), "coef_", "thresholds_"),
-    "PRIL pa2": _online(PRIL(step="pa2", **_SEED), "coef_", "thresholds_"),
-    "MultiplicativePRIL": _online(MultiplicativePRIL(eta=0.05, **_SEED), "coef_", "thresholds_"),
-    "KernelPRIL": _online(KernelPRIL(gamma=0.2, **_SEED), "dual_coef_", "thresholds_"),
-    "KernelPRIL budget": _online(KernelPRIL(gamma=0.2, budget=30, **_SEED), "dual_coef_", "thresholds_"),
-    "CuSumRank": _online(CuSumRank(**_SEED), "coef_", "intercept_"),
-    "CuSumRank pa1": _online(CuSumRank(step="pa1", C=0.1, **_SEED), "coef_", "intercept_"),
-    "KernelCuSumRank": _online(KernelCuSumRank(gamma=0.2, **_SEED), "dual_coef_", "intercept_"),
-    "ImportanceWeightedPerceptron": _online(ImportanceWeightedPerceptron(**_SEED), "coef_", "intercept_"),
-    "WidrowHoff": _online(WidrowHoff(**_SEED), "coef_", "intercept_"),
+    "PRIL pa1": _online(PRIL(step="pa1", C=0.1, **_MEAN), "coef_", "thresholds_"),
+    "PRIL pa2": _online(PRIL(step="pa2", **_MEAN), "coef_", "thresholds_"),
+    "MultiplicativePRIL": _online(MultiplicativePRIL(eta=0.05, **_MEAN), "coef_", "thresholds_"),
+    "KernelPRIL": _online(KernelPRIL(gamma=0.2, **_MEAN), "dual_coef_", "thresholds_"),
+    "KernelPRIL budget": _online(KernelPRIL(gamma=0.2, budget=30, **_MEAN), "dual_coef_", "thresholds_"),
+    "CuSumRank": _online(CuSumRank(**_MEAN), "coef_", "intercept_"),
+    "CuSumRank pa1": _online(CuSumRank(step="pa1", C=0.1, **_MEAN), "coef_", "intercept_"),
+    "KernelCuSumRank": _online(KernelCuSumRank(gamma=0.2, **_MEAN), "dual_coef_", "intercept_"),
+    "ImportanceWeightedPerceptron": _online(ImportanceWeightedPerceptron(**_MEAN), "coef_", "intercept_"),
+    "WidrowHoff": _online(WidrowHoff(**_MEAN), "coef_", "intercept_"),
     "LabelRanker": _ranker(),
     "LabelRanker fixed": _ranker(update="fixed"),
     "LabelRanker joint": _ranker(update="joint"),

@@ -186,7 +186,7 @@ class TestFile:
             lambda h: h["model"].update(encoder=None),
             lambda h: h["model"].update(encoder=h["model"]["estimator"]),
             lambda h: h["model"].update(estimator=5),
-            lambda h: h["parameters"].update(estimator=None),
+            lambda h: h["parameters"].update(estimator="SVOR"),
             lambda h: h["parameters"]["estimator"]["part"]["parameters"].update(surprise=1),
         ],
     )

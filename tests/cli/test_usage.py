@@ -43,7 +43,7 @@ class TestFit:
             (["--label", "grade", "--ignore", "a,d"], ["--ignore: there is no column 'd'"]),
             (["--label", "grade", "--estimator", "PRLI"], ["no estimator 'PRLI'. Did you mean 'PRIL'?"]),
             (["--label", "grade", "--estimator", "pril"], ["Did you mean 'PRIL'?"]),
-            (["--label", "grade", "--estimator", "LabelRanker"], ["no estimator 'LabelRanker'", "Known: CuSumRank"]),
+            (["--label", "grade", "--estimator", "LabelRanker"], ["no estimator 'LabelRanker'", "Known: BoostedThresholds, CuSumRank"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "stp=1"], ["Did you mean 'step'?", "Known: C"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "step"], ["given as name=value"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "C=-1"], ["'C' parameter of PRIL must be"]),
@@ -143,7 +143,7 @@ class TestOthers:
 
     def test_evaluate(self, model, data, tmp_path):
         assert "where are the labels?" in (message := fail(2, "evaluate", model, data))
-        assert "The columns are '" in message
+        assert "The columns are ['" in message
         assert "Did you mean 'grade'?" in fail(2, "evaluate", model, data, "--label", "grades")
         said = fail(2, "evaluate", model, data, "--label", "grade", "--method", "progressive")
         assert "CumulativeLink is none" in said
@@ -155,7 +155,7 @@ class TestOthers:
         assert "n_splits must be at most the number of rows" in said
 
     def test_compare(self, data):
-        assert "--estimator" in fail(2, "compare", data, "--label", "grade")
+        assert "SVOR:alpha=auto" in succeed("compare", data, "--label", "grade")  # a list of its own
         assert "no estimator" in fail(2, "compare", data, "--label", "grade", "--estimator", "X")
         said = fail(2, "compare", data, "--label", "grade", "--estimator", "SVOR", "--method", "progressive")
         assert "SVOR is none" in said

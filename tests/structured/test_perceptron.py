@@ -120,7 +120,7 @@ def test_kernel_cusum_rank_written_on_the_frame(step):
     stream = make_stream(8, n=60)
     options = {"kernel": "rbf", "gamma": 0.3, "step": step, "C": 0.5}
     frame = StructuredPerceptron(CumulativeRanks(stream.classes), **options)
-    fast = KernelCuSumRank(classes=stream.classes, **options)
+    fast = KernelCuSumRank(classes=stream.classes, average=True, **options)
     predicted = frame.progressive_predict(stream.X, annotations(stream), stream.weight)
     assert predicted == fast.progressive_predict(stream.X, stream.y, stream.weight).tolist()
     (rows,) = (k for k, part in enumerate(frame.support_) if part.shape[1] == 5)

@@ -29,7 +29,7 @@ class ProbabilitySums:
     >>> sums = ProbabilitySums()
     >>> sums.add(encode([1, (1, 2)], [1, 2, 3]), np.array([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), None)
     >>> {name: round(value, 3) for name, value in sums.results().items() if name.startswith("ranked")}
-    {'ranked_probability_score': 0.312, 'ranked_probability_score_at_worst': 0.438}
+    {'ranked_probability_score': 0.312, 'ranked_probability_score_at_worst': 0.312}
     """
 
     def __init__(self, n_bins: int = 10) -> None:

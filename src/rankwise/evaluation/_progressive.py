@@ -100,7 +100,7 @@ def progressive(
     >>> X, y = make_pril_synthetic(1000, random_state=0)
     >>> result = progressive(PRIL(), X, y)
     >>> result
-    Progress(1000 rounds, average loss 1.087, mistakes 77.60%, weighted cost 77.60%)
+    Progress(1000 rounds, average loss 1.085, mistakes 77.40%, weighted cost 77.40%)
     >>> result.average.shape
     (1000,)
     """

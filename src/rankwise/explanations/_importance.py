@@ -82,7 +82,7 @@ def permutation_importances(
     >>> from rankwise.datasets import make_ordinal
     >>> from rankwise.explanations import permutation_importances
     >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-    >>> found = permutation_importances(PRIL(random_state=0).fit(X, y), X, [(max(k - 1, 0), k) for k in y])
+    >>> found = permutation_importances(PRIL(random_state=0).fit(X, y), X, [(max(k - 1, 1), k) for k in y])
     >>> found.values.shape
     (3, 5)
     """

@@ -454,8 +454,8 @@ class OnlineCumulativeLink(LinkModel, OnlineEstimator):
     >>> y = np.digitize(X[:, 0] + np.tile([0.4, -0.4, 0.0], 20), [-0.4, 0.4])
     >>> model = OnlineCumulativeLink(classes=[0, 1, 2], random_state=0).fit(X, y)
     >>> model.predict_proba([[-0.8], [0.0]]).round(1)
-    array([[0.9, 0.1, 0. ],
-           [0.1, 0.7, 0.1]])
+    array([[0.8, 0.2, 0. ],
+           [0.2, 0.7, 0.2]])
     >>> model.learn_one({0: 0.9}, (1, 2))  # an interval
     >>> sorted(model.predict_proba_one({0: 0.9}))
     [0, 1, 2]

@@ -53,7 +53,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     >>> stream = [(dict(enumerate(x)), int(y)) for x, y in zip(data.X, data.y)]
     >>> model = preprocessing.StandardScaler() | OrdinalClassifier(PRIL(classes=[1, 2, 3, 4, 5]))
     >>> evaluate.progressive_val_score(stream, model, OrdinalMAE(classes=[1, 2, 3, 4, 5]))
-    OrdinalMAE: 0.922902
+    OrdinalMAE: 0.929705
     """
 
     def __init__(self, estimator: Any) -> None:
