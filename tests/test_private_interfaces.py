@@ -35,13 +35,21 @@ def imports():
     """File, module and name of everything that the package imports, at the top of a file or anywhere below."""
     for path in SOURCE.rglob("*.py"):
         file = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 yield from ((file, node.module, alias.name) for alias in node.names)
             elif isinstance(node, ast.Import):
                 yield from ((file, alias.name, "") for alias in node.names)
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
-                yield file, node.args[0].value, ""
+                names = [node.args[0]] if isinstance(node.args[0], ast.Constant) else looped(tree, node.args[0].id)
+                yield from ((file, name.value, "") for name in names)
+
+
+def looped(tree, variable):
+    """What a loop gives to a variable."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
+    return [name for loop in loops if getattr(loop.target, "id", "") == variable for name in loop.iter.elts]
 
 
 def foreign():

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         WidrowHoff as WidrowHoff,
     )
     from rankwise.persistence import load as load, save as save
+    from rankwise.raters import RaterModel as RaterModel
     from rankwise.serve.client import Client as Client, ServiceError as ServiceError
     from rankwise.structured import ChainClassifier as ChainClassifier, StructuredPerceptron as StructuredPerceptron
     from rankwise.table_model import TableModel as TableModel
@@ -96,6 +97,7 @@ _HOME = {
     "OnlineScaler": "rankwise.features",
     "PRIL": "rankwise.online",
     "PRank": "rankwise.online",
+    "RaterModel": "rankwise.raters",
     "RowError": "rankwise._errors",
     "ServiceError": "rankwise.serve.client",
     "StructuredPerceptron": "rankwise.structured",

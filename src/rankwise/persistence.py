@@ -91,7 +91,7 @@ def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
     """Content of the model file that :func:`save` writes: the same model and notes give the same bytes."""
     if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
         model = model.to_local()
-    if not hasattr(model, "from_plain"):  # scikit-learn's searches; ours are saved whole
+    if not _is_known(model):  # a search of scikit-learn's
         model = getattr(model, "best_estimator_", model)
     arrays: dict[str, NDArray[Any]] = {}
     origin = {"format": 1, "rankwise": __version__}

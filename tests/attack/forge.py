@@ -71,8 +71,18 @@ def victims() -> list[Victim]:
     made += [(rw.ChainClassifier(loss="mae", solver="perceptron", **brief), *sequences)]
     made += [(rw.TableEncoder(n_hashed=16), frame, y), (rw.TableModel(rw.PRIL(**brief)), frame, y)]
     made += [(rw.TableModel(rw.PRIL(**brief), encoder="none"), X, y)]
+    made += [(rw.TableModel(rw.PRIL(**brief), encoder=rw.OnlineScaler()), X, y), (rw.OnlineScaler(), X, y)]
+    links = [rw.CumulativeLink(tol=0.1), rw.CumulativeLink(alpha=1.0, tol=0.1)]
+    made += [(rw.OnlineCumulativeLink(**brief), X, y), (rw.BlendedOrdinal(links, cv=2), X, y)]
+    made += [(rw.PathCV(rw.SVOR(tol=0.1), alphas=[0.1, 1.0], cv=2), X, y)]
+    made += [(rw.AutoOrdinal(estimators=["constant", "SVOR, linear"], n_fits=8, cv=2), X, y)]
+    for loss in ("likelihood", "implicit"):
+        trees = rw.BoostedThresholds(loss=loss, max_iter=3, early_stopping=False, n_jobs=1, random_state=0)
+        made.append((trees, X, y))
+    answers = pd.DataFrame({"item": np.repeat(range(8), 3), "rater": ["A", "B", "C"] * 8, "label": y})
+    made += [(rw.RaterModel(tol=0.1), answers, None), (rw.RaterModel(tol=0.1), answers, X[:8])]
     found = [Victim(type(model).__name__, model.fit(rows, labels), rows, labels) for model, rows, labels in made]
-    for name in ("PRIL", "CuSumRank", "KernelPRIL", "LabelRanker", "MultiplicativePRIL"):
+    for name in ("PRIL", "CuSumRank", "KernelPRIL", "LabelRanker", "MultiplicativePRIL", "OnlineCumulativeLink"):
         stream = getattr(rw, name)()
         for i in range(24):
             stream.learn_one({"a": X[i, 0], ("b", 1): X[i, 1], 7: X[i, 2]}, int(y[i]))
@@ -226,6 +236,8 @@ def use(model: Any, victim: Victim, path: Path) -> None:
     """Call all that a service would call: an answer, or an error of the package's own kind."""
     for name, arguments in (
         ("predict", (victim.X,)),
+        ("intervals", ()),
+        ("weighted", ()),
         ("transform", (victim.X,)),
         ("decision_function", (victim.X,)),
         ("predict_proba", (victim.X,)),
@@ -234,7 +246,8 @@ def use(model: Any, victim: Victim, path: Path) -> None:
         ("predict_set", (victim.X,)),
         ("predict_one", ({"a": 1.0, 7: 2.0, 0: 1.0},)),
         ("partial_fit", (victim.X, victim.y)),
-        ("learn_one", ({"a": 1.0, "new": 2.0, 0: 1.0}, 1)),
+        ("transform_one", ({"a": 1.0, "new": 2.0, 0: 1.0},)),
+        ("learn_one", ({"a": 1.0, "new": 2.0, 0: 1.0}, *((1,) if victim.name != "OnlineScaler" else ()))),
     ):
         if hasattr(model, name):
             try:

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankwise import PRIL, CuSumRank, KernelPRIL, LabelRanker, TableModel
+from rankwise import PRIL, CuSumRank, KernelPRIL, LabelRanker, TableEncoder, TableModel
 from rankwise.annotation import type2_intervals
 from rankwise.evaluation import Annotated, interval_confusion
 from rankwise.plots import AnnotationDisplay, ConfusionDisplay, RankingDisplay, ThresholdDisplay, WeightsDisplay
@@ -221,7 +221,7 @@ class TestModelsAroundAnEstimator:
         scaled = make_pipeline(StandardScaler(), PRIL(random_state=0))
         models = {
             "pipeline": scaled,
-            "table model": TableModel(PRIL(random_state=0)),
+            "table model": TableModel(PRIL(random_state=0), TableEncoder(numbers="linear")),
             "search": GridSearchCV(scaled, {"pril__step": ["perceptron"]}, cv=2),
         }
         model = models[request.param].fit(frame, y)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwise import decisions
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import HasMethods, Interval, StrOptions
 from rankwise.auto._candidates import DECISIONS, Candidate, candidates
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses
@@ -102,6 +102,7 @@ class AutoOrdinal(ChoosingEstimator):
         "n_fits": [Interval(Integral, 1, None, closed="left"), None],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "blend": [Interval(Integral, 0, None, closed="left")],
+        "encoder": [StrOptions({"none"}), HasMethods(["fit", "transform"]), None],
         "most_rows": [Interval(Integral, 10, None, closed="left")],
         "n_jobs": [Integral, None],
         "verbose": ["boolean", None],

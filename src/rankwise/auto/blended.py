@@ -191,8 +191,10 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        self._validate_params()
         estimators, weights = plain["estimators"], plain["weights"]
         order = self._take_classes(plain["classes"])
+        self._check_decision(len(order))
         if not isinstance(estimators, list) or not estimators:
             raise ValueError("a mixture needs models")
         require_array("weights", weights, np.float64, (len(estimators),))

@@ -1,8 +1,8 @@
 """The strength of the regulariser by cross-validation along a path.
 
 Within a fold the models of all strengths are fitted from strong to weak, each from the solution of the last
-(:meth:`rankwise.SVOR.path`), to a gap of three percent, which is enough to compare them; the model of the chosen
-strength is then fitted to all rows as exactly as its ``tol`` says. Folds have the same mixture of labels of every kind,
+(:meth:`rankwise.SVOR.path`), to the gap that the estimator's ``tol`` says; the model of the chosen strength is then
+fitted to all rows. Folds have the same mixture of labels of every kind,
 and the scorer compares with the nearest class that a label admits, so that intervals and missing labels are no
 obstacle.
 
@@ -28,7 +28,7 @@ from rankwise._sklearn import HasMethods, Interval, StrOptions, take_rows
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
-from rankwise.batch._strength import LOOSE, strengths
+from rankwise.batch._strength import strengths
 from rankwise.evaluation._cross_validation import splits_of
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.plots._style import OKABE_ITO, QUIET, SMALL, axes, curve_frame
@@ -120,7 +120,6 @@ class PathCV(ChoosingEstimator):
             alphas = model._alphas(X)
             scorer = model._scorer()
             template = clone(model.estimator)
-            template.set_params(tol=max(template.tol, LOOSE))
 
             def scores(train: NDArray[np.intp], test: NDArray[np.intp]) -> list[float]:
                 weights = {"sample_weight": weight[train]} if weight.size else {}

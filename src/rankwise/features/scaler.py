@@ -115,16 +115,18 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
 
     def learn_one(self, x: Mapping[str, Any]) -> Self:
         """Count one row, a dict of named features. Features that are new, or absent, are welcome."""
+        x = {str(name): value for name, value in x.items()}
         values = np.array([[float(value) for value in x.values()]])
         if not np.isfinite(values).all():
             raise ValueError(f"features must be finite numbers. Got {dict(x)!r} instead.")
         with self._afresh() as model:
-            names = list(model.feature_names_in_) if model.__sklearn_is_fitted__() else []
-            new = [name for name in x if name not in set(names)]
+            names = model._names() if model.__sklearn_is_fitted__() else []
+            known = set(names)
+            new = [name for name in x if name not in known]
             model._begin(len(new), extend=bool(names))
-            model._take_features([*map(str, names), *map(str, new)])
-            place = {name: j for j, name in enumerate(model.feature_names_in_)}
-            chosen = np.array([place[str(name)] for name in x], dtype=np.intp)
+            model._take_features([*names, *new])
+            place = {name: j for j, name in enumerate(model._names())}
+            chosen = np.array([place[name] for name in x], dtype=np.intp)
             parts = [array[chosen] for array in model._state()]
             count_rows(values, *parts, model._most, _NOTHING)
             for array, part in zip(model._state(), parts, strict=True):
@@ -134,7 +136,7 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
     @reader
     def transform_one(self, x: Mapping[str, Any]) -> dict[str, float]:
         """One row, a dict of named features, scaled; a feature that was never seen is 0."""
-        place = {name: j for j, name in enumerate(self.feature_names_in_)}
+        place = {name: j for j, name in enumerate(self._names())}
         scale = self.scale_
         return {
             name: float((value - self.mean_[place[str(name)]]) / scale[place[str(name)]]) if str(name) in place else 0.0
@@ -170,6 +172,14 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
 
     def _state(self) -> tuple[NDArray[np.int64], Floats, Floats]:
         return self.n_samples_seen_, self.mean_, self._squares
+
+    def _names(self) -> list[str]:
+        if not hasattr(self, "feature_names_in_"):
+            raise ValueError(
+                "this OnlineScaler has counted rows without names of features, so it cannot tell which feature a name "
+                "means: count dicts or tables with names from the start."
+            )
+        return [str(name) for name in self.feature_names_in_]
 
     @property
     def _most(self) -> int:

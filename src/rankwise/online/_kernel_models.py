@@ -167,7 +167,7 @@ class KernelEstimator(OnlineEstimator):
                 table[s, older] = table[older, s] = cosines
         return table
 
-    def _learn_row(self, state: State, row: Rows, labels: LabelArrays, weight: Floats) -> None:
+    def _learn_row(self, state: State, row: Rows, labels: LabelArrays, weight: Floats) -> int:
         # Copies of all that a round changes, but for the vectors: of these only an evicted one is overwritten.
         whole = self.budget is not None and state["size"][0] > self.budget
         state = {name: array.copy() if whole or name not in VECTORS else array for name, array in state.items()}
@@ -176,7 +176,7 @@ class KernelEstimator(OnlineEstimator):
         how = self._averaging(state, GIVEN_ORDER), NO_PREDICTIONS
         bad, vectors, block = self._learn_block(state, row, row_0, labels, weight, no_slot, how)
         if bad >= 0 or not self._layout.tame(state):
-            self._refuse_update(row, 0, weight)
+            return 0
         store = self._store(state)
         if store is SparseSupport:  # overwrites nothing
             store.store(state, vectors, block[3])
@@ -193,6 +193,7 @@ class KernelEstimator(OnlineEstimator):
             surely(commit)
         finally:
             self._gate.count += 1
+        return -1
 
     def _learn_block(
         self, state: State, rows: Rows, picked: NDArray[Any], labels: LabelArrays, weight: Floats,

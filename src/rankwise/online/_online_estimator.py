@@ -329,8 +329,8 @@ class OnlineEstimator(OnlineModel):
                     gate.count += 1
                 if bad >= 0:
                     self._refuse_update(row, 0, weight)
-            else:
-                self._learn_row(known["_state"], row, labels, weight)
+            elif self._learn_row(known["_state"], row, labels, weight) >= 0:
+                self._refuse_update(row, 0, weight)
 
     def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
         """Class of one example, a dict of features; None while no class is known."""
@@ -376,18 +376,21 @@ class OnlineEstimator(OnlineModel):
         gate.count |= 1
         try:
             self.__dict__ = grown.__dict__
-            self._learn_row(state, row, labels, weight)
+            bad = self._learn_row(state, row, labels, weight)
+            if bad >= 0:  # here, and not below: an interrupt of this is undone there
+                self.__dict__ = before
         except BaseException:
             if self.__dict__ is grown.__dict__ and state["counts"][ROUNDS] == rounds:  # the row has not been learnt
                 self.__dict__ = before
             raise
         finally:
             gate.count = (gate.count | 1) + 1
+        if bad >= 0:
+            grown._refuse_update(row, 0, weight)
 
-    def _learn_row(self, state: State, row: Rows, labels: KernelLabels, weight: Floats) -> None:
-        """Learn from one row: all of it, or nothing if it is refused."""
-        if self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS) >= 0:
-            self._refuse_update(row, 0, weight)
+    def _learn_row(self, state: State, row: Rows, labels: KernelLabels, weight: Floats) -> int:
+        """Learn all of one row and return -1, or nothing of it and return 0."""
+        return self._pass(state, row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS)
 
 
 def surely(action: Callable[[], None]) -> None:

@@ -183,13 +183,15 @@ class SetSizeDisplay:
         """Draw given sets, a mask of shape (n, K); other arguments as in :class:`SetSizeDisplay` and :meth:`plot`."""
         labels, held = encode(y_true, classes), np.asarray(sets)
         set_coverage(labels, held)  # refuses what is no mask
-        size, said = held.sum(axis=1), np.logical_not(labels.is_missing, dtype=bool)
+        size, said = held.sum(axis=1), ~labels.is_missing
         admitted = labels.admissible()
         holds_all, holds_one = (held | ~admitted).all(axis=1), (held & admitted).any(axis=1)
         k = held.shape[1] + 1
         rows = np.bincount(size[said], minlength=k)
         with np.errstate(invalid="ignore"):
-            least, most = (np.bincount(size[said], covers[said], k) / rows for covers in (holds_all, holds_one))
+            least, most = (
+                np.bincount(size[said], np.asarray(covers)[said], k) / rows for covers in (holds_all, holds_one)
+            )
         shares = np.bincount(size, minlength=k) / len(size)
         return cls(shares=shares, least=least, most=most, level=level).plot(**options)
 

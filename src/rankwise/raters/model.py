@@ -293,7 +293,10 @@ class RaterModel(SavedEstimator):
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        self._validate_params()
         n_classes = len(self._take_classes(plain["classes"]))
+        if not isinstance(self.decision, str):
+            decisions.check_cost(self.decision, n_classes)
         items, raters, path, link = (plain[name] for name in ("items", "raters", "path", "link"))
         if n_classes < 2 or not all(isinstance(names, np.ndarray) and names.ndim == 1 for names in (items, raters)):
             raise ValueError("items and raters must be lists of names, and classes at least two")
@@ -310,6 +313,11 @@ class RaterModel(SavedEstimator):
         for name in ("posterior", "slips", "prior", "slip_classes"):
             if (plain[name] < 0.0).any() or (plain[name] > 1.0).any():
                 raise ValueError(f"array {name!r} holds what is no probability")
+        for name in ("posterior", "prior", "slip_classes"):
+            if (np.abs(plain[name].sum(axis=-1) - 1.0) > 1e-6).any():
+                raise ValueError(f"probabilities in {name!r} do not add up to one")
+        if any(len(set(names.tolist())) != names.size for names in (items, raters)):
+            raise ValueError("an item or a rater occurs twice")
         if np.abs(plain["theta"]).max(initial=0.0) > _LARGEST or np.abs(plain["scale"][1:]).max() > _LARGEST:
             raise ValueError("the raters or the scale are beyond all measure")
         require_array("path", path, np.float64, (np.size(path),))
