@@ -98,7 +98,10 @@ class StratifiedIntervalKFold(BaseCrossValidator):
 
         Yields
         ------
-        train, test : int arrays
+        train : int array
+            Rows to learn from.
+        test : int array
+            Rows to test on.
         """
         if groups is not None:
             warnings.warn(
