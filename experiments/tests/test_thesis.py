@@ -237,6 +237,7 @@ def test_intervals_without_a_larger_training_set_leave_out_what_nothing_can_be_s
     report = intervals.run(tmp_path, sequences=1, rounds=40)
     assert [conclusion.claim for conclusion in report.conclusions] == [
         "VILMA(w,MAE): with 20 exact labels, rows with intervals help, beyond noise",
+        "CumulativeLink is better than VILMA(w,MAE)",
         "VILMA(w,MAE) and II-SVOR-IMC(w) are the same",
         "VILMA(w,MAE) is better than VILMA(w,0/1) and II-SVOR-EXP(w)",
     ]
@@ -252,12 +253,13 @@ def test_a_loss_above_the_bound_and_rows_that_hurt_are_seen():
         found |= {(method, 3300, u, 6600): worse for u in intervals.WIDTHS}
     few = dict.fromkeys(intervals._few_places(), worse)
     few |= {(intervals.MAIN, 100, 5, 3300): exact, (intervals.MAIN, 100, 10, 3300): _ages.Mean(8.9, 0.1, 0.2)}
-    more, helped, wider, portion, bound, same, better = intervals._judge(found, few)
+    more, helped, wider, portion, bound, *likelihood, same, better = intervals._judge(found, few)
     assert [check.holds for check in helped.checks] == [True, False, False]  # by 4, by less than noise, not at all
     assert more.verdict == "DOES NOT HOLD"
     assert wider.verdict == portion.verdict == same.verdict == "HOLDS"
     assert [check.holds for check in bound.checks] == [False, True, True]  # 4 against 2, 4.5 and 9.5
     assert better.verdict == "DOES NOT HOLD"
+    assert likelihood  # and what is said of CumulativeLink
 
 
 def test_growing_compares_regularisers(tmp_path, adult, monkeypatch):

@@ -43,7 +43,10 @@ class TestFit:
             (["--label", "grade", "--ignore", "a,d"], ["--ignore: there is no column 'd'"]),
             (["--label", "grade", "--estimator", "PRLI"], ["no estimator 'PRLI'. Did you mean 'PRIL'?"]),
             (["--label", "grade", "--estimator", "pril"], ["Did you mean 'PRIL'?"]),
-            (["--label", "grade", "--estimator", "LabelRanker"], ["no estimator 'LabelRanker'", "Known: BoostedThresholds, CuSumRank"]),
+            (
+                ["--label", "grade", "--estimator", "LabelRanker"],
+                ["no estimator 'LabelRanker'", "Known: BoostedThresholds, CuSumRank"],
+            ),
             (["--label", "grade", "--estimator", "PRIL", "--set", "stp=1"], ["Did you mean 'step'?", "Known: C"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "step"], ["given as name=value"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "C=-1"], ["'C' parameter of PRIL must be"]),

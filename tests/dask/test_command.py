@@ -23,12 +23,13 @@ def files(tmp_path_factory):
 
 def test_fit_on_workers_of_its_own(files, tmp_path):
     there, here = tmp_path / "there", tmp_path / "here"
-    result = run("fit", *files, *LABELS, "--estimator", "SVOR", "--workers", 1, "-o", there)
+    options = ("--estimator", "SVOR", "--set", "alpha=0.001", "--numbers", "linear")
+    result = run("fit", *files, *LABELS, *options, "--workers", 1, "-o", there)
     assert result.exit_code == 0, result.output
     assert "rankwise: note: 1 workers, dashboard at http://" in result.stderr
     assert "proven to be within" in result.stdout
     assert "300" in result.stdout
-    assert run("fit", *files, *LABELS, "--estimator", "SVOR", "-o", here).exit_code == 0
+    assert run("fit", *files, *LABELS, *options, "-o", here).exit_code == 0
     found, expected = rw.load(there).estimator_, rw.load(here).estimator_
     assert type(found) is rw.SVOR
     assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
@@ -43,7 +44,7 @@ def test_wrong_usage_is_found_before_any_cluster(files, tmp_path):
     assert "KernelPRIL does not learn on a cluster" in fail(2, *there, "--workers", 1, "--estimator", "KernelPRIL")
     wrong = fail(2, *there, "--workers", 1, "--estimator", "PRIL", "--set", "mode=fast")
     assert "'mode' parameter of PRIL must be" in wrong
-    assert "SVOR has no parameter 'mode'" in fail(2, *there, "--workers", 1, "--set", "mode=mixing")
+    assert "CumulativeLink has no parameter 'mode'" in fail(2, *there, "--workers", 1, "--set", "mode=mixing")
 
 
 def test_an_error_on_a_worker_names_the_file(files, tmp_path):

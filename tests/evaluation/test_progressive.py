@@ -142,5 +142,5 @@ def test_comparison_is_sorted_and_leaves_the_models_alone(stream):
     assert not hasattr(models["ordered"], "classes_")
     lines = format_table(rows).splitlines()
     assert len(lines) == 4
-    assert lines[0].split() == ["model", "mae", "zero_one", "fit_seconds"]
+    assert lines[0].split() == ["model", "mae", "zero_one", "mae_at_worst", "fit_seconds"]
     assert len({len(line) for line in lines}) == 1

@@ -121,7 +121,7 @@ def _ours(bins: int, settings: Settings) -> Method:
             "in [0, 1]": make_pipeline(MinMaxScaler(), hidden),
         },
         backs={
-            f"delta={delta:g}, {n} epochs": CuSumRank(delta=delta, n_epochs=n, classes=classes)
+            f"delta={delta:g}, {n} epochs": CuSumRank(delta=delta, n_epochs=n, average=True, classes=classes)
             # The most regularised first: it wins where the cross-validation cannot tell.
             for n, delta in product(sorted(settings.epochs), sorted(settings.deltas, reverse=True))
         },

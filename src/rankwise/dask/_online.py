@@ -69,11 +69,15 @@ class OnlineOnDask(OnDask):
             order = self._order_of(engine, parts, self.classes)  # type: ignore[attr-defined]
             model = _begun(engine, self._as_local(), parts, order)
             generator = check_random_state(self.random_state)
+            judged: dict[str, Any] = {}
             for _ in range(self.n_epochs):
                 numbers = generator.permutation(len(parts)) if self.shuffle else np.arange(len(parts))
                 seeds = generator.randint(2**31 - 1, size=len(parts)).tolist() if self.shuffle else [None] * len(parts)
                 one_pass = _in_turn if self.mode == "sequential" else _side_by_side
                 model = one_pass(engine, model, [(p, *parts[p], seeds[p]) for p in numbers.tolist()])
+                if "contest" in model._state:  # as on one machine, where the first epoch alone is judged
+                    judged.setdefault("contest", model._state["contest"].copy())
+            model._state.update(judged)
             twin._take_over(model)
             twin.n_iter_ = self.n_epochs
         return self
