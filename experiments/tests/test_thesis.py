@@ -253,13 +253,13 @@ def test_a_loss_above_the_bound_and_rows_that_hurt_are_seen():
         found |= {(method, 3300, u, 6600): worse for u in intervals.WIDTHS}
     few = dict.fromkeys(intervals._few_places(), worse)
     few |= {(intervals.MAIN, 100, 5, 3300): exact, (intervals.MAIN, 100, 10, 3300): _ages.Mean(8.9, 0.1, 0.2)}
-    more, helped, wider, portion, bound, *likelihood, same, better = intervals._judge(found, few)
+    more, helped, link_helped, link_better, wider, portion, bound, same, better = intervals._judge(found, few)
     assert [check.holds for check in helped.checks] == [True, False, False]  # by 4, by less than noise, not at all
     assert more.verdict == "DOES NOT HOLD"
     assert wider.verdict == portion.verdict == same.verdict == "HOLDS"
     assert [check.holds for check in bound.checks] == [False, True, True]  # 4 against 2, 4.5 and 9.5
     assert better.verdict == "DOES NOT HOLD"
-    assert likelihood  # and what is said of CumulativeLink
+    assert link_helped.verdict == link_better.verdict == "DOES NOT HOLD"
 
 
 def test_growing_compares_regularisers(tmp_path, adult, monkeypatch):

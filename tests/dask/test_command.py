@@ -23,7 +23,7 @@ def files(tmp_path_factory):
 
 def test_fit_on_workers_of_its_own(files, tmp_path):
     there, here = tmp_path / "there", tmp_path / "here"
-    options = ("--estimator", "SVOR", "--set", "alpha=0.001", "--numbers", "linear")
+    options = ("--estimator", "SVOR", "--set", "alpha=0.001", "--numbers", "linear", "--scaling", "none")
     result = run("fit", *files, *LABELS, *options, "--workers", 1, "-o", there)
     assert result.exit_code == 0, result.output
     assert "rankwise: note: 1 workers, dashboard at http://" in result.stderr

@@ -13,11 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from rankwise import (
-    BoostedThresholds,
     MORD,
     PRIL,
     SVOR,
     VILMA,
+    BoostedThresholds,
     CumulativeLink,
     CuSumRank,
     ImportanceWeightedPerceptron,

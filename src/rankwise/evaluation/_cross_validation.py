@@ -71,7 +71,8 @@ def cross_val_predict(
     >>> from rankwise import CumulativeLink
     >>> from rankwise.datasets import make_ordinal
     >>> X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
-    >>> cross_val_predict(CumulativeLink(), X, [(k, k) if k % 2 else (k - 1, k) for k in y], method="predict_proba").shape
+    >>> labels = [(k, k) if k % 2 else (k - 1, k) for k in y]
+    >>> cross_val_predict(CumulativeLink(), X, labels, method="predict_proba").shape
     (300, 4)
     """
     labels = encode(y, classes)
