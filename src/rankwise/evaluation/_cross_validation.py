@@ -71,7 +71,7 @@ def cross_val_predict(
     >>> from rankwise import CumulativeLink
     >>> from rankwise.datasets import make_ordinal
     >>> X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
-    >>> labels = [(k, k) if k % 2 else (k - 1, k) for k in y]
+    >>> labels = [k if i % 2 else (max(1, k - 1), k) for i, k in enumerate(y)]
     >>> cross_val_predict(CumulativeLink(), X, labels, method="predict_proba").shape
     (300, 4)
     """
