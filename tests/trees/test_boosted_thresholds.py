@@ -213,6 +213,7 @@ def test_an_interrupt_keeps_finished_rounds(monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+@pytest.mark.slow  # by the clock; the tests above interrupt at a chosen round
 def test_a_signal_keeps_finished_rounds():
     X, y = data(2000)
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
