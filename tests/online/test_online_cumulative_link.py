@@ -53,6 +53,16 @@ def test_the_scale_of_columns_changes_nothing():
     np.testing.assert_allclose(scaled.coef_ * scales, model.coef_, rtol=1e-12)
 
 
+def test_the_order_of_columns_changes_nothing_but_rounding():
+    X, y = noisy(n=300, d=6)
+    X[:40] *= [0.01, 1, 30, 1, 0.1, 5]  # scales that become known late, several at once: priors are exchanged
+    order = np.random.default_rng(1).permutation(6)
+    model = OnlineCumulativeLink(classes=range(5)).partial_fit(X, y)
+    shuffled = OnlineCumulativeLink(classes=range(5)).partial_fit(X[:, order], y)
+    np.testing.assert_allclose(shuffled.coef_, model.coef_[order], rtol=1e-9)
+    np.testing.assert_allclose(shuffled.predict_proba(X[:, order]), model.predict_proba(X), rtol=1e-9)
+
+
 def test_a_column_that_never_varies_is_left_to_the_thresholds():
     X, y = noisy(d=3)
     model = OnlineCumulativeLink(classes=range(5)).partial_fit(X, y)

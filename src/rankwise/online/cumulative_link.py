@@ -83,7 +83,8 @@ def _loss(link, c, above, below):
 def _mode(link, c, above, below, s00, s01, s11):
     """Derivatives and second derivatives of the loss at the mode of the posterior of (above, below).
 
-    Newton's method on the dual, ``u = u0 + S g``, with steps halved until the objective falls.
+    Newton's method on the dual, ``u = u0 + S g``, with steps halved until the objective falls. Near the mode objectives
+    differ by rounding only, which must not shorten a step.
     """
     g0, g1 = 0.0, 0.0
     found = _loss(link, c, above, below)
@@ -91,7 +92,7 @@ def _mode(link, c, above, below, s00, s01, s11):
     for _ in range(50):
         _, d0, d1, h00, h01, h11 = found
         r0, r1 = g0 + d0, g1 + d1
-        if abs(r0) + abs(r1) <= 1e-9 * (abs(d0) + abs(d1)):
+        if abs(r0) + abs(r1) <= 1e-12 * (abs(d0) + abs(d1)):
             break
         # (I + H S) step = -r
         a, b = 1.0 + h00 * s00 + h01 * s01, h00 * s01 + h01 * s11
@@ -103,13 +104,13 @@ def _mode(link, c, above, below, s00, s01, s11):
             t0, t1 = g0 + size * step0, g1 + size * step1
             trial = _loss(link, c, above + s00 * t0 + s01 * t1, below + s01 * t0 + s11 * t1)
             value = 0.5 * (t0 * t0 * s00 + 2.0 * t0 * t1 * s01 + t1 * t1 * s11) + trial[0]
-            if value <= objective:
+            if value <= objective + 1e-13 * (1.0 + objective):
                 better = True
                 break
             size *= 0.5
         if not better:
             break
-        done = value == objective
+        done = value >= objective
         g0, g1, found, objective = t0, t1, trial, value
         if done:
             break
@@ -126,6 +127,7 @@ def _move_thresholds(t, change):
         before = t[k]
         least = _LEAST_GAP * (1.0 + abs(t[k - 1]))  # more than rounding takes
         t[k] = t[k - 1] + max(least, gap * (1.0 + change[k] if change[k] > 0.0 else math.exp(change[k])))
+    change[:] = 0.0
 
 
 @register_jitable
@@ -139,10 +141,10 @@ def _take_from(matrix, left, right, m00, m01, m11):
 
 @register_jitable
 def _absorb_in_thresholds(room, g, m):
+    """Add to the change of the thresholds, and take from their covariance."""
     _, t, tt, _, _, _, gains, change = room[:8]
     for k in range(t.size):
-        change[k] = gains[0, k] * g[0] + gains[1, k] * g[1]
-    _move_thresholds(t, change)
+        change[k] += gains[0, k] * g[0] + gains[1, k] * g[1]
     _take_from(tt, gains, gains, *m)
 
 
@@ -194,7 +196,10 @@ def _absorb(X, i, g, m, curvature, room):
 
 @register_jitable
 def _exchange_prior(j, more, room):
-    """Add to the precision of the prior of weight j, whose mean is zero; none of X is used."""
+    """Add to the precision of the prior of weight j, whose mean is zero; none of X is used.
+
+    The thresholds follow when all columns are done: so the order of columns makes no difference.
+    """
     w, t, _, (ww, tw), _, gains_w, gains_t = room[:7]
     gains_w[1, :] = 0.0
     gains_t[1, :] = 0.0
@@ -202,10 +207,17 @@ def _exchange_prior(j, more, room):
         gains_w[0, r] = ww[j, r]
     for k in range(t.size):
         gains_t[0, k] = tw[k, j]
-    part = more / (1.0 + more * ww[j, j])
-    g, m = (-part * w[j], 0.0), (part, 0.0, 0.0)
+    kept = 1.0 / (1.0 + more * ww[j, j])
+    weight, part = w[j], more * kept
+    g, m = (-part * weight, 0.0), (part, 0.0, 0.0)
     _absorb(ww, 0, g, m, 0.0, room)
     _absorb_in_thresholds(room, g, m)
+    # What belongs to j is multiplied instead: taken from, nothing but rounding is left where ``kept`` is small.
+    w[j] = weight * kept
+    for r in range(gains_w.shape[1]):
+        ww[j, r] = ww[r, j] = gains_w[0, r] * kept
+    for k in range(t.size):
+        tw[k, j] = gains_t[0, k] * kept
 
 
 # -- a variance for each weight ----------------------------------------------------------------------------------------
@@ -306,6 +318,7 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
             elif known > 2.0 * prior[j] or 2.0 * known < prior[j]:
                 exchange(j, 1.0 / known - 1.0 / prior[j], room)
                 prior[j] = known
+        _move_thresholds(room[1], room[7])
 
     @register_jitable
     def add_thresholds(first, last, end, room):
@@ -368,6 +381,7 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
         m = (h00 * e - h01 * d) / determinant, (h01 * a - h00 * b) / determinant, (h11 * a - h01 * b) / determinant
         absorb(X, i, (-d0, -d1), m, h00 + 2.0 * h01 + h11, room)
         _absorb_in_thresholds(room, (-d0, -d1), m)
+        _move_thresholds(t, room[7])
         return max(lo - answer, answer - hi, 0)
 
     return make_pass(prepare, _score, _predict, step)
