@@ -91,3 +91,11 @@ def test_files_keep_the_parts(tmp_path):
         plain["columns"][0].update(change)
         with pytest.raises(ValueError, match=r"date|finite"):
             TableEncoder().from_plain(plain)
+
+
+@pytest.mark.parametrize(("n_days", "bent"), [(13, set()), (400, {"weekday"}), (1000, {"weekday", "month"})])
+def test_only_parts_that_came_round_twice_are_bent(n_days, bent):
+    frame = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=n_days)})
+    encoder = TableEncoder(numbers="spline").fit(frame)
+    names = [name for name in encoder.get_feature_names_out() if " near " in name]
+    assert {name.removeprefix("when: ").split(" near ")[0] for name in names} == bent

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rankwise.features._arrow import Floats
 from rankwise.features._columns import Column, NumberColumn
+from rankwise.features._dates import DAYS_ROUND
 from rankwise.features._rules import Rules
 
 FEWEST_ROWS, ROWS_A_SPLINE, ROWS_A_PRODUCT, MOST_WITH_PRODUCTS = 300, 8, 20, 200
@@ -70,8 +71,10 @@ def bent_numbers(how: str, table: Any, columns: Sequence[Column], rules: Rules) 
     if how == "linear" or not numbers or (how == "auto" and (rules.stream or is_few)):
         return list(columns), Products(), "linear"
     values = {id(c): c.read(table.column(c.name))[0] for c in numbers}
+    spans = {c.name: float(np.nanmax(values[id(c)]) - np.nanmin(values[id(c)])) for c in numbers if c.part == "days"}
     bent: list[Column] = [
-        c.bent(values[id(c)], rules.scaling) if isinstance(c, NumberColumn) and _may_bend(c) else c for c in columns
+        c.bent(values[id(c)], rules.scaling) if isinstance(c, NumberColumn) and _may_bend(c, spans) else c
+        for c in columns
     ]
     if how == "auto":
         how = _decided(table.num_rows, sum(c.width for c in bent), len(_pairs(columns)))
@@ -95,9 +98,15 @@ def _decided(n_rows: int, n_splines: int, n_products: int) -> str:
     return "spline+products" if n_products and enough else "spline"
 
 
-def _may_bend(column: NumberColumn) -> bool:
-    """A boolean has no curve, and a sine is one."""
-    return column.kind != "boolean" and not column.part.endswith(("sin", "cos"))
+def _may_bend(column: NumberColumn, spans: dict[str, float]) -> bool:
+    """A boolean has no curve, and a sine is one.
+
+    Days and years to come lie beyond all knots, where a curve knows nothing and a line something. A part of a date that
+    comes round has a curve once it has come round twice: before that, it is one with the days.
+    """
+    if column.kind != "date":
+        return column.kind != "boolean"
+    return spans.get(column.name, 0.0) >= 2 * DAYS_ROUND.get(column.part, np.inf)
 
 
 def _pairs(columns: Sequence[Column]) -> list[tuple[NumberColumn, NumberColumn]]:

@@ -14,8 +14,9 @@ from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers,
 _DAY = 86400.0
 _ISO = r"^\s*\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?\s*$"
 
-#: Parts of a date, and the length of those that come round again.
+#: Parts of a date: the length of those that come round again, in their own unit and in days; and all of them.
 PERIODS = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
+DAYS_ROUND = {"month": 365.0, "weekday": 7.0, "hour": 1.0}
 PARTS = ("days", "year", *PERIODS, *(f"{part} {wave}" for part in PERIODS for wave in ("sin", "cos")))
 
 
