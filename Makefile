@@ -46,8 +46,13 @@ test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; ins
 test-dask: $(VENV)/installed-test,dask ## tests and doctests of rankwise.dask, on clusters of real processes; installs Dask
 	$(BIN)/python -m pytest tests/dask src/rankwise/dask
 
-test-browser: $(VENV)/installed-browser ## the report in headless Chromium; without one it says why and does nothing
-	@if tests/browser/chromium.sh; then RANKWISE_BROWSER=required $(BIN)/python -m pytest tests/browser; fi
+# axe-core looks for what keeps people out; the tests that need it say so where npm is missing.
+AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
+$(AXE): | $(BIN)/python
+	-@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4 >/dev/null
+
+test-browser: $(VENV)/installed-browser $(AXE) ## the pages in headless Chromium; without one it says why and does nothing
+	@if tests/browser/chromium.sh; then RANKWISE_BROWSER=required RANKWISE_AXE=$(AXE) $(BIN)/python -m pytest tests/browser; fi
 
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
