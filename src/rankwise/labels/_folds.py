@@ -39,12 +39,10 @@ def as_labels(y: Any, classes: Any = None) -> Labels:
     --------
     >>> import numpy as np
     >>> from sklearn.model_selection import cross_val_score
-    >>> from rankwise import SVOR
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.labels import as_labels
-    >>> X, y = make_ordinal(200, 3, 4, noise=0.1, random_state=0)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(200, 3, 4, noise=0.1, random_state=0)
     >>> at_least_what_was_said = np.column_stack([y, np.where(y > 2, np.nan, y)])
-    >>> cross_val_score(SVOR(), X, as_labels(at_least_what_was_said), cv=5).shape
+    >>> cross_val_score(rw.SVOR(), X, rw.labels.as_labels(at_least_what_was_said), cv=5).shape
     (5,)
     """
     labels = encode(y, classes)

@@ -119,10 +119,9 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from rankwise import KernelPRIL
-    >>> from rankwise.datasets import make_pril_synthetic
-    >>> X, y = make_pril_synthetic(2000, random_state=0)
-    >>> model = KernelPRIL(kernel="polynomial", degree=2, random_state=0).fit(X[:1000], y[:1000])
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_pril_synthetic(2000, random_state=0)
+    >>> model = rw.KernelPRIL(kernel="polynomial", degree=2, random_state=0).fit(X[:1000], y[:1000])
     >>> bool(model.score(X[1000:], y[1000:]) > -0.4)
     True
     """

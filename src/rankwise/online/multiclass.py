@@ -215,10 +215,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         self, scheme: str = "multi-vector", scoring: str = "linear", fit_intercept: bool = True, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.scheme = scheme
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
+        self._set_parameters(locals())
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -381,10 +378,8 @@ class MulticlassPerceptron(ImportanceWeightedPerceptron):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (K, d)
-        Weights of every class.
-    classes_, n_updates_, n_iter_
-        As in :class:`rankwise.PRIL`.
+    coef_, classes_, n_updates_, n_iter_
+        As in :class:`rankwise.ImportanceWeightedPerceptron`.
 
     Examples
     --------

@@ -194,13 +194,9 @@ class MultiplicativePRIL(ThresholdEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,)
-        Weights of the score.
-    thresholds_ : ndarray of shape (K-1,)
-        Thresholds between neighbouring classes, ascending.
     eta_ : float
         Learning rate now.
-    classes_, n_updates_, n_violations_, n_iter_
+    coef_, thresholds_, classes_, n_updates_, n_violations_, n_iter_
         As in :class:`rankwise.PRIL`.
 
     Notes
@@ -238,10 +234,7 @@ class MultiplicativePRIL(ThresholdEstimator):
         self, eta: float | str = "auto", signed: bool = True, norm: float = 1.0, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.eta = eta
-        self.signed = signed
-        self.norm = norm
+        self._set_parameters(locals())
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)

@@ -86,11 +86,9 @@ class ConfusionDisplay:
 
         Examples
         --------
-        >>> from rankwise import PRIL
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import ConfusionDisplay
-        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-        >>> display = ConfusionDisplay.from_estimator(PRIL(random_state=0).fit(X, y), X, y)
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
+        >>> display = rw.plots.ConfusionDisplay.from_estimator(rw.PRIL(random_state=0).fit(X, y), X, y)
         >>> int(display.table.sum())
         500
         """
