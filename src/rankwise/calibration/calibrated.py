@@ -156,9 +156,6 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         ends = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
         return np.asarray((self._n_rows * np.diff(ends, axis=1) + self._frequencies) / (self._n_rows + 1.0))
 
-    def _cumulative(self, rows: Any) -> Floats:
-        return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
-
     @reader
     def decision_function(self, X: Any) -> Floats:
         """Minus the expected cost of every answer, (n, K); their difference, (n,), for two classes."""

@@ -40,7 +40,6 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._errors import RowError
@@ -303,8 +302,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     @property
     def cost_(self) -> float:
         """Sum of the weights of the rounds that ``n_mistakes_`` counts."""
-        check_is_fitted(self)
-        return float(self._state["cost"][0])
+        return float(self._learnt("cost", 0))
 
     @reader
     def decision_function(self, X: Any) -> Floats:

@@ -75,12 +75,10 @@ class ConfusionDisplay:
         ----------
         estimator : fitted estimator, pipeline or TableModel
             With ``predict`` and ``classes_``.
-        X, y : array-like
-            Rows and their labels, of any form.
+        X, y, sample_weight : array-like
+            Rows, their labels, of any form, and their weights.
         counting : {"nearest", "shared", "farthest"}, default "nearest"
             What a label counts for that admits several classes.
-        sample_weight : array-like, optional
-            Weights of the rows.
         **options
             For :meth:`plot`, such as ``ax``.
 

@@ -55,12 +55,10 @@ class ReliabilityDisplay:
         ----------
         estimator : fitted estimator, pipeline or TableModel
             With ``predict_proba``, such as :class:`rankwise.CumulativeLink`.
-        X, y : array-like
-            Rows and their labels, of any form.
+        X, y, sample_weight : array-like
+            Rows, their labels, of any form, and their weights.
         n_bins : int, default 10
             Bins of the probability.
-        sample_weight : array-like, optional
-            Weights of the rows.
         **options
             For :meth:`plot`, such as ``ax``.
 
