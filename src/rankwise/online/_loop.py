@@ -190,9 +190,7 @@ def make_pass(
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
             informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
             if is_due(options[0], rounds):
-                last = mean = -1
-                for turn in range(2):  # a loop, so that the prediction is compiled in once
-                    last, mean = mean, predict(X, i, found, turn * rounds, room)
+                last, mean = predict(X, i, found, 0.0, room), predict(X, i, found, rounds, room)
                 label = lo, hi, mask, i, ordered
                 lead, spread = judged(options[0], last, mean, label, c * informative, lead, spread)
             violated = step(X, i, found, lo, hi, c * informative, (rounds, updates, violations), room)
