@@ -16,6 +16,9 @@ from rankwise import (
     PRIL,
     SVOR,
     VILMA,
+    AutoOrdinal,
+    BlendedOrdinal,
+    BoostedThresholds,
     CumulativeLink,
     CuSumRank,
     HiddenFeatures,
@@ -27,6 +30,8 @@ from rankwise import (
     MulticlassPerceptron,
     MultiplicativePRIL,
     OnlineCumulativeLink,
+    OnlineScaler,
+    PathCV,
     PiecewiseMORD,
     PRank,
     RoundedRegression,
@@ -57,8 +62,12 @@ ESTIMATORS = [
     RoundedRegression(alpha=0.1),
     UnifiedClassifier(alpha=0.1),
     MissingLabelClassifier(alpha=0.1, random_state=0),
+    BoostedThresholds(max_iter=3, min_samples_leaf=5, early_stopping=False, n_jobs=1, random_state=0),
+    BlendedOrdinal([CumulativeLink(), CumulativeLink(alpha=10.0)], cv=2, random_state=0),
+    PathCV(SVOR(), alphas=[0.1, 1.0], cv=2),
+    AutoOrdinal(estimators=["constant", "SVOR, linear"], n_fits=8, cv=2),
 ]
-TRANSFORMERS = [HiddenFeatures(n_hidden=3, max_iter=3, tol=0.0, random_state=0)]
+TRANSFORMERS = [HiddenFeatures(n_hidden=3, max_iter=3, tol=0.0, random_state=0), OnlineScaler()]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 online = pytest.mark.parametrize(
     "estimator", [e for e in ESTIMATORS if hasattr(e, "partial_fit")], ids=lambda e: type(e).__name__
@@ -76,6 +85,12 @@ def rows(n=60):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(n, 3))
     return X, np.searchsorted([-0.7, 0.7], X @ [1.0, -1.0, 0.5])
+
+
+def whole_number(estimator):
+    """Name of a parameter that can be 7."""
+    names = "alpha", "n_epochs", "n_hidden", "frozen_after", "max_iter", "n_fits", "cv"
+    return next(name for name in names if name in estimator.get_params())
 
 
 def answers(estimator, y):
@@ -133,15 +148,17 @@ def test_partial_fit_keeps_the_names_of_the_first_chunk(estimator, frame):
 
 
 @of_every_kind
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda e: type(e).__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # three epochs are enough for names
-def test_the_transformer_takes_frames_too(frame):
+def test_transformers_take_frames_too(transformer, frame):
     X, y = rows()
-    model = clone(TRANSFORMERS[0]).fit(frame(X, NAMES), y)
+    model = clone(transformer).fit(frame(X, NAMES), y)
     assert model.feature_names_in_.tolist() == NAMES
     with pytest.raises(ValueError, match="Feature names must be in the same order"):
         model.transform(frame(X, NAMES[::-1]))
     table = model.set_output(transform="pandas").transform(frame(X, NAMES))
-    assert table.columns.tolist() == ["hiddenfeatures0", "hiddenfeatures1", "hiddenfeatures2"]
+    assert table.columns.tolist() == model.get_feature_names_out().tolist()
+    assert len(table.columns) == 3
 
 
 @pytest.fixture
@@ -192,7 +209,7 @@ def test_weights_are_routed_through_cross_validation_and_searches(estimator):
         for a, b in folds.split(X)
     ]
     np.testing.assert_array_equal(found, expected)
-    name = "alpha" if "alpha" in estimator.get_params() else "n_epochs"
+    name = whole_number(estimator)
     search = GridSearchCV(asking, {name: [estimator.get_params()[name]]}, cv=folds).fit(X, y, sample_weight=weight)
     assert search.best_score_ == pytest.approx(np.mean(expected))
 
@@ -248,12 +265,13 @@ def test_the_interval_scorer_says_when_routing_is_off():
 def test_parameters_are_set_nested_cloned_and_shown(estimator):
     step = type(estimator).__name__.lower()
     pipeline = make_pipeline(StandardScaler(), clone(estimator))
-    changed = "n_hidden" if step == "hiddenfeatures" else "alpha" if "alpha" in estimator.get_params() else "n_epochs"
+    changed = whole_number(estimator)
     pipeline.set_params(**{f"{step}__{changed}": 7})
     assert pipeline.get_params()[f"{step}__{changed}"] == 7
     copy = clone(pipeline)[-1]
     assert getattr(copy, changed) == 7
     assert f"{changed}=7" in repr(copy)
-    assert eval(repr(copy), {type(copy).__name__: type(copy)}).get_params() == copy.get_params()
+    again = eval(repr(copy), {kind.__name__: kind for kind in (type(copy), CumulativeLink, SVOR)})
+    assert repr(again.get_params(deep=False)) == repr(copy.get_params(deep=False))  # estimators within are others
     with pytest.raises(ValueError, match=f"Invalid parameter 'no_such' for estimator {type(copy).__name__}"):
         copy.set_params(no_such=1)

@@ -23,7 +23,6 @@ import reprlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +31,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rankwise import (
-    batch,
-    calibration,
-    features,
-    label_ranking,
-    multilabel,
-    online,
-    raters,
-    structured,
-    table_model,
-    trees,
-)
+import rankwise
 from rankwise._files import write_whole
 from rankwise._version import __version__
 from rankwise.features import foreign
@@ -224,8 +212,7 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
 
 def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> Any:
     name = packed.get("estimator")
-    known: dict[str, type[Any]] = {**foreign.KNOWN, **_known_estimators()}
-    estimator = known.get(name) if isinstance(name, str) else None
+    estimator = (_estimator(name) or foreign.KNOWN.get(name)) if isinstance(name, str) else None
     if estimator is None:
         raise ValueError(f"this rankwise {__version__} does not know {reprlib.repr(name)}")
     parameters = {k: _unpack(v, arrays) for k, v in packed["parameters"].items()}
@@ -245,16 +232,18 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
 
 def _is_known(model: Any) -> bool:
     name = type(model).__name__
-    return type(model) in (_known_estimators().get(name), foreign.KNOWN.get(name))
+    return type(model) in (_estimator(name), foreign.KNOWN.get(name))
 
 
-def _known_estimators() -> dict[str, type[Any]]:
-    """Estimators that say what they have learnt as arrays and plain values, by name."""
-    above = import_module("rankwise.auto")  # they choose among the others, from a layer above this one
-    packages = (online, label_ranking, batch, structured, multilabel, features, calibration, trees, raters, above)
-    named = {name: getattr(package, name) for package in packages for name in package.__all__}
-    named["TableModel"] = table_model.TableModel
-    return {name: found for name, found in named.items() if hasattr(found, "from_plain")}
+def _estimator(name: str) -> type[Any] | None:
+    """Public estimator of rankwise that says what it has learnt as plain values; imported only when it is asked for."""
+    found = getattr(rankwise, name) if name in rankwise._HOME else None
+    return found if hasattr(found, "from_plain") else None
+
+
+def _known_estimators() -> list[str]:
+    """Names of all estimators that a file can hold."""
+    return [name for name in rankwise._HOME if _estimator(name) is not None]
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

@@ -39,8 +39,8 @@ class Victim:
     y: Any
 
 
-def victims() -> list[Victim]:
-    """Every estimator that a file can hold, in each form that its state can have."""
+def victims(every: int = 1) -> list[Victim]:
+    """Every estimator that a file can hold, in each form of its state; or every second, third, ... of them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(24, 3))
     y = np.arange(24) % 3
@@ -81,8 +81,9 @@ def victims() -> list[Victim]:
         made.append((trees, X, y))
     answers = pd.DataFrame({"item": np.repeat(range(8), 3), "rater": ["A", "B", "C"] * 8, "label": y})
     made += [(rw.RaterModel(tol=0.1), answers, None), (rw.RaterModel(tol=0.1), answers, X[:8])]
-    found = [Victim(type(model).__name__, model.fit(rows, labels), rows, labels) for model, rows, labels in made]
-    for name in ("PRIL", "CuSumRank", "KernelPRIL", "LabelRanker", "MultiplicativePRIL", "OnlineCumulativeLink"):
+    found = [Victim(type(m).__name__, m.fit(rows, labels), rows, labels) for m, rows, labels in made[::every]]
+    streams = "PRIL", "CuSumRank", "KernelPRIL", "LabelRanker", "MultiplicativePRIL", "OnlineCumulativeLink"
+    for name in streams[::every]:
         stream = getattr(rw, name)()
         for i in range(24):
             stream.learn_one({"a": X[i, 0], ("b", 1): X[i, 1], 7: X[i, 2]}, int(y[i]))
@@ -259,11 +260,11 @@ def use(model: Any, victim: Victim, path: Path) -> None:
     rw.save(model, path)
 
 
-def setup() -> tuple[list[tuple[Victim, Header, Arrays]], Path]:
-    """Good files of every estimator, which are loaded and used once."""
+def setup(every: int = 1) -> tuple[list[tuple[Victim, Header, Arrays]], Path]:
+    """Good files of the victims, which are loaded and used once."""
     path = Path(tempfile.mkdtemp()) / "forged.rankwise"
     atexit.register(shutil.rmtree, path.parent)
-    targets = [(victim, *contents(victim.model, path)) for victim in victims()]
+    targets = [(victim, *contents(victim.model, path)) for victim in victims(every)]
     for victim, header, arrays in targets:
         write(path, json.dumps(header), arrays)
         use(rw.load(path), victim, path)

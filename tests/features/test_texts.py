@@ -56,8 +56,8 @@ def test_streams_are_hashed_and_keep_the_names_of_frequent_words(tmp_path):
     rw.save(encoder, tmp_path / "m")
     assert rw.load(tmp_path / "m").get_feature_names_out().tolist() == names.tolist()
     model = rw.TableModel(rw.PRIL(), TableEncoder(kinds={"t": "text"}))
-    assert model.partial_fit(TABLE, [1, 2, 1, 2, 1, 2], classes=[1, 2]).encoder_._n_hashed_used
-    assert not model.fit(TABLE, [1, 2, 1, 2, 1, 2]).encoder_._n_hashed_used
+    assert model.partial_fit(TABLE, [1, 2, 1, 2, 1, 2], classes=[1, 2]).encoder_._encoding.n_hashed
+    assert not model.fit(TABLE, [1, 2, 1, 2, 1, 2]).encoder_._encoding.n_hashed
 
 
 def test_rare_categories_share_a_column():

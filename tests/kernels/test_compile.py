@@ -59,9 +59,17 @@ def test_the_cache_of_a_kernel_is_stamped_with_the_digest_of_what_it_imports():
     assert plus._cache._cache_file._source_stamp == digest_of_sources(plus)
 
 
-STAMP = """
+STAMPS = """
+import sys
+from pathlib import Path
+from rankwise._kernels import compile
 from rankwise.label_ranking.entropic_joint import learn_joint
 print(learn_joint._cache._cache_file._source_stamp)
+for edited in sys.argv[1:]:
+    with Path(compile._PACKAGE, edited).open("a") as file:
+        file.write("# an edit")
+    compile._content.cache_clear()
+    print(compile.digest_of_sources(learn_joint))
 """
 
 
@@ -69,23 +77,17 @@ def test_an_edit_in_a_source_file_that_a_kernel_uses_compiles_it_again(tmp_path)
     package = tmp_path / "rankwise"
     shutil.copytree(Path(rankwise.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-
-    def stamp():
-        result = subprocess.run(
-            [sys.executable, "-c", STAMP], capture_output=True, text=True, env=environment, check=False
-        )
-        assert result.returncode == 0, result.stderr
-        return result.stdout
-
-    stamps = [stamp()]
-    for edited in (
+    edited = [
         "cli/_app.py",  # nothing that it uses
         "_kernels/lanes.py",  # what a function calls that the kernel calls
         "label_ranking/entropic_joint.py",  # what a factory in another file closes over
-    ):
-        with (package / edited).open("a") as file:
-            file.write("# an edit\n")
-        stamps.append(stamp())
+    ]
+    result = subprocess.run(
+        [sys.executable, "-c", STAMPS, *edited], capture_output=True, text=True, env=environment, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    stamps = result.stdout.split()
+    assert len(stamps) == 4
     assert stamps[0] == stamps[1]
     assert len(set(stamps[1:])) == 3
 

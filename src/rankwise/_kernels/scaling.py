@@ -2,9 +2,19 @@
 
 import numpy as np
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import inlined, kernel
 
 FINITE, MISSING, INFINITE = 0, 1, 2
+
+
+@inlined
+def _filled(value, fill, worst):
+    """A number, with ``fill`` for one that is missing, and the worst met so far."""
+    if np.isfinite(value):
+        return value, worst
+    if np.isnan(value):
+        return fill, max(worst, MISSING)
+    return value, INFINITE
 
 
 @kernel
@@ -12,13 +22,7 @@ def put_column(column, shift, factor, fill, out, j, start, stop):
     """Write ``(value - shift) * factor`` into column j of some rows; say the worst that was met."""
     worst = FINITE
     for i in range(start, stop):
-        value = column[i]
-        if not np.isfinite(value):
-            if np.isnan(value):
-                worst = max(worst, MISSING)
-                value = fill
-            else:
-                worst = INFINITE
+        value, worst = _filled(column[i], fill, worst)
         out[i, j] = (value - shift) * factor
     return worst
 
@@ -39,14 +43,7 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
     low, high = knots[3], knots[knots.size - 4]
     basis, left, right = np.empty(4), np.empty(4), np.empty(4)
     for i in range(start, stop):
-        value = column[i]
-        if not np.isfinite(value):
-            if np.isnan(value):
-                worst = max(worst, MISSING)
-                value = fill
-            else:
-                worst = INFINITE
-                value = low
+        value, worst = _filled(column[i], fill, worst)
         value = min(max(value, low), high)
         m = 3
         while m < n_splines - 1 and value >= knots[m + 1]:

@@ -30,9 +30,9 @@ class ProbabilityModel(OrdinalEstimator):
     def _probabilities(self, rows: Rows) -> Floats:
         """Probability of every class, (n, K): not negative, each row adds up to one."""
 
-    @abstractmethod
     def _cumulative(self, rows: Rows) -> Floats:
         """``P(y <= k)`` for all classes but the last, (n, K-1)."""
+        return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
 
     @reader
     def predict_proba(self, X: Any) -> Floats:

@@ -90,10 +90,8 @@ class BatchEstimator(OrdinalEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Features.
-        y : array-like
-            Labels of any form that :func:`rankwise.labels.encode` reads: exact, intervals, missing.
+        X, y
+            Features, (n, d), dense or CSR; labels that :func:`rankwise.labels.encode` reads: exact, intervals, missing.
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0. A row of weight 2 counts as two rows.
         """

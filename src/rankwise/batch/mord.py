@@ -101,8 +101,8 @@ class MORD(_UnifiedEstimator):
     >>> import numpy as np
     >>> from rankwise import MORD
     >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
-    >>> MORD(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
-    array([1, 3, 5])
+    >>> MORD(alpha=1e-4).fit(X, y).score(X, y)
+    -0.0
     """
 
     def _beta(self, order: ClassOrder) -> Floats:
@@ -189,10 +189,8 @@ class UnifiedClassifier(_UnifiedEstimator):
     ----------
     coef_ : ndarray of shape (Z, d)
         The weight vectors.
-    intercepts_ : ndarray of shape (K,)
-        Intercept of every class.
-    objective_, lower_bound_, gap_, n_iter_, classes_
-        As in :class:`rankwise.SVOR`.
+    intercepts_, objective_, lower_bound_, gap_, n_iter_, classes_
+        As in :class:`rankwise.PiecewiseMORD`.
 
     Examples
     --------

@@ -45,11 +45,10 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from rankwise import RoundedRegression
-    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
-    >>> RoundedRegression(alpha=1e-4).fit(X, y).predict([[-0.9], [0.0], [0.9]])
-    array([1, 3, 5])
+    >>> model = RoundedRegression(alpha=1e-4).fit([[-0.9], [0.0], [0.1], [0.9]], [1, 2, 2, 3])
+    >>> model.thresholds_, model.predict([[-0.8], [0.2], [0.8]])
+    (array([1.5, 2.5]), array([1, 2, 3]))
     """
 
     def _risk(self, order: ClassOrder, rows: RowSums) -> MaximaRisk:

@@ -47,12 +47,10 @@ class VILMA(ThresholdBatchEstimator, LossEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from rankwise import VILMA
-    >>> X, y = np.linspace(-1, 1, 50).reshape(-1, 1), np.repeat([1, 2, 3, 4, 5], 10)
-    >>> model = VILMA(loss="squared", alpha=1e-3).fit(X, y)
-    >>> model.predict([[-0.9], [0.0], [0.9]])
-    array([1, 3, 5])
+    >>> X, y = [[-0.9], [-0.8], [0.0], [0.1], [0.8], [0.9]], [1, (1, 2), 2, 2, (2, 3), 3]
+    >>> VILMA(loss="squared", alpha=1e-3, classes=[1, 2, 3]).fit(X, y).predict([[-0.9], [0.0], [0.9]])
+    array([1, 2, 3])
     """
 
     @property

@@ -73,10 +73,9 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
 
     Examples
     --------
-    >>> from rankwise import CalibratedOrdinal, SVOR
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
-    >>> model = CalibratedOrdinal(SVOR(), random_state=0).fit(X, y)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+    >>> model = rw.CalibratedOrdinal(rw.SVOR(), random_state=0).fit(X, y)
     >>> model.predict_proba(X[:2]).sum(axis=1).round(9)
     array([1., 1.])
     """
@@ -102,12 +101,8 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
 
         Parameters
         ----------
-        X : table or matrix
-            Rows, in a form that the estimator takes.
-        y : array-like
-            Labels of any form that :func:`rankwise.labels.encode` reads and the estimator supports.
-        sample_weight : array-like of shape (n,), optional
-            Importance of each row, >= 0.
+        X, y, sample_weight
+            Rows in a form that the estimator takes, labels of any form that it supports, and weights >= 0.
         """
         with self._afresh() as model:
             model._validate_params()
@@ -160,9 +155,6 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         cumulative = np.column_stack([_at(self._knots, curve, self.link_.project(scores)) for curve in self._curves])
         ends = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
         return np.asarray((self._n_rows * np.diff(ends, axis=1) + self._frequencies) / (self._n_rows + 1.0))
-
-    def _cumulative(self, rows: Any) -> Floats:
-        return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
 
     @reader
     def decision_function(self, X: Any) -> Floats:

@@ -86,15 +86,14 @@ class ConformalOrdinal(SetModel):
         Largest score in a set, for each class; NaN if ``cv="cross"``, where bounds depend on the row.
     n_calibration_ : int
         Labelled rows that calibrated the sets.
-    classes_ : ndarray of shape (K,)
-        The classes, lowest first.
+    classes_
+        As in :class:`rankwise.CalibratedOrdinal`.
 
     Examples
     --------
-    >>> from rankwise import ConformalOrdinal, CumulativeLink
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(2000, 3, 5, noise=0.5, random_state=0)
-    >>> model = ConformalOrdinal(CumulativeLink(), level=0.9, random_state=0).fit(X[:1000], y[:1000])
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(2000, 3, 5, noise=0.5, random_state=0)
+    >>> model = rw.ConformalOrdinal(rw.CumulativeLink(), level=0.9, random_state=0).fit(X[:1000], y[:1000])
     >>> model.predict_interval(X[1000:1002]).shape
     (2, 2)
     >>> sets = model.predict_set(X[1000:])
@@ -124,10 +123,8 @@ class ConformalOrdinal(SetModel):
 
         Parameters
         ----------
-        X : table or matrix
-            Rows, in a form that the estimator takes.
-        y : array-like
-            Labels of any form that :func:`rankwise.labels.encode` reads.
+        X, y
+            Rows in a form that the estimator takes, and labels of any form that it supports.
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0, for learning and for calibration. The new row that a promise is about counts
             as much as the heaviest calibration row.

@@ -61,17 +61,16 @@ class OnlineConformalOrdinal(SetModel):
         What predicts.
     miss_rate_ : float
         The present ``eps_t``.
-    n_labelled_, n_missed_ : int
-        Labelled rows so far, and those whose set missed.
     classes_ : ndarray of shape (K,)
         The classes, lowest first.
+    n_labelled_, n_missed_ : int
+        Labelled rows so far, and those whose set missed.
 
     Examples
     --------
-    >>> from rankwise import OnlineConformalOrdinal, PRIL
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(1500, 3, 5, noise=0.5, random_state=0)
-    >>> model = OnlineConformalOrdinal(PRIL(), level=0.9, classes=[1, 2, 3, 4, 5])
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(1500, 3, 5, noise=0.5, random_state=0)
+    >>> model = rw.OnlineConformalOrdinal(rw.PRIL(), level=0.9, classes=[1, 2, 3, 4, 5])
     >>> sets = model.progressive_predict_set(X, y)
     >>> bool(sets[range(1500), y - 1].mean() > 0.88)
     True
@@ -105,10 +104,8 @@ class OnlineConformalOrdinal(SetModel):
 
         Parameters
         ----------
-        X : table or matrix
-            Rows, in a form that the estimator takes.
-        y : array-like
-            Labels of any form that :func:`rankwise.labels.encode` reads and the estimator supports.
+        X, y
+            As in :meth:`ConformalOrdinal.fit`.
         classes : array-like, optional
             All classes, lowest first, for the first call.
         sample_weight : array-like of shape (n,), optional

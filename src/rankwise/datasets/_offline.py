@@ -35,14 +35,12 @@ class MultilabelDataset:
 
     Attributes
     ----------
-    name : str
-        Its name.
-    X : ndarray of shape (n_samples, n_features), float64
-        Features.
+    name, X, feature_names
+        As in :class:`Dataset`.
     Y : ndarray of shape (n_samples, n_labels), int64
         1 where a label applies, else 0.
-    feature_names, label_names : tuple of str
-        Names of the columns.
+    label_names : tuple of str
+        Names of the columns of Y.
     """
 
     name: str

@@ -25,8 +25,8 @@ class Ratings:
 
     Attributes
     ----------
-    name : str
-        Its name.
+    name
+        As in :class:`Dataset`.
     item, rater : int64 array of shape (n,)
         Of each answer.
     label : array of shape (n,)

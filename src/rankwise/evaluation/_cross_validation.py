@@ -68,11 +68,10 @@ def cross_val_predict(
 
     Examples
     --------
-    >>> from rankwise import CumulativeLink
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 3, 4, noise=0.5, random_state=0)
     >>> labels = [k if i % 2 else (max(1, k - 1), k) for i, k in enumerate(y)]
-    >>> cross_val_predict(CumulativeLink(), X, labels, method="predict_proba").shape
+    >>> cross_val_predict(rw.CumulativeLink(), X, labels, method="predict_proba").shape
     (300, 4)
     """
     labels = encode(y, classes)

@@ -95,10 +95,9 @@ def progressive(
 
     Examples
     --------
-    >>> from rankwise import PRIL
-    >>> from rankwise.datasets import make_pril_synthetic
-    >>> X, y = make_pril_synthetic(1000, random_state=0)
-    >>> result = progressive(PRIL(), X, y)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_pril_synthetic(1000, random_state=0)
+    >>> result = progressive(rw.PRIL(), X, y)
     >>> result
     Progress(1000 rounds, average loss 1.085, mistakes 77.40%, weighted cost 77.40%)
     >>> result.average.shape

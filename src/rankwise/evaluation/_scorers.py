@@ -79,16 +79,13 @@ class IntervalScorer(_ClassScorer):
     Examples
     --------
     >>> from sklearn.model_selection import cross_validate
-    >>> from rankwise import PRIL
-    >>> from rankwise.annotation import type1_intervals
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.evaluation import StratifiedIntervalKFold
-    >>> X, y = make_ordinal(300, 3, 4, noise=0.1, random_state=0)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 3, 4, noise=0.1, random_state=0)
     >>> scores = cross_validate(
-    ...     PRIL(random_state=0),
+    ...     rw.PRIL(random_state=0),
     ...     X,
-    ...     type1_intervals(y, random_state=0),
-    ...     cv=StratifiedIntervalKFold(3),
+    ...     rw.annotation.type1_intervals(y, random_state=0),
+    ...     cv=rw.evaluation.StratifiedIntervalKFold(3),
     ...     scoring={"at best": IntervalScorer(), "at worst": IntervalScorer(against="farthest")},
     ... )
     >>> bool((scores["test_at worst"] <= scores["test_at best"]).all())
@@ -130,10 +127,9 @@ class ProbabilityScorer(_ClassScorer):
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from rankwise import CumulativeLink
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
-    >>> search = GridSearchCV(CumulativeLink(), {"alpha": [0.001, 1000.0]}, scoring=ProbabilityScorer("ranked"))
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 3, 4, noise=0.5, random_state=0)
+    >>> search = GridSearchCV(rw.CumulativeLink(), {"alpha": [0.001, 1000.0]}, scoring=ProbabilityScorer("ranked"))
     >>> search.fit(X, y).best_params_
     {'alpha': 0.001}
     """

@@ -46,13 +46,11 @@ class StratifiedIntervalKFold(BaseCrossValidator):
     --------
     >>> import numpy as np
     >>> from sklearn.model_selection import cross_val_score
-    >>> from rankwise import PRIL
-    >>> from rankwise.annotation import partial_labels
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(300, 3, 4, noise=0.1, random_state=0)
-    >>> intervals = partial_labels(y, 0.5, random_state=0).astype(float)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 3, 4, noise=0.1, random_state=0)
+    >>> intervals = rw.annotation.partial_labels(y, 0.5, random_state=0).astype(float)
     >>> intervals[::7] = np.nan
-    >>> model = PRIL(classes=np.unique(y), random_state=0)
+    >>> model = rw.PRIL(classes=np.unique(y), random_state=0)
     >>> cross_val_score(model, X, intervals, cv=StratifiedIntervalKFold(3)).shape
     (3,)
     """

@@ -54,10 +54,9 @@ def compare(
 
     Examples
     --------
-    >>> from rankwise import MulticlassPerceptron, PRank
-    >>> from rankwise.datasets import make_ordinal
-    >>> X, y = make_ordinal(2000, 5, 4, noise=0.1, random_state=0)
-    >>> models = {"PRank": PRank(random_state=0), "multi-class": MulticlassPerceptron(random_state=0)}
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(2000, 5, 4, noise=0.1, random_state=0)
+    >>> models = {"PRank": rw.PRank(random_state=0), "multi-class": rw.MulticlassPerceptron(random_state=0)}
     >>> [row["model"] for row in compare(models, X[:1000], y[:1000], X[1000:], y[1000:])]
     ['PRank', 'multi-class']
 

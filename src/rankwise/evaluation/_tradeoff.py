@@ -89,13 +89,11 @@ def annotation_tradeoff(
 
     Examples
     --------
-    >>> from rankwise import PRIL
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.evaluation import annotation_tradeoff
-    >>> X, y = make_ordinal(600, 3, 5, noise=0.3, random_state=0)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(600, 3, 5, noise=0.3, random_state=0)
     >>> halves = X[:300], y[:300], X[300:], y[300:]
     >>> prices = {0: 1.0, 2: 0.4}
-    >>> found = annotation_tradeoff(PRIL(random_state=0), *halves, widths=[2], portions=[0, 1], prices=prices)
+    >>> found = annotation_tradeoff(rw.PRIL(random_state=0), *halves, widths=[2], portions=[0, 1], prices=prices)
     >>> [(kind.portion, kind.cost) for kind in found]
     [(0, 300.0), (1, 120.0)]
     """

@@ -23,6 +23,7 @@ from rankwise.explanations._rows import RawRows
 from rankwise.explanations._target import Target
 from rankwise.features import TableEncoder
 from rankwise.features.contributions import column_contributions, feature_shares
+from rankwise.plots._inner import feature_names
 
 Floats = NDArray[np.float64]
 
@@ -47,25 +48,12 @@ def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str
     if isinstance(target.before, TableEncoder):
         return column_contributions(target.before, X, weights), list(target.before.feature_names_in_)
     features = target.features(X)
-    names = feature_names(target, weights.size, X)
+    names = feature_names(target.final, target.before, weights.size, X)
     if sparse.issparse(features):
         if features.shape[0] * features.shape[1] > _LARGEST:
             raise ValueError(f"contributions of {features.shape} rows and features are too many: explain fewer rows.")
         return features.multiply(weights).toarray(), names
     return np.asarray(features, dtype=np.float64) * weights, names
-
-
-def feature_names(target: Target, n_features: int, X: Any) -> list[str]:
-    """Names of the features of the estimator inside."""
-    names = getattr(target.final, "feature_names_in_", None)
-    if target.before is not None:
-        try:
-            names = target.before.get_feature_names_out()
-        except (AttributeError, ValueError):
-            names = None
-    elif names is None:
-        names = getattr(X, "columns", None) if hasattr(X, "iloc") else None
-    return [f"x{j}" for j in range(n_features)] if names is None else [str(name) for name in names]
 
 
 def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
@@ -81,7 +69,7 @@ def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
         for side in (0, 1):
             np.add.at(by_column.T, owners[:, side], 0.5 * found[:, : owners.shape[0]].T)
         return by_column, names
-    return found, feature_names(target, found.shape[1], X)
+    return found, feature_names(target.final, target.before, found.shape[1], X)
 
 
 def sampled(target: Target, X: RawRows, background: RawRows, n_samples: int, random_state: Any) -> tuple[Floats, float]:

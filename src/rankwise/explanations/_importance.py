@@ -78,11 +78,10 @@ def permutation_importances(
 
     Examples
     --------
-    >>> from rankwise import PRIL
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.explanations import permutation_importances
-    >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-    >>> found = permutation_importances(PRIL(random_state=0).fit(X, y), X, [(max(k - 1, 1), k) for k in y])
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
+    >>> model, intervals = rw.PRIL(random_state=0).fit(X, y), [(max(k - 1, 1), k) for k in y]
+    >>> found = rw.explanations.permutation_importances(model, X, intervals)
     >>> found.values.shape
     (3, 5)
     """

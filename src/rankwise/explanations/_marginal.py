@@ -33,10 +33,8 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     ----------
     model : CumulativeLink, or a pipeline or TableModel that ends with one
         The fitted model.
-    X, y, sample_weight
-        The rows of the fit; exact and interval labels.
-    level : float, default 0.95
-        Of the confidence intervals.
+    X, y, sample_weight, level
+        As in :meth:`rankwise.CumulativeLink.inference`.
 
     Returns
     -------
@@ -47,11 +45,9 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
 
     Examples
     --------
-    >>> from rankwise import CumulativeLink
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.explanations import marginal_effects
-    >>> X, y = make_ordinal(300, 2, 3, random_state=0)
-    >>> table = marginal_effects(CumulativeLink(alpha=0.01).fit(X, y), X, y)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 2, 3, random_state=0)
+    >>> table = rw.explanations.marginal_effects(rw.CumulativeLink(alpha=0.01).fit(X, y), X, y)
     >>> table.shape, bool(abs(table.loc["x0", "effect"].sum()) < 1e-9)
     ((6, 6), True)
     """

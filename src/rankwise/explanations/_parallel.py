@@ -18,9 +18,9 @@ from scipy import sparse, stats
 from scipy.special import expit
 
 from rankwise.batch import CumulativeLink
-from rankwise.explanations._additive import feature_names
 from rankwise.explanations._target import Target
 from rankwise.labels import check_weights, encode
+from rankwise.plots._inner import feature_names
 from rankwise.plots._style import FAINT, INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, plain, quiet_frame
 
 Floats = NDArray[np.float64]
@@ -109,11 +109,9 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
 
     Examples
     --------
-    >>> from rankwise import CumulativeLink
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.explanations import parallel_lines
-    >>> X, y = make_ordinal(600, 2, 4, noise=1.0, random_state=0)
-    >>> found = parallel_lines(CumulativeLink().fit(X, y), X, y)
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(600, 2, 4, noise=1.0, random_state=0)
+    >>> found = rw.explanations.parallel_lines(rw.CumulativeLink().fit(X, y), X, y)
     >>> found.coef.shape
     (3, 2)
     """
@@ -122,7 +120,9 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
     # A feature that does not vary has no weight of its own beside the threshold.
     varies = np.ptp(matrix, axis=0) > 0
-    names = [name for name, v in zip(feature_names(target, varies.size, X), varies, strict=True) if v]
+    names = [
+        name for name, v in zip(feature_names(target.final, target.before, varies.size, X), varies, strict=True) if v
+    ]
     labels = encode(y, target.classes, n_rows=matrix.shape[0])
     weight = check_weights(sample_weight, len(labels))
     weight = weight if weight.size else np.ones(len(labels))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.features._columns import NumberColumn
+from rankwise.features._encoding import Encoding, refuse_problems
 from rankwise.features._texts import TextColumn, grams
 from rankwise.features.table import TableEncoder
 
@@ -22,20 +23,21 @@ Floats = NDArray[np.float64]
 def feature_shares(encoder: TableEncoder) -> NDArray[np.intp]:
     """The two raw columns of every feature that is not hashed, (n_features, 2); most have the same one twice."""
     place = {name: j for j, name in enumerate(encoder.feature_names_in_)}
-    owners = [(place[c.name],) * 2 for c in encoder._numbers for _ in range(c.width)]
-    owners += [(place[a.name], place[b.name]) for a, b in encoder._products.pairs(encoder._numbers)]
-    owners += [(place[c.name],) * 2 for c in encoder._others for _ in range(c.width)]
-    owners += [(place[c.name],) * 2 for c in encoder._columns if c.indicated]
+    encoding = encoder._encoding
+    owners = [(place[c.name],) * 2 for c in encoding.numbers for _ in range(c.width)]
+    owners += [(place[a.name], place[b.name]) for a, b in encoding.products.pairs(encoding.numbers)]
+    owners += [(place[c.name],) * 2 for c in encoding.others for _ in range(c.width)]
+    owners += [(place[c.name],) * 2 for c in encoding.columns if c.indicated]
     return np.array(owners, dtype=np.intp).reshape(-1, 2)
 
 
 def column_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> Floats:
     """Part of ``features @ weights`` that comes from each raw column, (n, columns)."""
-    table = encoder._table(X)
-    n, m = table.num_rows, encoder._n_dense
-    encoder._refuse_problems(table, encoder._columns)
+    table, encoding, rules = encoder._table(X), encoder._encoding, encoder._rules
+    n, m = table.num_rows, encoding.n_dense
+    refuse_problems(table, encoding.columns, rules)
     dense = np.empty((n, m))
-    encoder._put_numbers(table, dense)
+    encoding.put_numbers(table, rules, dense)
     owners = feature_shares(encoder)[:m]
     found = np.zeros((n, encoder.n_features_in_))
     for side in (0, 1):
@@ -43,20 +45,20 @@ def column_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> Floa
         shares[np.arange(m), owners[:, side]] = 0.5 * weights[:m]
         found += dense @ shares
     place = {name: j for j, name in enumerate(encoder.feature_names_in_)}
-    entries = list(encoder._entries(table))
-    divisors = _shared_places(entries, n, encoder)
+    entries = list(encoding.entries(table, rules))
+    divisors = _shared_places(entries, encoding)
     for (c, (rows, places, values)), divisor in zip(entries, divisors, strict=True):
         found[:, place[c.name]] += np.bincount(rows, values * weights[m + places] / divisor, minlength=n)
     return found
 
 
-def _shared_places(entries: list[Any], n: int, encoder: TableEncoder) -> list[Any]:
+def _shared_places(entries: list[Any], encoding: Encoding) -> list[Any]:
     """By how many columns the hashed place of every entry is shared in its row; 1 for all others."""
     hashed = [k for k, (c, _) in enumerate(entries) if not isinstance(c, NumberColumn) and c.hashed]
     divisors: list[Any] = [1.0] * len(entries)
     if len(hashed) < 2:
         return divisors
-    width = encoder._n_own + encoder._n_indicated + encoder._n_hashed_used
+    width = encoding.n_own + encoding.n_indicated + encoding.n_hashed
     keys = [entries[k][1][0] * width + entries[k][1][1] for k in hashed]
     _, inverse, counts = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
     for k, part in zip(hashed, np.split(counts[inverse], np.cumsum([key.size for key in keys])[:-1]), strict=True):
@@ -67,14 +69,14 @@ def _shared_places(entries: list[Any], n: int, encoder: TableEncoder) -> list[An
 def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[tuple[str, str, float]]:
     """Column, word and contribution of every word of one row, the largest first; of hashed texts too."""
     table = encoder._table(X).slice(0, 1)
-    start, found = 0, []
-    hashed_start = encoder._n_own + encoder._n_indicated
-    for c in encoder._others:
+    start, found, encoding = 0, [], encoder._encoding
+    hashed_start = encoding.n_own + encoding.n_indicated
+    for c in encoding.others:
         if isinstance(c, TextColumn):
             column = table.column(c.name)
             _, places, values = c.entries(column, encoder._rules)
             of_place = dict(zip(places.tolist(), values.tolist(), strict=True))
-            offset = encoder._n_dense + (hashed_start if c.hashed else start)
+            offset = encoding.n_dense + (hashed_start if c.hashed else start)
             by_place: dict[int, list[str]] = {}
             for text in grams(column, encoder._rules.ngrams)[1]:
                 if text:

@@ -91,13 +91,12 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
     --------
     The paper's model:
 
-    >>> from rankwise import CuSumRank, HiddenFeatures
-    >>> from rankwise.datasets import load_diabetes_grades
+    >>> import rankwise as rw
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> data = load_diabetes_grades(n_classes=5)
-    >>> features = HiddenFeatures(n_hidden=100, random_state=0)
-    >>> model = make_pipeline(StandardScaler(), features, CuSumRank(delta=10, random_state=0))
+    >>> data = rw.datasets.load_diabetes_grades(n_classes=5)
+    >>> features = rw.HiddenFeatures(n_hidden=100, random_state=0)
+    >>> model = make_pipeline(StandardScaler(), features, rw.CuSumRank(delta=10, random_state=0))
     >>> model.fit(data.X[:300], data.y[:300]).score(data.X[300:], data.y[300:]) > -0.9
     True
     >>> model[:-1].transform(data.X).shape

@@ -9,7 +9,7 @@ a stream may be cut anywhere.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from difflib import get_close_matches
 from numbers import Integral
@@ -17,23 +17,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._errors import RowError
-from rankwise._kernels.scaling import FINITE, INFINITE, MISSING
 from rankwise._sklearn import COUNT, Interval, StrOptions
-from rankwise._warn import warn_user
-from rankwise.features._arrow import Floats, as_table
+from rankwise.features._arrow import as_table
 from rankwise.features._bending import Products, bent_numbers
-from rankwise.features._columns import KINDS, CategoryColumn, Column, NumberColumn, fit_column, from_plain, missing_rows
-from rankwise.features._hashed import kept_names, named_places
+from rankwise.features._columns import KINDS, Column, fit_column, from_plain
+from rankwise.features._encoding import Encoding, problems, refuse_problems
+from rankwise.features._hashed import kept_names
 from rankwise.features._kinds import kind_of
-from rankwise.features._rules import Entries, Rules, joined
-
-_WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
-_BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
+from rankwise.features._rules import Rules
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -218,16 +213,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not columns:
             reasons = "; ".join(f"{name!r}: {note}" for name, note in list(notes.items())[:5])
             raise ValueError(f"no column is left to learn from: all are ignored or left out ({reasons}).")
-        self._refuse_problems(table, columns)
-        columns, products, decided = bent_numbers(self.numbers, table, columns, self._rules)
-        self._accept(kinds, notes, columns, products, decided, kept_names(table, columns, self._rules))
-        self._warn_of_slips(table)
+        rules = self._rules
+        refuse_problems(table, columns, rules)
+        columns, products, decided = bent_numbers(self.numbers, table, columns, rules)
+        encoding = Encoding(columns, products, kept_names(table, columns, rules), int(self.n_hashed))
+        self._accept(kinds, notes, encoding, decided)
+        if self.slips == "missing":
+            encoding.warn_of_slips(table)
         return self
 
     def transform(self, X: Any) -> Any:
         """Matrix of features, dense or CSR (see ``sparse_``); a row that cannot be encoded raises an error."""
         check_is_fitted(self)
-        return self._matrix(self._table(X))
+        return self._encoding.matrix(self._table(X), self._rules, self.dtype)
 
     def problems(self, X: Any) -> list[RowError]:
         """Rows that cannot be encoded, with the reason, in order; a row may have several.
@@ -245,17 +243,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         1
         """
         if self.__sklearn_is_fitted__():
-            return self._problems(self._table(X), self._columns)
+            return problems(self._table(X), self._encoding.columns, self._rules)
         self._validate_params()
         table = as_table(X)
-        return self._problems(table, self._fit_columns(table, self._decide_kinds(table)[0]))
+        return problems(table, self._fit_columns(table, self._decide_kinds(table)[0]), self._rules)
 
     @property
     def categorical_(self) -> list[int]:
         """Columns of the matrix that hold codes of categories, see ``categories="codes"``."""
         check_is_fitted(self)
-        starts = np.cumsum([self._n_dense, *(c.width for c in self._others)]).tolist()
-        return [j for j, c in zip(starts, self._others, strict=False) if isinstance(c, CategoryColumn) and c.codes]
+        return self._encoding.categorical()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns of the matrix. ``input_features`` is there for scikit-learn and must be its own.
@@ -265,22 +262,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if input_features is not None and list(input_features) != self.feature_names_in_.tolist():
             raise ValueError(f"input_features must be the columns fitted. Got {list(input_features)!r}.")
-        names = [name for c in self._numbers for name in c.names()] + self._products.names(self._numbers)
-        names += [name for c in self._others for name in c.names()]
-        names += [f"{c.name} is missing" for c in self._columns if c.indicated]
-        names += named_places(self._kept, self._n_hashed_used)
-        return np.array(names, dtype=object)
+        return np.array(self._encoding.names(), dtype=object)
 
     @property
     def n_features_out_(self) -> int:
         """Number of columns of the matrix."""
         check_is_fitted(self)
-        return self._n_dense + self._n_own + self._n_indicated + self._n_hashed_used
+        return self._encoding.n_features
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_columns" in self.__dict__
+        return "_encoding" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -296,9 +289,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return {
             "kinds": list(self.kinds_.items()),
             "notes": list(self.notes_.items()),
-            "columns": [asdict(column) for column in self._columns],
-            "products": asdict(self._products),
-            "hashed": list(self._kept.items()),
+            "columns": [asdict(column) for column in self._encoding.columns],
+            "products": asdict(self._encoding.products),
+            "hashed": list(self._encoding.kept.items()),
         }
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
@@ -315,34 +308,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kept = dict(plain.get("hashed", []))
         if not all(type(k) is int and 0 <= k < self.n_hashed and isinstance(v, str) for k, v in kept.items()):
             raise ValueError("names of hashed places are texts")
-        bent = any(isinstance(c, NumberColumn) and c.knots for c in columns)
-        decided = "spline+products" if products.shift else "spline" if bent else "linear"
-        self._accept(kinds, notes, columns, products, decided, kept)
+        encoding = Encoding(columns, products, kept, int(self.n_hashed))
+        self._accept(kinds, notes, encoding, encoding.how_numbers)
 
     @property
     def _rules(self) -> Rules:
         return Rules(**{field.name: getattr(self, field.name) for field in fields(Rules)})
 
-    def _accept(
-        self,
-        kinds: dict[str, str],
-        notes: dict[str, str],
-        columns: list[Column],
-        products: Products,
-        decided: str,
-        kept: dict[int, str],
-    ) -> None:
-        self.kinds_, self.notes_, self.numbers_ = kinds, notes, decided
-        self._columns, self._products, self._kept = columns, products, kept
-        self._numbers = [c for c in columns if isinstance(c, NumberColumn)]
-        self._others = [c for c in columns if not isinstance(c, NumberColumn)]
-        self._n_dense = sum(c.width for c in self._numbers) + products.width
-        self._n_own = sum(c.width for c in self._others)
-        self._n_indicated = sum(c.indicated for c in columns)
-        is_hashed = any(c.hashed for c in self._others)
-        self._n_hashed_used = int(self.n_hashed) if is_hashed else 0
-        self.sparse_ = is_hashed or self._n_own + self._n_indicated > _WIDEST_DENSE
-        self.feature_names_in_ = np.array(list(dict.fromkeys(c.name for c in columns)), dtype=object)
+    @property
+    def _numbers(self) -> list[Any]:
+        return self._encoding.numbers
+
+    def _accept(self, kinds: dict[str, str], notes: dict[str, str], encoding: Encoding, decided: str) -> None:
+        self.kinds_, self.notes_, self.numbers_, self._encoding = kinds, notes, decided, encoding
+        self.sparse_ = encoding.is_sparse
+        self.feature_names_in_ = np.array(list(dict.fromkeys(c.name for c in encoding.columns)), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
 
     def _decide_kinds(self, table: Any) -> tuple[dict[str, str], dict[str, str]]:
@@ -355,13 +335,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kinds: dict[str, str] = {}
         notes: dict[str, str] = {}
         for name in present:
-            kinds[name], note = (given[name], "") if name in given else self._kind_of(name, table.column(name))
+            column = table.column(name)
+            kinds[name], note = (given[name], "") if name in given else kind_of(name, column, stream=self.stream)
             if note:
                 notes[name] = note
         return kinds, notes
-
-    def _kind_of(self, name: str, column: Any) -> tuple[str, str]:
-        return kind_of(name, column, stream=self.stream)
 
     def _fit_columns(self, table: Any, kinds: Mapping[str, str]) -> list[Column]:
         rules = self._rules
@@ -383,85 +361,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if absent:
             raise ValueError(f"the table has no column {absent[0]!r}{_which_is_not(absent[0], table.column_names)}.")
         return table
-
-    def _problems(self, table: Any, columns: list[Column]) -> list[RowError]:
-        rules = self._rules
-        problems = [error for c in columns for error in c.problems(table.column(c.name), rules)]
-        return sorted(problems, key=lambda error: error.row)
-
-    def _refuse_problems(self, table: Any, columns: list[Column]) -> None:
-        problems = self._problems(table, columns)
-        if problems:
-            raise problems[0]
-
-    def _warn_of_slips(self, table: Any) -> None:
-        """Say which texts were taken for missing values, once for all columns."""
-        if self.slips != "missing":
-            return
-        told = []
-        for c in self._numbers:
-            other = c.read(table.column(c.name))[1] if c.part in ("", "days") else None
-            if other is not None and other.any():
-                row = int(np.flatnonzero(other)[0])
-                text = table.column(c.name)[row].as_py()
-                told.append(f"{other.sum():,} in {c.name!r}, such as {text!r} in row {row}")
-        if told:
-            warn_user(f"texts among numbers or dates are taken for missing values: {'; '.join(told)}.")
-
-    def _matrix(self, table: Any) -> Any:
-        n, m = table.num_rows, self._n_dense
-        rows, places, entries = joined(entries for _, entries in self._entries(table))
-        values = np.empty((n, m if self.sparse_ else m + self._n_own + self._n_indicated), dtype=self.dtype)
-        suspect = self._put_numbers(table, values)
-        if suspect or (self._others and "refuse" in (self.missing, self.unknown)):
-            self._refuse_problems(table, self._columns)
-        if self.sparse_:
-            own = self._n_own + self._n_indicated
-            ones = sparse.csr_matrix((entries.astype(self.dtype), (rows, places)), shape=(n, own + self._n_hashed_used))
-            ones.sum_duplicates()
-            ones.data[ones.indices >= own] = 1  # what two columns say at one place counts once
-            return sparse.hstack([sparse.csr_matrix(values), ones], format="csr") if m else ones
-        values[:, m:] = 0
-        values[rows, m + places] = entries
-        return values
-
-    def _put_numbers(self, table: Any, out: NDArray[Any]) -> bool:
-        """Write scaled and filled numbers into the first columns; return whether there may be something to refuse."""
-        worst = FINITE
-        read = [c.read(table.column(c.name)) for c in self._numbers]
-        columns = [_read_only(values) for values, _ in read]
-        starts = np.cumsum([0, *(c.width for c in self._numbers)]).tolist()
-        for start in range(0, out.shape[0], _BLOCK):
-            stop = min(start + _BLOCK, out.shape[0])
-            for j, c in enumerate(self._numbers):
-                worst = max(worst, c.put(columns[j], out, starts[j], start, stop))
-        self._products.put(columns, self._numbers, out, starts[-1])
-        if self.missing == "keep":
-            for j, values in enumerate(columns):
-                out[np.isnan(values), starts[j] : starts[j + 1]] = np.nan
-        is_text = self.slips == "refuse" and any(other is not None and other.any() for _, other in read)
-        return is_text or worst == INFINITE or (worst == MISSING and self.missing == "refuse")
-
-    def _entries(self, table: Any) -> Iterator[tuple[Column, Entries]]:
-        """Rows, places and values of everything but the numbers, column by column."""
-        start, indicator, hashed_start = 0, self._n_own, self._n_own + self._n_indicated
-        for c in self._columns:
-            column = table.column(c.name)
-            if not isinstance(c, NumberColumn):
-                rows, places, values = c.entries(column, self._rules)
-                yield c, (rows, places + (hashed_start if c.hashed else start), values)
-                start += c.width
-            if c.indicated:
-                rows = np.flatnonzero(missing_rows(column, c))
-                yield c, (rows, np.full(rows.size, indicator), np.ones(rows.size))
-                indicator += 1
-
-
-def _read_only(values: Floats) -> Floats:
-    """The same numbers marked read-only, as arrow's memory is, so that one version of the kernel serves all."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 def _which_is_not(name: str, names: list[str]) -> str:

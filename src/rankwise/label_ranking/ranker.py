@@ -137,8 +137,7 @@ class LabelRanker(OnlineEstimator):
     @property
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
-        check_is_fitted(self)
-        gained = float(self._state["sums"][rounds.GAINED])
+        gained = float(self._learnt("sums", rounds.GAINED))
         return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
 
     @property
@@ -149,8 +148,7 @@ class LabelRanker(OnlineEstimator):
     @property
     def max_solver_iter_(self) -> int:
         """Most iterations that the interior point took in a round; 0 if no round needed it."""
-        check_is_fitted(self)
-        return int(self._state["counts"][rounds.MOST_ITERATIONS])
+        return int(self._learnt("counts", rounds.MOST_ITERATIONS))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -37,14 +37,11 @@ def as_labels(y: Any, classes: Any = None) -> Labels:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn.model_selection import cross_val_score
-    >>> from rankwise import SVOR
-    >>> from rankwise.datasets import make_ordinal
-    >>> from rankwise.labels import as_labels
-    >>> X, y = make_ordinal(200, 3, 4, noise=0.1, random_state=0)
-    >>> at_least_what_was_said = np.column_stack([y, np.where(y > 2, np.nan, y)])
-    >>> cross_val_score(SVOR(), X, as_labels(at_least_what_was_said), cv=5).shape
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(200, 3, 4, noise=0.1, random_state=0)
+    >>> labels = rw.labels.as_labels([k if k < 3 else (k, None) for k in y.tolist()])  # 3 or more, 4 or more
+    >>> cross_val_score(rw.SVOR(), X, labels, cv=5).shape
     (5,)
     """
     labels = encode(y, classes)

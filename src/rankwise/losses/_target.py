@@ -159,8 +159,7 @@ def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     Examples
     --------
     >>> from rankwise.labels import encode
-    >>> labels = encode([(1, 2), {1, 4}, 3, None], classes=[1, 2, 3, 4])
-    >>> interval_pessimistic(labels, np.array([3, 2, 0, 0]))
+    >>> interval_pessimistic(encode([(1, 2), {1, 4}, 3, None], classes=[1, 2, 3, 4]), np.array([3, 2, 0, 0]))
     array([3., 2., 2., 3.])
     """
     return _extreme(labels, codes, loss, _reach, np.maximum, 0.0)

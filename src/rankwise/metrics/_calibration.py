@@ -125,10 +125,8 @@ def cumulative_calibration_error(
 
     Parameters
     ----------
-    y_true, probabilities, classes, sample_weight
-        As in :func:`log_score`.
-    n_bins : int, default 10
-        Number of bins.
+    y_true, probabilities, n_bins, classes, sample_weight
+        As in :func:`reliability`.
     against : {"label", "nearest", "farthest"}, default "label"
         Which frequency counts where labels are imprecise: that of the rows whose label decides the event; or, of those
         that the labels allow, the nearest one to the probability, or the farthest. The error against the true classes
@@ -150,10 +148,10 @@ def cumulative_brier_scores(
 ) -> Floats:
     """Brier score of each event ``y <= k``, (K-1,): the mean squared error of its probability.
 
+    Other arguments as in :func:`log_score`.
+
     Parameters
     ----------
-    y_true, probabilities, classes, sample_weight
-        As in :func:`log_score`.
     against : {"label", "nearest", "farthest"}, default "label"
         What counts where a label does not decide an event: the row is left out; or it counts as the outcome that fits
         better, or worse. The score against the true classes lies between the last two.

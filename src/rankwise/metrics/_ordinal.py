@@ -80,10 +80,10 @@ def accuracy_within(
 ) -> float:
     """Share of the rows whose prediction is at most ``tolerance`` ranks off; 1 gives the one-off accuracy.
 
+    Other arguments as in :func:`mean_absolute_error`.
+
     Parameters
     ----------
-    y_true, y_pred, classes, sample_weight
-        As in :func:`mean_absolute_error`.
     tolerance : int, default=1
         Distance in ranks that still counts as right.
 

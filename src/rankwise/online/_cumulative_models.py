@@ -14,8 +14,8 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined
-from rankwise._kernels.rows import dots_lagged
+from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.rows import dots_lagged, n_rows
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
@@ -75,6 +75,18 @@ def predict_row(X, i, finite, rounds, room):
     return best_rank(averaged, b.size)
 
 
+@kernel
+def scores_of_ranks(X, W, W_lag, b, b_lag, rate, out):
+    """out[i, k] = s(k) of row i; returns the first row with a score that is not finite, or -1."""
+    scores = np.zeros(W.shape[1])
+    for i in range(n_rows(X)):
+        dots_lagged(X, i, W, W_lag, rate, scores)
+        if not accumulate(scores, b, b_lag, rate):
+            return i
+        out[i] = scores[: b.size]
+    return -1
+
+
 @register_jitable
 def distances(lo, hi, mask, i, away):
     """Fill in the ranks from each rank to the nearest admissible one; all of those lie between lo and hi."""
@@ -91,12 +103,14 @@ def distances(lo, hi, mask, i, away):
 
 
 @register_jitable(forceinline=True)
-def winner_and_target(scores, lo, hi, mask, i, away, flat, slope):
+def winner_and_target(scores, lo, hi, mask, i, away, options):
     """The rank that wins when wrong ranks get the margin on top of their score, and the best-scored admissible rank.
 
     They are the same if and only if the winner is admissible; of equals the smallest rank wins. ``away`` is memory for
-    one number a rank. No branch depends on a label or a score: nobody could predict it.
+    one number a rank. No branch depends on a label or a score: nobody could predict it. Passive-aggressive steps look
+    at the plain prediction and put the margin into the size of the step.
     """
+    flat, slope = (0.0, 0.0) if options.passive else (options.flat, options.slope)
     if mask.size:
         distances(lo, hi, mask, i, away)
     winner, target = 0, 0
@@ -109,15 +123,6 @@ def winner_and_target(scores, lo, hi, mask, i, away, flat, slope):
         fits = (apart == 0) & (scores[k] > good)
         target, good = (k, scores[k]) if fits else (target, good)
     return winner, target
-
-
-@register_jitable(forceinline=True)
-def margin_of_scores(options):
-    """Margin that wrong ranks get while looking for the winner.
-
-    Passive-aggressive steps look at the plain prediction and put the margin into the size of the step.
-    """
-    return (0.0, 0.0) if options.passive else (options.flat, options.slope)
 
 
 @register_jitable

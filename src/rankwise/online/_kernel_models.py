@@ -326,7 +326,7 @@ class KernelEstimator(OnlineEstimator):
             bad = first_non_finite(block)
             if bad >= 0:
                 self._refuse_row(rows, start + bad)
-            squares = store.squares(block) if self.kernel == "rbf" else np.empty(0)
+            squares = np.diagonal(store.products_within(block)).copy() if self.kernel == "rbf" else np.empty(0)
             yield start, np.ascontiguousarray(self._kernel_values(state, block, size, squares))
 
     # -- the model ------------------------------------------------------------------------------------------------

@@ -79,17 +79,20 @@ class OnlineModel(OrdinalEstimator):
                 return np.array(names, dtype=object)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def _learnt(self, name: str, place: int) -> Any:
+        """One number of the state."""
+        check_is_fitted(self)
+        return self._state[name][place]
+
     @property
     def n_updates_(self) -> int:
         """Number of rounds in which the model changed."""
-        check_is_fitted(self)
-        return int(self._state["counts"][UPDATES])
+        return int(self._learnt("counts", UPDATES))
 
     @property
     def n_violations_(self) -> int:
         """Number of violated constraints over all rounds: what the papers' bounds count."""
-        check_is_fitted(self)
-        return int(self._state["counts"][VIOLATIONS])
+        return int(self._learnt("counts", VIOLATIONS))
 
     @property
     def _averaging_rate(self) -> float:

@@ -156,10 +156,8 @@ class OnlineEstimator(OnlineModel):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Features.
-        y : array-like
-            Labels of any form that :func:`rankwise.labels.encode` reads and this estimator supports.
+        X, y
+            Features, (n, d), dense or CSR; labels that :func:`rankwise.labels.encode` reads and the estimator supports.
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0. A zero makes its row a no-op.
         """

@@ -92,11 +92,6 @@ class DenseSupport:
         return out
 
     @staticmethod
-    def squares(block: Floats) -> Floats:
-        """Squared norm of every row, summed like the inner products."""
-        return np.diagonal(DenseSupport.products_within(block)).copy()
-
-    @staticmethod
     def store(state: Arrays, block: Floats, taken: NDArray[np.int64]) -> None:
         """Put row b of the block into slot taken[b], where that is not -1."""
         chosen = np.flatnonzero(taken >= 0)
@@ -173,11 +168,6 @@ class SparseSupport:
         n_features = int(indices.max()) + 1 if indices.size else 0
         _sparse_products(block, data, indices, ends[:-1].copy(), ends[1:].copy(), indptr.size - 1, n_features, out)
         return out
-
-    @staticmethod
-    def squares(block: Rows) -> Floats:
-        """Squared norm of every row, summed like the inner products."""
-        return np.diagonal(SparseSupport.products_within(block)).copy()
 
     @staticmethod
     def store(state: Arrays, block: Rows, taken: NDArray[np.int64]) -> None:

@@ -18,6 +18,7 @@ from rankwise.base.row_data import Rows, length
 from rankwise.base.state import LINEAR_THRESHOLDS, ROUNDS
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
+from rankwise.online._loop import NOT_FINITE, UNCHANGED
 from rankwise.online._online_estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
@@ -81,6 +82,16 @@ def move_violated(f, lo, hi, c, ends, sums, lag, rounds):
     if (sums[below] > sums[below + 1]) | (sums[above - 1] > sums[above]):
         restore_order(sums, lag, rounds)
     return a, violated
+
+
+@inlined
+def reason_to_stay(f, lo, hi, c, ends):
+    """What a step returns that does not change the model: the constraints hold, or nothing is to be learnt; else 0."""
+    if f > ends[lo] and f < ends[hi + 1]:
+        return UNCHANGED
+    if not np.isfinite(f):
+        return NOT_FINITE
+    return UNCHANGED if c == 0.0 else 0
 
 
 @inlined

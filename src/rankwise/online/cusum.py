@@ -29,16 +29,15 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined, kernel
-from rankwise._kernels.rows import axpy_columns, dots_lagged, n_rows, squared_norm
+from rankwise._kernels.compile import inlined
+from rankwise._kernels.rows import axpy_columns, squared_norm
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, averaged
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
-    accumulate,
-    margin_of_scores,
     predict_row,
     score_row,
+    scores_of_ranks,
     signed_step,
     winner_and_target,
 )
@@ -63,8 +62,7 @@ def _step(X, i, finite, lo, hi, c, past, room):
         return NOT_FINITE
     if c == 0.0:
         return UNCHANGED
-    flat, slope = margin_of_scores(rule)
-    winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, flat, slope)
+    winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, rule)
     if winner == target:
         return UNCHANGED
     square = squared_norm(X, i) + (1.0 if intercept else 0.0) if rule.passive else 0.0
@@ -82,17 +80,6 @@ def _step(X, i, finite, lo, hi, c, past, room):
 
 
 _learn = make_pass(_prepare, score_row, predict_row, _step)
-
-
-@kernel
-def _scores(X, W, W_lag, b, b_lag, rate, out):
-    scores = np.zeros(W.shape[1])
-    for i in range(n_rows(X)):
-        dots_lagged(X, i, W, W_lag, rate, scores)
-        if not accumulate(scores, b, b_lag, rate):
-            return i
-        out[i] = scores[: b.size]
-    return -1
 
 
 class CuSumRank(CumulativeEstimator):
@@ -167,7 +154,7 @@ class CuSumRank(CumulativeEstimator):
     def _scores(self, rows: Rows) -> Floats:
         state = self._state
         out = np.empty((length(rows), state["b"].size))
-        bad = _scores(rows, state["W"], state["W_lag"], state["b"], state["b_lag"], self._averaging_rate, out)
+        bad = scores_of_ranks(rows, state["W"], state["W_lag"], state["b"], state["b_lag"], self._averaging_rate, out)
         if bad >= 0:
             self._refuse_row(rows, bad)
         return out

@@ -32,17 +32,15 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined, kernel
-from rankwise._kernels.rows import dots_lagged, n_rows
+from rankwise._kernels.compile import inlined
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._budget import admit, scratch
 from rankwise.online._cumulative_models import (
     CumulativeEstimator,
-    accumulate,
-    margin_of_scores,
     predict_row,
     score_row,
+    scores_of_ranks,
     signed_step,
     winner_and_target,
 )
@@ -69,8 +67,7 @@ def _step(values, i, finite, lo, hi, c, past, room):
         return NOT_FINITE
     if c == 0.0:
         return UNCHANGED
-    flat, slope = margin_of_scores(rule)
-    winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, flat, slope)
+    winner, target = winner_and_target(scores, np.int64(lo), np.int64(hi), mask, i, away, rule)
     if winner == target:
         return UNCHANGED
     within, slots = block[1], block[2]
@@ -90,18 +87,6 @@ def _step(values, i, finite, lo, hi, c, past, room):
 
 
 _learn_block = make_pass(_prepare, score_row, predict_row, _step, in_place=False)
-
-
-@kernel
-def _scores(values, dual, b, out):
-    """out[i, k] = s(k) of row i; returns the first row with a score that is not finite, or -1."""
-    scores = np.zeros(dual.shape[1])
-    for i in range(n_rows(values)):
-        dots_lagged(values, i, dual, dual, 0.0, scores)
-        if not accumulate(scores, b, b, 0.0):
-            return i
-        out[i] = scores[: b.size]
-    return -1
 
 
 class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
@@ -189,7 +174,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         dual, b = self._averaged("dual"), self.intercept_
         out = np.empty((length(rows), b.size))
         for start, values in self._kernel_blocks(rows):
-            bad = _scores(values, dual, b, out[start:])
+            bad = scores_of_ranks(values, dual, dual, b, b, 0.0, out[start:])
             if bad >= 0:
                 self._refuse_row(rows, start + bad)
         return out

@@ -24,11 +24,12 @@ from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._budget import admit, scratch
 from rankwise.online._kernel_models import SLOTS, KernelEstimator
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._loop import make_pass
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
     predict_row,
+    reason_to_stay,
     score_row,
     scores_of_rows,
     with_sentinels,
@@ -48,12 +49,9 @@ def _prepare(model, mask, options, predicting):
 @inlined
 def _step(values, b, f, lo, hi, c, past, room):
     dual, dual_lag, ends, _, t_lag, block, vectors, budget, memory = room
-    if f > ends[lo] and f < ends[hi + 1]:
-        return UNCHANGED
-    if not np.isfinite(f):
-        return NOT_FINITE
-    if c == 0.0:
-        return UNCHANGED
+    stays = reason_to_stay(f, lo, hi, c, ends)
+    if stays < 0:
+        return stays
     rounds, updates, _ = past
     a, violated = move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
     slot = block[2][b]
@@ -119,10 +117,9 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from rankwise import KernelPRIL
-    >>> from rankwise.datasets import make_pril_synthetic
-    >>> X, y = make_pril_synthetic(2000, random_state=0)
-    >>> model = KernelPRIL(kernel="polynomial", degree=2, random_state=0).fit(X[:1000], y[:1000])
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_pril_synthetic(2000, random_state=0)
+    >>> model = rw.KernelPRIL(kernel="polynomial", degree=2, random_state=0).fit(X[:1000], y[:1000])
     >>> bool(model.score(X[1000:], y[1000:]) > -0.4)
     True
     """

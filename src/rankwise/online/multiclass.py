@@ -40,7 +40,6 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._errors import RowError
@@ -215,10 +214,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         self, scheme: str = "multi-vector", scoring: str = "linear", fit_intercept: bool = True, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.scheme = scheme
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
+        self._set_parameters(locals())
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -306,8 +302,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     @property
     def cost_(self) -> float:
         """Sum of the weights of the rounds that ``n_mistakes_`` counts."""
-        check_is_fitted(self)
-        return float(self._state["cost"][0])
+        return float(self._learnt("cost", 0))
 
     @reader
     def decision_function(self, X: Any) -> Floats:
@@ -381,10 +376,8 @@ class MulticlassPerceptron(ImportanceWeightedPerceptron):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (K, d)
-        Weights of every class.
-    classes_, n_updates_, n_iter_
-        As in :class:`rankwise.PRIL`.
+    coef_, classes_, n_updates_, n_iter_
+        As in :class:`rankwise.ImportanceWeightedPerceptron`.
 
     Examples
     --------

@@ -44,10 +44,11 @@ from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, a
 from rankwise.decisions.thresholds import rank, ranks
 from rankwise.labels import ClassOrder
 from rankwise.online._contest import JUDGED, mode_of
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._loop import make_pass
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
+    reason_to_stay,
     score_row,
     scores_of_rows,
     with_sentinels,
@@ -125,12 +126,9 @@ def _predict(X, i, f, rounds, room):
 @inlined
 def _step(X, i, f, lo, hi, c, past, room):
     w, S, S_lag, ends, t, sums, T, T_lag, scale, _, adaptive, signed = room
-    if f > ends[lo] and f < ends[hi + 1]:
-        return UNCHANGED
-    if not np.isfinite(f):
-        return NOT_FINITE
-    if c == 0.0:
-        return UNCHANGED
+    stays = reason_to_stay(f, lo, hi, c, ends)
+    if stays < 0:
+        return stays
     rounds, _, violations = past
     a, violated = move_violated(f, lo, hi, c, ends, sums, T_lag, rounds)
     axpy_lagged(X, i, a, rounds, S, S_lag)
@@ -194,13 +192,9 @@ class MultiplicativePRIL(ThresholdEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,)
-        Weights of the score.
-    thresholds_ : ndarray of shape (K-1,)
-        Thresholds between neighbouring classes, ascending.
     eta_ : float
         Learning rate now.
-    classes_, n_updates_, n_violations_, n_iter_
+    coef_, thresholds_, classes_, n_updates_, n_violations_, n_iter_
         As in :class:`rankwise.PRIL`.
 
     Notes
@@ -238,10 +232,7 @@ class MultiplicativePRIL(ThresholdEstimator):
         self, eta: float | str = "auto", signed: bool = True, norm: float = 1.0, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.eta = eta
-        self.signed = signed
-        self.norm = norm
+        self._set_parameters(locals())
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)
@@ -274,25 +265,23 @@ class MultiplicativePRIL(ThresholdEstimator):
     @property
     def eta_(self) -> float:
         """Learning rate now."""
-        check_is_fitted(self)
-        return float(self._state["scale"][ETA])
+        return float(self._learnt("scale", ETA))
 
     @property
     def coef_(self) -> Floats:
         """Weights, shape (d,); of the averaged exponents if ``average``."""
-        check_is_fitted(self)
         w, _, total = self._unscaled()
         return np.asarray(w[: self.n_features_in_] * (self.norm / total))
 
     @property
     def thresholds_(self) -> Floats:
         """Thresholds between neighbouring classes, ascending, shape (K-1,)."""
-        check_is_fitted(self)
         _, t, total = self._unscaled()
         return np.asarray(t * (self.norm / total))
 
     def _unscaled(self) -> tuple[Floats, Floats, float]:
         """Weights and thresholds up to a common factor, and what that factor is one over."""
+        check_is_fitted(self)
         state = self._state
         rounds = float(state["counts"][ROUNDS])
         eta, shift = state["scale"]

@@ -94,10 +94,8 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,)
-        Weights.
-    intercept_ : float
-        Intercept: ``X @ coef_ + intercept_`` is the rank as a number, counted from 1.
+    coef_, intercept_
+        As in :class:`rankwise.RoundedRegression`.
     classes_, n_updates_, n_iter_
         As in :class:`rankwise.PRIL`.
 
@@ -128,10 +126,7 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
         self, learning_rate: float = 0.1, normalized: bool = True, fit_intercept: bool = True, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.learning_rate = learning_rate
-        self.normalized = normalized
-        self.fit_intercept = fit_intercept
+        self._set_parameters(locals())
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = (state["w"], state["w_lag"]), (state["b"],), self.thresholds_

@@ -69,12 +69,10 @@ class AnnotationDisplay:
 
         Examples
         --------
-        >>> from rankwise import PRIL
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import AnnotationDisplay
-        >>> X, y = make_ordinal(600, 3, 5, noise=0.3, random_state=0)
-        >>> display = AnnotationDisplay.from_estimator(
-        ...     PRIL(random_state=0), X[:300], y[:300], X[300:], y[300:], widths=[1, 2], portions=[0, 0.5, 1]
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(600, 3, 5, noise=0.3, random_state=0)
+        >>> display = rw.plots.AnnotationDisplay.from_estimator(
+        ...     rw.PRIL(random_state=0), X[:300], y[:300], X[300:], y[300:], widths=[1, 2], portions=[0, 0.5, 1]
         ... )
         >>> list(display.lines_)
         [1, 2]

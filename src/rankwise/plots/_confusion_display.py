@@ -75,22 +75,18 @@ class ConfusionDisplay:
         ----------
         estimator : fitted estimator, pipeline or TableModel
             With ``predict`` and ``classes_``.
-        X, y : array-like
-            Rows and their labels, of any form.
+        X, y, sample_weight : array-like
+            Rows, their labels, of any form, and their weights.
         counting : {"nearest", "shared", "farthest"}, default "nearest"
             What a label counts for that admits several classes.
-        sample_weight : array-like, optional
-            Weights of the rows.
         **options
             For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
-        >>> from rankwise import PRIL
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import ConfusionDisplay
-        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-        >>> display = ConfusionDisplay.from_estimator(PRIL(random_state=0).fit(X, y), X, y)
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
+        >>> display = rw.plots.ConfusionDisplay.from_estimator(rw.PRIL(random_state=0).fit(X, y), X, y)
         >>> int(display.table.sum())
         500
         """

@@ -23,15 +23,20 @@ class Inner:
     @property
     def names(self) -> list[str]:
         """Names of the estimator's features, numbered where nobody names them; empty if their number is unknown."""
-        names = getattr(self.final, "feature_names_in_", None)
-        if self.before is not None:
-            try:
-                names = self.before.get_feature_names_out()
-            except (AttributeError, ValueError):
-                names = None
-        if names is None:
-            names = [f"x{j}" for j in range(getattr(self.final, "n_features_in_", 0))]
-        return [str(name) for name in names]
+        return feature_names(self.final, self.before, getattr(self.final, "n_features_in_", 0))
+
+
+def feature_names(final: Any, before: Any, n_features: int, X: Any = None) -> list[str]:
+    """Names of the features of the estimator inside a model: the transformer's before it, its own, those of a table."""
+    names = getattr(final, "feature_names_in_", None)
+    if before is not None:
+        try:
+            names = before.get_feature_names_out()
+        except (AttributeError, ValueError):
+            names = None
+    elif names is None:
+        names = getattr(X, "columns", None) if hasattr(X, "iloc") else None
+    return [f"x{j}" for j in range(n_features)] if names is None else [str(name) for name in names]
 
 
 def inner(model: Any) -> Inner:

@@ -55,22 +55,19 @@ class ReliabilityDisplay:
         ----------
         estimator : fitted estimator, pipeline or TableModel
             With ``predict_proba``, such as :class:`rankwise.CumulativeLink`.
-        X, y : array-like
-            Rows and their labels, of any form.
+        X, y, sample_weight : array-like
+            Rows, their labels, of any form, and their weights.
         n_bins : int, default 10
             Bins of the probability.
-        sample_weight : array-like, optional
-            Weights of the rows.
         **options
             For :meth:`plot`, such as ``ax``.
 
         Examples
         --------
-        >>> from rankwise import CumulativeLink
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import ReliabilityDisplay
-        >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
-        >>> display = ReliabilityDisplay.from_estimator(CumulativeLink().fit(X[:250], y[:250]), X[250:], y[250:])
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+        >>> model = rw.CumulativeLink().fit(X[:250], y[:250])
+        >>> display = rw.plots.ReliabilityDisplay.from_estimator(model, X[250:], y[250:])
         >>> len(display.lines_)
         3
         """
@@ -163,12 +160,10 @@ class SetSizeDisplay:
 
         Examples
         --------
-        >>> from rankwise import ConformalOrdinal, CumulativeLink
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import SetSizeDisplay
-        >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
-        >>> model = ConformalOrdinal(CumulativeLink(), level=0.8).fit(X[:250], y[:250])
-        >>> display = SetSizeDisplay.from_estimator(model, X[250:], y[250:])
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+        >>> model = rw.ConformalOrdinal(rw.CumulativeLink(), level=0.8).fit(X[:250], y[:250])
+        >>> display = rw.plots.SetSizeDisplay.from_estimator(model, X[250:], y[250:])
         >>> round(float(display.shares.sum()), 6)
         1.0
         """
@@ -275,11 +270,9 @@ class DistributionDisplay:
 
         Examples
         --------
-        >>> from rankwise import CumulativeLink
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import DistributionDisplay
-        >>> X, y = make_ordinal(500, 3, 4, noise=0.5, random_state=0)
-        >>> display = DistributionDisplay.from_estimator(CumulativeLink().fit(X, y), X[:1], y=(2, 3))
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, noise=0.5, random_state=0)
+        >>> display = rw.plots.DistributionDisplay.from_estimator(rw.CumulativeLink().fit(X, y), X[:1], y=(2, 3))
         >>> round(float(display.probabilities.sum()), 6)
         1.0
         """

@@ -70,11 +70,10 @@ class ProgressiveDisplay:
 
         Examples
         --------
-        >>> from rankwise import PRank, WidrowHoff
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import ProgressiveDisplay
-        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-        >>> display = ProgressiveDisplay.from_estimator({"PRank": PRank(), "Widrow-Hoff": WidrowHoff()}, X, y)
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
+        >>> models = {"PRank": rw.PRank(), "Widrow-Hoff": rw.WidrowHoff()}
+        >>> display = rw.plots.ProgressiveDisplay.from_estimator(models, X, y)
         >>> list(display.lines_)
         ['PRank', 'Widrow-Hoff']
         """

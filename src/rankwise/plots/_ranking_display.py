@@ -68,12 +68,11 @@ class RankingDisplay:
         Examples
         --------
         >>> import numpy as np
-        >>> from rankwise import LabelRanker
-        >>> from rankwise.plots import RankingDisplay
+        >>> import rankwise as rw
         >>> X = np.eye(3)
         >>> y = [["sport"], ["politics", "economy"], ["economy"]]
-        >>> ranker = LabelRanker(random_state=0).fit(X, y)
-        >>> display = RankingDisplay.from_estimator(ranker, X, y)
+        >>> ranker = rw.LabelRanker(random_state=0).fit(X, y)
+        >>> display = rw.plots.RankingDisplay.from_estimator(ranker, X, y)
         >>> display.texts_[0][0].get_text()
         'sport'
         """

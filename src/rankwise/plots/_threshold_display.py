@@ -76,11 +76,9 @@ class ThresholdDisplay:
 
         Examples
         --------
-        >>> from rankwise import PRIL
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import ThresholdDisplay
-        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-        >>> display = ThresholdDisplay.from_estimator(PRIL(random_state=0).fit(X, y), X, y)
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
+        >>> display = rw.plots.ThresholdDisplay.from_estimator(rw.PRIL(random_state=0).fit(X, y), X, y)
         >>> len(display.lines_)
         3
         """

@@ -70,11 +70,10 @@ class WeightsDisplay:
 
         Examples
         --------
-        >>> from rankwise import PRIL
-        >>> from rankwise.datasets import make_ordinal
-        >>> from rankwise.plots import WeightsDisplay
-        >>> X, y = make_ordinal(500, 3, 4, random_state=0)
-        >>> display = WeightsDisplay.from_estimator(PRIL(random_state=0).fit(X, y), feature_names=["a", "b", "c"])
+        >>> import rankwise as rw
+        >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
+        >>> model = rw.PRIL(random_state=0).fit(X, y)
+        >>> display = rw.plots.WeightsDisplay.from_estimator(model, feature_names=["a", "b", "c"])
         >>> len(display.bars_)
         3
         """

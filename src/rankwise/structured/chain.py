@@ -197,10 +197,8 @@ class ChainClassifier(ChainModel):
 
         Parameters
         ----------
-        X, Y, sample_weight
-            As in :meth:`fit`.
-        classes : array-like, optional
-            All labels. The first call needs them, here or as the parameter ``classes``.
+        X, Y, sample_weight, classes
+            As in :meth:`fit`; the first call needs all classes, here or as the parameter.
         """
         self._learn_chunk(X, Y, classes, sample_weight, predict=False)
         return self

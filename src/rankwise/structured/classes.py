@@ -81,11 +81,10 @@ class SharedClasses(ClassModel):
     Products are described by colour and size, buyers by what they like; the vector learns which likings count:
 
     >>> import numpy as np
-    >>> from rankwise import StructuredPerceptron
-    >>> from rankwise.structured import SharedClasses
+    >>> import rankwise as rw
     >>> described = {"red small": [1, 0], "blue small": [-1, 0], "red large": [1, 1]}
-    >>> model = SharedClasses(list(described), lambda x, y: np.asarray(x) * described[y])
-    >>> learner = StructuredPerceptron(model, random_state=0)
+    >>> model = rw.structured.SharedClasses(list(described), lambda x, y: np.asarray(x) * described[y])
+    >>> learner = rw.StructuredPerceptron(model, random_state=0)
     >>> _ = learner.fit([[1.0, -1.0], [-1.0, -1.0]], ["red small", "blue small"], sample_weight=[1.0, 3.0])
     >>> learner.predict([[1.0, 1.0]])  # nobody has bought it yet
     ['red large']

@@ -79,9 +79,8 @@ class StructuredModel(ABC):
     Two classes, told by the side of the line on which x lies:
 
     >>> import numpy as np
-    >>> from rankwise import StructuredPerceptron
-    >>> from rankwise.structured import StructuredModel
-    >>> class Sides(StructuredModel):
+    >>> import rankwise as rw
+    >>> class Sides(rw.structured.StructuredModel):
     ...     def parameters(self, x):
     ...         return np.zeros(x.size)
     ...     def outputs(self, x):
@@ -89,7 +88,7 @@ class StructuredModel(ABC):
     ...     def features(self, x, y):
     ...         return x if y == "right" else -x
     >>> X = np.array([[2.0, 1.0], [-1.0, 0.5], [3.0, -1.0], [-2.0, -2.0]])
-    >>> StructuredPerceptron(Sides(), random_state=0).fit(X, ["right", "left", "right", "left"]).predict(X)
+    >>> rw.StructuredPerceptron(Sides(), random_state=0).fit(X, ["right", "left", "right", "left"]).predict(X)
     ['right', 'left', 'right', 'left']
     """
 

@@ -88,10 +88,9 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     CuSum Rank as a structured model, with an interval among the labels:
 
     >>> import numpy as np
-    >>> from rankwise import StructuredPerceptron
-    >>> from rankwise.structured import CumulativeRanks
+    >>> import rankwise as rw
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    >>> model = StructuredPerceptron(CumulativeRanks([1, 2, 3]), n_epochs=50, random_state=0)
+    >>> model = rw.StructuredPerceptron(rw.structured.CumulativeRanks([1, 2, 3]), n_epochs=50, random_state=0)
     >>> model.fit(X, [1, 2, (2, 3), 3]).predict(X)
     [1, 2, 3, 3]
     """
