@@ -18,7 +18,7 @@ from tests.attack.harness import FaultError
 from tests.test_contract import bits
 
 NAMES = ("PRank", "PRIL", "MultiplicativePRIL", "CuSumRank", "KernelPRIL", "KernelCuSumRank", "WidrowHoff")
-NAMES += ("MulticlassPerceptron", "ImportanceWeightedPerceptron", "LabelRanker")
+NAMES += ("MulticlassPerceptron", "ImportanceWeightedPerceptron", "LabelRanker", "OnlineCumulativeLink")
 
 
 def setup() -> None:
