@@ -341,14 +341,30 @@ class TestWhatIsTypersOwn:
 class TestWords:
     """Help and messages in the words of the command, not in those of Python."""
 
-    @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "convert", "info", "demo"])
-    def test_flags_and_arguments_show_no_type(self, command, monkeypatch):
+    @pytest.mark.parametrize("command", sorted(typer.main.get_command(_app.app).commands))
+    def test_no_value_is_called_by_a_type_of_pythons(self, command, monkeypatch):
         monkeypatch.setenv("COLUMNS", "200")
-        shown = succeed(command, "--help")
-        assert "--json" in shown
-        assert "bool" not in shown.lower().replace("boolean", "")
-        assert "list[" not in shown
-        assert "<path>" not in shown
+        shown = succeed(command, "--help").lower()
+        assert "--help" in shown
+        assert "bool" not in shown.replace("boolean", "")
+        for word in ("list[", "<path>", "<int", "<float", "<str", "<dir", "range>"):
+            assert word not in shown
+
+    def test_excel_is_not_offered_for_new_files(self, data, tmp_path):
+        shown = succeed("convert", "--help")
+        assert "Format of the new file" in shown
+        assert "xlsx" not in fail(1, "convert", data, "--output", tmp_path / "new.dat")
+        assert "xlsx" in fail(2, "convert", data, "--output-format", "xlsx", "--output", tmp_path / "new")
+
+    @pytest.mark.parametrize("command", ["fit", "tune", "compare"])
+    def test_a_file_without_rows_says_so(self, command, tmp_path):
+        path = tmp_path / "header.csv"
+        path.write_text("a,b,y\n")
+        output = [] if command == "compare" else ["--output", tmp_path / "m"]
+        said = fail(1, command, path, "--label", "y", *output)
+        assert "header.csv" in said
+        assert "there are no rows to learn from" in said
+        assert "missing" not in said
 
     @pytest.mark.parametrize("command", ["fit", "compare"])
     def test_the_help_lists_the_estimators(self, command, monkeypatch):
@@ -363,11 +379,18 @@ class TestWords:
             ("a,grade\n1,good\n2,bad\n3,fine\n", "If that is not their order, give --classes LOWEST,...,HIGHEST."),
             ("a,grade\n1,1.5\n2,2.7\n3,3.1\n", "or declare them with --classes A,B,C."),
             ("a,grade\n1,?\n2,?\n", "declare them with --classes A,B,C."),
+            ("a,grade\n1,\udcfc\n", "unless another encoding is given (--encoding cp1252, say). Got the byte 0xfc in"),
+            ("a,grade\n" + "1,1\n2,2\n" * 20 + "1.2.3,1\n", "--slips missing takes such texts for missing values."),
+            (
+                "a,grade\n" + "".join(f"{v},{7 * v}\n" for v in range(60)),
+                "60 classes, 0 to 413, as a measurement would. If it is one, cut it into grades; if these are the "
+                "classes, declare them with --classes A,B,C.",
+            ),
         ],
     )
     def test_messages_name_options(self, tmp_path, rows, said):
-        (tmp_path / "t.csv").write_text(rows)
-        result = run("fit", tmp_path / "t.csv", "--label", "grade", "--output", tmp_path / "m")
+        (tmp_path / "t.csv").write_bytes(rows.encode("utf-8", "surrogateescape"))
+        result = run("fit", tmp_path / "t.csv", "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
         assert said in result.stderr
         assert "classes=" not in result.stderr
         assert "numpy" not in result.stderr

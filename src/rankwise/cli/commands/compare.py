@@ -41,7 +41,7 @@ def compare(
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Judge several estimators on the same rows: one table, best first, with standard errors.
+    """Compare several estimators on the same rows: one table, best first, with standard errors.
 
     rankwise compare ratings.csv --label stars --cv 10
 

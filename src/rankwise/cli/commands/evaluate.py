@@ -28,7 +28,7 @@ def evaluate(
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Judge a model on rows with labels: mean absolute error, wrong answers, answers at most one rank off.
+    """Evaluate a model on labelled rows: mean absolute error, wrong answers, answers at most one rank off.
 
     rankwise evaluate model.rankwise test.csv --label stars
 

@@ -40,8 +40,8 @@ class RunOptions:
     estimator: Annotated[
         str | None,
         _learning(
-            f"What learns. By default a few are compared in folds, for files up to {LARGEST_IN_MEMORY // 10**6} MB; "
-            f"{STREAM} for larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
+            f"Estimator to fit. By default a few are compared in folds, for files up to {LARGEST_IN_MEMORY // 10**6} "
+            f"MB; {STREAM} for larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
             autocompletion=_estimators.complete,
         ),
     ] = None  # fmt: skip
@@ -54,10 +54,10 @@ class RunOptions:
     ] = None
     checkpoint: Annotated[
         Path | None,
-        _learning("Put an online model away now and then; the same command goes on from there, after a crash too.",
+        _learning("Save an online model from time to time; the same command resumes from there, also after a crash.",
                   "FILE"), NEW_CHECKPOINT,
     ] = None  # fmt: skip
-    checkpoint_rows: Annotated[int, _learning("Rows between two savings of the checkpoint.", min=1)] = 5_000_000
+    checkpoint_rows: Annotated[int, _learning("Rows between two checkpoints.", min=1)] = 5_000_000
     dask: Annotated[
         str | None,
         _learning(
@@ -65,9 +65,7 @@ class RunOptions:
             "and the workers must see the files.", "ADDRESS",
         ),
     ] = None  # fmt: skip
-    workers: Annotated[
-        int | None, _learning("Learn on a Dask cluster of so many processes on this machine.", min=1)
-    ] = None
+    workers: Annotated[int | None, _learning("Learn on a Dask cluster of N processes on this machine.", min=1)] = None
 
     @property
     def on_cluster(self) -> bool:
