@@ -117,7 +117,10 @@ def setup() -> dict[str, Any]:
         rw.OnlineConformalOrdinal(rw.PRIL()),
     ]
     models += [rw.BoostedThresholds(max_iter=2, early_stopping=False, n_jobs=1), rw.TableModel(rw.PRIL(n_epochs=1))]
-    models += [rw.CalibratedOrdinal(rw.PRIL(n_epochs=1), cv=2), rw.ConformalOrdinal(rw.PRIL(n_epochs=1), level=0.5)]
+    models += [
+        rw.CalibratedOrdinal(rw.PRIL(n_epochs=1), cv=2),
+        rw.ConformalOrdinal(rw.PRIL(n_epochs=1), level=0.5, score="distance"),
+    ]
     models += [rw.PathCV(rw.SVOR(tol=0.1), alphas=[0.1, 1.0], cv=2), rw.UnifiedClassifier(tol=0.1)]
     models += [rw.BlendedOrdinal([rw.CumulativeLink(tol=0.1), rw.CumulativeLink(alpha=1.0, tol=0.1)], cv=2)]
     models += [rw.ImportanceWeightedPerceptron(n_epochs=1, random_state=0), rw.LabelRanker(n_epochs=1, random_state=0)]
