@@ -154,7 +154,7 @@ def _refusing(complaint: str) -> Iterator[None]:
     except MemoryError:
         raise ModelFileError(f"{complaint}: it needs more memory than there is.") from None
     except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError, SafetensorError) as error:
-        reason = str(error)
+        reason = str(error).rstrip(".")
         raise ModelFileError(f"{complaint}: {reason if len(reason) < 500 else reason[:500] + '...'}.") from None
 
 

@@ -217,7 +217,7 @@ class Job:
                 model, state = begun
                 learner = Learner(model, source, ClassOrder(model.classes_), epochs, checkpoint)
                 learner.restore(state)
-                complain(f"going on at {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
+                complain(f"resuming from {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
             learner.run()
         except Stopped as stopped:
             how = "nothing was kept; --checkpoint FILE makes a run that can go on."
@@ -293,7 +293,7 @@ def print_results(results: dict[str, Any], as_json: bool) -> None:
     facts = {
         "estimator": results["estimator"],
         "classes": f"{len(results['classes'])}: {some(results['classes'])}",
-        "columns": f"{results['columns']:,}, as {results['features']:,} features",
+        "columns": f"{results['columns']:,}, as {results['features']:,} feature{'s' * (results['features'] != 1)}",
         **by_reading(results["read_as"], results["index_base"]),
         **({"numbers": _BENT[results["numbers"]]} if results["numbers"] in _BENT else {}),
         "rows": with_skipped(f"{results['rows']:,}", results["skipped"]),
