@@ -53,7 +53,10 @@ class TestFit:
             (["--label", "grade", "--estimator", "PRIL", "--set", "C=much"], ["'C' parameter of PRIL must be"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "n_epochs=3"], ["does nothing", "--epochs"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "classes=3"], ["give --classes"]),
-            (["--label", "grade", "--estimator", "SVOR", "--epochs", "2"], ["online estimators, and SVOR is none"]),
+            (
+                ["--label", "grade", "--estimator", "SVOR", "--epochs", "2"],
+                ["need an online estimator; SVOR is a batch estimator"],
+            ),
             (["--label", "grade", "--classes", "1"], ["at least two classes"]),
             (["--label", "grade", "--classes", "1,1"], ["has '1' twice"]),
             (["--label", "grade", "--classes", "1,,2"], ["without a name"]),
@@ -149,7 +152,7 @@ class TestOthers:
         assert "The columns are ['" in message
         assert "Did you mean 'grade'?" in fail(2, "evaluate", model, data, "--label", "grades")
         said = fail(2, "evaluate", model, data, "--label", "grade", "--method", "progressive")
-        assert "CumulativeLink is none" in said
+        assert "CumulativeLink is a batch estimator" in said
         write(make_frame(5)[NUMBERS].assign(grade=9), tmp_path / "nine.csv")
         said = fail(1, "evaluate", model, tmp_path / "nine.csv", "--label", "grade")
         assert "nine.csv, row 1 (line 2)" in said
@@ -161,7 +164,7 @@ class TestOthers:
         assert "SVOR:alpha=auto" in succeed("compare", data, "--label", "grade")  # a list of its own
         assert "no estimator" in fail(2, "compare", data, "--label", "grade", "--estimator", "X")
         said = fail(2, "compare", data, "--label", "grade", "--estimator", "SVOR", "--method", "progressive")
-        assert "SVOR is none" in said
+        assert "SVOR is a batch estimator" in said
 
     def test_convert(self, data, tmp_path):
         out = ["--output", tmp_path / "x.csv"]
@@ -363,8 +366,21 @@ class TestWords:
         output = [] if command == "compare" else ["--output", tmp_path / "m"]
         said = fail(1, command, path, "--label", "y", *output)
         assert "header.csv" in said
-        assert "there are no rows to learn from" in said
+        assert "it has no rows that can be used." in said
         assert "missing" not in said
+
+    def test_a_model_is_not_judged_on_no_rows(self, data, tmp_path):
+        succeed("fit", data, "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
+        (tmp_path / "header.csv").write_text(data.read_text().splitlines()[0] + "\n")
+        said = fail(1, "evaluate", tmp_path / "m", tmp_path / "header.csv", "--label", "grade")
+        assert said.endswith("header.csv: it has no rows that can be used.")
+
+    def test_values_of_options_in_plain_words(self, data, tmp_path):
+        fit = ("fit", data, "--label", "grade", "--output", tmp_path / "m")
+        assert "must be a number in the range (0.0, inf) or one of {'auto'}" in fail(
+            2, *fit, "--estimator", "SVOR", "--set", "alpha=-1"
+        )
+        assert "Value error" not in fail(2, *fit, "--language", "it")
 
     @pytest.mark.parametrize("command", ["fit", "compare"])
     def test_the_help_lists_the_estimators(self, command, monkeypatch):

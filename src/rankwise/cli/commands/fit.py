@@ -98,7 +98,9 @@ class RunOptions:
             return None
         name = self.estimator or (STREAM if large else IN_MEMORY)
         if self.streams and not _estimators.is_online(name):
-            raise typer.BadParameter(f"--epochs and --checkpoint are for online estimators, and {name} is none.")
+            raise typer.BadParameter(
+                f"--epochs and --checkpoint need an online estimator; {name} is a batch estimator."
+            )
         return name
 
 
