@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import save as to_safetensors
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -152,6 +153,72 @@ def test_forged_files_are_refused(change, data, tmp_path):
     forged(tmp_path / "m", change)
     with pytest.raises(ModelFileError):
         rw.load(tmp_path / "m").predict(X)
+
+
+def named(header, name):
+    """The first fitted part of a class in a header."""
+    found, ahead = [], [header["model"]]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, dict):
+            if node.get("estimator") == name and "model" in node:
+                found.append(node)
+            ahead.extend(node.values())
+        elif isinstance(node, list):
+            ahead.extend(node)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "change"),
+    [
+        ("one-hot", lambda h, a: named(h, "OneHotEncoder")["model"].update(_n_features_outs={"list": [1]})),
+        ("rare", lambda h, a: named(h, "OneHotEncoder")["model"].update(_infrequent_indices={"list": [None]})),
+        ("rare", lambda h, a: [v.__iadd__(9) for k, v in a.items() if "infrequent" in k]),
+        ("ordinal", lambda h, a: named(h, "OrdinalEncoder")["model"].update(categories_={"list": [{"objects": []}]})),
+        ("polynomial", lambda h, a: named(h, "PolynomialFeatures")["model"].update(_n_out_full=10**9)),
+        ("polynomial", lambda h, a: named(h, "PolynomialFeatures")["parameters"].update(degree=10**9)),
+        ("splines", lambda h, a: named(h, "SplineTransformer")["parameters"].update(degree=1.5)),
+        ("splines", lambda h, a: named(h, "SplineTransformer")["model"].update(n_features_out_=10**9)),
+        ("nystroem", lambda h, a: named(h, "Nystroem")["parameters"].update(kernel="x")),
+        ("minmax", lambda h, a: named(h, "MinMaxScaler")["parameters"].update(feature_range={"tuple": [0]})),
+        ("standard", lambda h, a: named(h, "StandardScaler")["model"].update(mean_=None)),
+        ("tf-idf", lambda h, a: named(h, "TfidfVectorizer")["parameters"].update(input="filename")),
+        ("tf-idf", lambda h, a: named(h, "TfidfVectorizer")["parameters"].update(ngram_range={"tuple": [1]})),
+        ("counts", lambda h, a: named(h, "CountVectorizer")["parameters"].update(tokenizer={"list": []})),
+        ("counts", lambda h, a: named(h, "CountVectorizer")["parameters"].update(token_pattern="(")),
+        ("columns", lambda h, a: named(h, "ColumnTransformer")["model"]["transformers_"]["list"].pop()),
+        ("columns", lambda h, a: named(h, "ColumnTransformer")["model"].update(feature_names_in_={"objects": [1]})),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(pipeline, change, data, tmp_path):
+    """scikit-learn trusts these: it would read past arrays, fill the memory, open files, or fail in its own words."""
+    columns, before = PIPELINES[pipeline]
+    rw.save(make_pipeline(clone(before), rw.SVOR(alpha=0.1)).fit(data[0][columns], data[1]), tmp_path / "m")
+    forged(tmp_path / "m", change)
+    with pytest.raises(ModelFileError, match="does not describe a Pipeline that can exist"):
+        rw.load(tmp_path / "m")
+
+
+def test_steps_that_make_other_features_are_refused(data, tmp_path):
+    X, y = data[0][NUMBERS], data[1]
+    narrow = make_pipeline(StandardScaler(), rw.SVOR(alpha=0.1)).fit(X[["a"]], y)
+    wide = make_pipeline(StandardScaler(), rw.SVOR(alpha=0.1)).fit(X, y)
+    rw.save(make_pipeline(narrow[0], wide[1]), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        rw.load(tmp_path / "m")
+    whole = rw.TableModel(rw.SVOR(alpha=0.1), StandardScaler()).fit(X, y)
+    whole.encoder_ = narrow[0]
+    rw.save(whole, tmp_path / "m")
+    with pytest.raises(ModelFileError, match="another number of features"):
+        rw.load(tmp_path / "m")
+
+
+def test_the_cache_of_a_pipeline_is_not_saved(data, tmp_path):
+    X, y = data[0][NUMBERS], data[1]
+    model = make_pipeline(StandardScaler(), rw.SVOR(alpha=0.1), memory=str(tmp_path / "cache")).fit(X, y)
+    rw.save(model, tmp_path / "m")
+    assert rw.load(tmp_path / "m").memory is None
 
 
 def test_small_changes_anywhere_are_refused_or_harmless(data, tmp_path):

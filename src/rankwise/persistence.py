@@ -142,7 +142,7 @@ def _refusing(complaint: str) -> Iterator[None]:
     except MemoryError:
         raise ModelFileError(f"{complaint}: it needs more memory than there is.") from None
     except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError, SafetensorError) as error:
-        reason = str(error)
+        reason = str(error).rstrip(".")
         raise ModelFileError(f"{complaint}: {reason if len(reason) < 500 else reason[:500] + '...'}.") from None
 
 
@@ -197,9 +197,7 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
     is_foreign = name in foreign.KNOWN
     if fitted and not (foreign.is_fitted(model) if is_foreign else model.__sklearn_is_fitted__()):
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
-    parameters = model.get_params(deep=False)
-    if is_foreign:
-        parameters = {k: foreign.plainly(v) for k, v in parameters.items()}
+    parameters = foreign.parameters(model) if is_foreign else model.get_params(deep=False)
     packed = {
         "estimator": name,
         "parameters": {k: _pack(v, f"{place}parameter:{k}", arrays) for k, v in parameters.items()},

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise import metrics
 from rankwise.batch import SVOR
 from rankwise.features import TableEncoder
+from rankwise.features._coherent import width
 from rankwise.labels import encode
 
 
@@ -255,7 +256,8 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         wanted = TableEncoder if self.encoder is None else type(self.encoder)
         if encoder is not None and (type(encoder) is not wanted or not hasattr(encoder, "transform")):
             raise ValueError(f"the encoder must be a {wanted.__name__}, not a {type(encoder).__name__}")
-        if isinstance(encoder, TableEncoder) and encoder.n_features_out_ != estimator.n_features_in_:
+        made = encoder.n_features_out_ if isinstance(encoder, TableEncoder) else width(encoder)
+        if made is not None and made != getattr(estimator, "n_features_in_", made):
             raise ValueError("the encoder makes another number of features than the estimator knows")
         self.encoder_, self.estimator_ = encoder, estimator
 

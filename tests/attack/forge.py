@@ -20,6 +20,21 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import save as to_safetensors
 from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
 
 import rankwise as rw
 from rankwise import persistence
@@ -81,6 +96,7 @@ def victims(every: int = 1) -> list[Victim]:
         made.append((trees, X, y))
     answers = pd.DataFrame({"item": np.repeat(range(8), 3), "rater": ["A", "B", "C"] * 8, "label": y})
     made += [(rw.RaterModel(tol=0.1), answers, None), (rw.RaterModel(tol=0.1), answers, X[:8])]
+    made += pipelines(frame, X, y)
     found = [Victim(type(m).__name__, m.fit(rows, labels), rows, labels) for m, rows, labels in made[::every]]
     streams = "PRIL", "CuSumRank", "KernelPRIL", "LabelRanker", "MultiplicativePRIL", "OnlineCumulativeLink"
     for name in streams[::every]:
@@ -89,6 +105,25 @@ def victims(every: int = 1) -> list[Victim]:
             stream.learn_one({"a": X[i, 0], ("b", 1): X[i, 1], 7: X[i, 2]}, int(y[i]))
         found.append(Victim(name, stream, X, y))
     return found
+
+
+def pipelines(frame: pd.DataFrame, X: np.ndarray, y: np.ndarray) -> list[tuple[Any, Any, Any]]:
+    """Models behind each of scikit-learn's transformers that a file can hold."""
+    columns = make_column_transformer(
+        (StandardScaler(), ["a"]),
+        (OneHotEncoder(min_frequency=9, handle_unknown="infrequent_if_exist"), ["b"]),
+        (TfidfVectorizer(), "c"),
+    )
+    passed = make_column_transformer((OrdinalEncoder(), ["b"]), (RobustScaler(), ["a"]), remainder="drop")
+    before = [
+        make_pipeline(SimpleImputer(), MinMaxScaler(), PolynomialFeatures(2)),
+        make_pipeline(MaxAbsScaler(), SplineTransformer(n_knots=3)),
+        make_pipeline(StandardScaler(), Nystroem(n_components=5, random_state=0)),
+    ]
+    made = [(make_pipeline(step, rw.SVOR(tol=0.1)), X, y) for step in before]
+    made += [(make_pipeline(step, rw.PRIL(n_epochs=1, random_state=0)), frame, y) for step in (columns, passed)]
+    made.append((make_pipeline(CountVectorizer(), rw.CumulativeLink(tol=0.1)), frame["c"], y))
+    return [*made, (rw.TableModel(rw.SVOR(tol=0.1), StandardScaler()), X, y)]
 
 
 def contents(model: Any, path: Path) -> tuple[Header, Arrays]:

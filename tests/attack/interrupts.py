@@ -17,6 +17,7 @@ from tests.attack.harness import FaultError
 from tests.test_contract import NAMES, attributes, bits, case_of, make, streaming
 
 STREAMS = ("PRIL", "CuSumRank", "MultiplicativePRIL", "KernelPRIL", "LabelRanker", "ImportanceWeightedPerceptron")
+STREAMS += ("OnlineCumulativeLink",)
 #: Ctrl-C ends these searches early: they keep the rounds, or the best model, that they have by then.
 KEEP_WHAT_IS_DONE = {"AutoOrdinal", "BoostedThresholds"}
 PACKAGE = str(Path(rw.__file__).parent)

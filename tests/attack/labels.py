@@ -111,6 +111,18 @@ def setup() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 2)), np.arange(12) % 3
     models = [rw.PRIL(n_epochs=1, random_state=0), rw.CuSumRank(n_epochs=1, random_state=0), rw.SVOR(tol=0.1)]
+    models += [
+        rw.CumulativeLink(tol=0.1),
+        rw.OnlineCumulativeLink(n_epochs=1, random_state=0),
+        rw.OnlineConformalOrdinal(rw.PRIL()),
+    ]
+    models += [rw.BoostedThresholds(max_iter=2, early_stopping=False, n_jobs=1), rw.TableModel(rw.PRIL(n_epochs=1))]
+    models += [
+        rw.CalibratedOrdinal(rw.PRIL(n_epochs=1), cv=2),
+        rw.ConformalOrdinal(rw.PRIL(n_epochs=1), level=0.5, score="distance"),
+    ]
+    models += [rw.PathCV(rw.SVOR(tol=0.1), alphas=[0.1, 1.0], cv=2), rw.UnifiedClassifier(tol=0.1)]
+    models += [rw.BlendedOrdinal([rw.CumulativeLink(tol=0.1), rw.CumulativeLink(alpha=1.0, tol=0.1)], cv=2)]
     models += [rw.ImportanceWeightedPerceptron(n_epochs=1, random_state=0), rw.LabelRanker(n_epochs=1, random_state=0)]
     fitted = [model.fit(X, y) for model in models] + [rw.MissingLabelClassifier(tol=0.1).fit(X, np.eye(3)[y])]
     return {"X": X, "models": fitted}

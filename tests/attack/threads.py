@@ -18,16 +18,26 @@ from tests.attack.harness import FaultError
 from tests.test_contract import bits
 
 NAMES = ("PRank", "PRIL", "MultiplicativePRIL", "CuSumRank", "KernelPRIL", "KernelCuSumRank", "WidrowHoff")
-NAMES += ("MulticlassPerceptron", "ImportanceWeightedPerceptron", "LabelRanker")
+NAMES += ("MulticlassPerceptron", "ImportanceWeightedPerceptron", "LabelRanker", "OnlineCumulativeLink")
+
+
+FORMS = ("dense", "sparse", "dicts")
 
 
 def setup() -> None:
-    """Nothing is shared."""
+    """Compile everything, so that no case waits for it."""
+    X, y = np.eye(5)[:3], [0, 1, 2]
+    for name in NAMES:
+        for rows in (X, sparse.csr_matrix(X)):
+            getattr(rw, name)().partial_fit(rows, y, classes=[0, 1, 2]).predict(rows)
+        model = getattr(rw, name)(classes=[0, 1, 2])
+        model.learn_one({0: 1.0}, 1)
+        model.predict_one({0: 1.0})
 
 
 def case(shared: None, rng: np.random.Generator) -> str:
     """One estimator, one writer, two readers."""
-    name, form = str(rng.choice(NAMES)), str(rng.choice(["dense", "sparse", "dicts"]))
+    name, form = str(rng.choice(NAMES)), str(rng.choice(FORMS))
     X, y = rng.normal(size=(60, 5)).round(2), rng.integers(0, 3, 60)
     rows: Any = sparse.csr_matrix(X) if form == "sparse" else X
     asked = {j: float(v) for j, v in enumerate(X[0])}

@@ -65,7 +65,7 @@ class TestCheckpoints:
             assert not (tmp_path / "stopped").exists()
         result = run(*checked)
         assert result.exit_code == 0
-        assert "going on at" in result.stderr
+        assert "resuming from" in result.stderr
         assert (tmp_path / "stopped").read_bytes() == (tmp_path / "straight").read_bytes()
         assert not (tmp_path / "c").exists()
 

@@ -247,7 +247,7 @@ class TestSVMLight:
         assert "t.svm, row 2 (line 2): an index must be at most 10000000, " in message
         assert facts("fit", tmp_path / "t.svm", *options, "--on-error", "skip")["rows"] == 1
         (tmp_path / "wide.svm").write_text("1 1:1\n2 70:1\n")
-        assert "raise the limit max_features=50" in fail(
+        assert "raise the limit, --max-features 50." in fail(
             1, "fit", tmp_path / "wide.svm", *options, "--max-features", 50
         )
         assert facts("fit", tmp_path / "wide.svm", *options, "--max-features", 70)["features"] == 70

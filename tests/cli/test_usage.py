@@ -53,7 +53,10 @@ class TestFit:
             (["--label", "grade", "--estimator", "PRIL", "--set", "C=much"], ["'C' parameter of PRIL must be"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "n_epochs=3"], ["does nothing", "--epochs"]),
             (["--label", "grade", "--estimator", "PRIL", "--set", "classes=3"], ["give --classes"]),
-            (["--label", "grade", "--estimator", "SVOR", "--epochs", "2"], ["online estimators, and SVOR is none"]),
+            (
+                ["--label", "grade", "--estimator", "SVOR", "--epochs", "2"],
+                ["need an online estimator; SVOR is a batch estimator"],
+            ),
             (["--label", "grade", "--classes", "1"], ["at least two classes"]),
             (["--label", "grade", "--classes", "1,1"], ["has '1' twice"]),
             (["--label", "grade", "--classes", "1,,2"], ["without a name"]),
@@ -149,7 +152,7 @@ class TestOthers:
         assert "The columns are ['" in message
         assert "Did you mean 'grade'?" in fail(2, "evaluate", model, data, "--label", "grades")
         said = fail(2, "evaluate", model, data, "--label", "grade", "--method", "progressive")
-        assert "CumulativeLink is none" in said
+        assert "CumulativeLink is a batch estimator" in said
         write(make_frame(5)[NUMBERS].assign(grade=9), tmp_path / "nine.csv")
         said = fail(1, "evaluate", model, tmp_path / "nine.csv", "--label", "grade")
         assert "nine.csv, row 1 (line 2)" in said
@@ -161,7 +164,7 @@ class TestOthers:
         assert "SVOR:alpha=auto" in succeed("compare", data, "--label", "grade")  # a list of its own
         assert "no estimator" in fail(2, "compare", data, "--label", "grade", "--estimator", "X")
         said = fail(2, "compare", data, "--label", "grade", "--estimator", "SVOR", "--method", "progressive")
-        assert "SVOR is none" in said
+        assert "SVOR is a batch estimator" in said
 
     def test_convert(self, data, tmp_path):
         out = ["--output", tmp_path / "x.csv"]
@@ -341,14 +344,43 @@ class TestWhatIsTypersOwn:
 class TestWords:
     """Help and messages in the words of the command, not in those of Python."""
 
-    @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "convert", "info", "demo"])
-    def test_flags_and_arguments_show_no_type(self, command, monkeypatch):
+    @pytest.mark.parametrize("command", sorted(typer.main.get_command(_app.app).commands))
+    def test_no_value_is_called_by_a_type_of_pythons(self, command, monkeypatch):
         monkeypatch.setenv("COLUMNS", "200")
-        shown = succeed(command, "--help")
-        assert "--json" in shown
-        assert "bool" not in shown.lower().replace("boolean", "")
-        assert "list[" not in shown
-        assert "<path>" not in shown
+        shown = succeed(command, "--help").lower()
+        assert "--help" in shown
+        assert "bool" not in shown.replace("boolean", "")
+        for word in ("list[", "<path>", "<int", "<float", "<str", "<dir", "range>"):
+            assert word not in shown
+
+    def test_excel_is_not_offered_for_new_files(self, data, tmp_path):
+        shown = succeed("convert", "--help")
+        assert "Format of the new file" in shown
+        assert "xlsx" not in fail(1, "convert", data, "--output", tmp_path / "new.dat")
+        assert "xlsx" in fail(2, "convert", data, "--output-format", "xlsx", "--output", tmp_path / "new")
+
+    @pytest.mark.parametrize("command", ["fit", "tune", "compare"])
+    def test_a_file_without_rows_says_so(self, command, tmp_path):
+        path = tmp_path / "header.csv"
+        path.write_text("a,b,y\n")
+        output = [] if command == "compare" else ["--output", tmp_path / "m"]
+        said = fail(1, command, path, "--label", "y", *output)
+        assert "header.csv" in said
+        assert "it has no rows that can be used." in said
+        assert "missing" not in said
+
+    def test_a_model_is_not_judged_on_no_rows(self, data, tmp_path):
+        succeed("fit", data, "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
+        (tmp_path / "header.csv").write_text(data.read_text().splitlines()[0] + "\n")
+        said = fail(1, "evaluate", tmp_path / "m", tmp_path / "header.csv", "--label", "grade")
+        assert said.endswith("header.csv: it has no rows that can be used.")
+
+    def test_values_of_options_in_plain_words(self, data, tmp_path):
+        fit = ("fit", data, "--label", "grade", "--output", tmp_path / "m")
+        assert "must be a number in the range (0.0, inf) or one of {'auto'}" in fail(
+            2, *fit, "--estimator", "SVOR", "--set", "alpha=-1"
+        )
+        assert "Value error" not in fail(2, *fit, "--language", "it")
 
     @pytest.mark.parametrize("command", ["fit", "compare"])
     def test_the_help_lists_the_estimators(self, command, monkeypatch):
@@ -363,11 +395,18 @@ class TestWords:
             ("a,grade\n1,good\n2,bad\n3,fine\n", "If that is not their order, give --classes LOWEST,...,HIGHEST."),
             ("a,grade\n1,1.5\n2,2.7\n3,3.1\n", "or declare them with --classes A,B,C."),
             ("a,grade\n1,?\n2,?\n", "declare them with --classes A,B,C."),
+            ("a,grade\n1,\udcfc\n", "unless another encoding is given (--encoding cp1252, say). Got the byte 0xfc in"),
+            ("a,grade\n" + "1,1\n2,2\n" * 20 + "1.2.3,1\n", "--slips missing takes such texts for missing values."),
+            (
+                "a,grade\n" + "".join(f"{v},{7 * v}\n" for v in range(60)),
+                "60 classes, 0 to 413, as a measurement would. If it is one, cut it into grades; if these are the "
+                "classes, declare them with --classes A,B,C.",
+            ),
         ],
     )
     def test_messages_name_options(self, tmp_path, rows, said):
-        (tmp_path / "t.csv").write_text(rows)
-        result = run("fit", tmp_path / "t.csv", "--label", "grade", "--output", tmp_path / "m")
+        (tmp_path / "t.csv").write_bytes(rows.encode("utf-8", "surrogateescape"))
+        result = run("fit", tmp_path / "t.csv", "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
         assert said in result.stderr
         assert "classes=" not in result.stderr
         assert "numpy" not in result.stderr

@@ -123,9 +123,9 @@ def test_encodings(file, rows, monkeypatch, block):
         assert open_table(path, encoding=declared).remarks == [f"file {path}: the file is UTF-16"] * (
             encoding == "utf-16"
         )
-    with pytest.raises(TableError, match=r"text must be ascii\. Got b'gr"):
+    with pytest.raises(TableError, match=r"text must be ascii\. Got 'gr"):
         rows(path, encoding="ascii")
-    with pytest.raises(ValueError, match=r"encoding must be one that Python knows, as cp1252\. Got 'klingon'"):
+    with pytest.raises(ValueError, match=r"encoding must be the name of an encoding, such as 'cp1252'\. Got 'klingon'"):
         open_table(path, encoding="klingon")
 
 
@@ -285,7 +285,8 @@ def test_bad_rows_go_to_the_quarantine(file, rows):
     assert reasons[0].startswith("column 'a' holds int64 values. Got 'x'.")
     assert reasons[1] == "a row must have 2 columns as the header has. Got 1."
     assert reasons[2] == "a row must have 2 columns as the header has. Got 3."
-    assert reasons[3] == "text must be UTF-8. Got the byte 0xff in b'10,\\xff\\n'."
+    assert reasons[3].startswith("text must be UTF-8, unless another encoding is given (encoding='cp1252', say). ")
+    assert reasons[3].endswith("Got the byte 0xff in '10,\ufffd'.")
     for start in range(8):  # rows left out count as rows
         kept = rows(path, start, types={"a": "int64", "b": "int64"}, on_error="skip", batch_rows=1)
         assert kept == [(row, number) for row, number in good if number > start]
@@ -376,11 +377,11 @@ def test_files_that_cannot_be_read(file, rows, tmp_path):
         file("e2.csv", "\n\n"): "a CSV file begins with a header that names its columns. It is empty.",
         file("e.jsonl", "\n"): "holds no JSON object, so its columns are not known.",
         file("u.csv", "a,b\n1,2".encode("utf-16")[:-1]): "text must be utf-16. Got ",
-        file("h.csv", b"a,\xe9\n1,2"): "line 1: text must be UTF-8. Got the byte 0xe9",
+        file("h.csv", b"a,\xe9\n1,2"): "line 1: text must be UTF-8, unless another encoding is given",
         file("d.csv", "a,a\n1,2"): r"line 1: the names of columns must be distinct. Got \['a', 'a'\].",
         file("l.csv", f"a,{'b' * 200_000}\n1,2"): "line 1: the names of the columns cannot be told apart. Got 'a,bbb",
         file("n.csv", "a,,b\n1,2,3"): r"line 1: every column needs a name. Got \['a', '', 'b'\].",
-        file("x.csv", "a,b\n1,\xe9\n".encode("latin-1")): r"row 1 \(line 2\): text must be UTF-8. Got the byte 0xe9",
+        file("x.csv", "a,b\n1,\xe9\n".encode("latin-1")): r"row 1 \(line 2\): text must be UTF-8, .* Got the byte 0xe9",
         file("w.csv", "a,b\n1,2\n1,2,3\n"): r"row 2 \(line 3\): a row must have 2 columns as the header has. Got 3.",
         file("q.csv", 'a,b\n1,"2\n3,4\n'): r"line 2: the record that begins here does not end within 9 bytes.",
         file("what.dat", "a"): "its name does not say its format. Known suffixes are .csv, ",

@@ -1,6 +1,7 @@
 """Multi-class perceptrons against their plain twins, each other, and within the bound of Theorem 3."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -284,6 +285,19 @@ def test_classes_that_are_new_in_a_chunk_join_as_in_single_rows(form, cuts):
     assert chunks.classes_.tolist() == rows.classes_.tolist() == ["a", "b", "c"]
     for name in ("coef_", "intercept_", "n_mistakes_", "cost_", "n_updates_"):
         np.testing.assert_array_equal(getattr(chunks, name), getattr(rows, name))
+
+
+def test_a_stream_that_begins_with_one_class_gets_no_warning():
+    X = np.eye(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chunk = ImportanceWeightedPerceptron().partial_fit(X, [1, 1, 0, 2])
+        rows = ImportanceWeightedPerceptron()
+        for i, label in enumerate([1, 1, 0, 2]):
+            rows.partial_fit(X[i : i + 1], [label])
+    assert chunk.classes_.tolist() == rows.classes_.tolist() == [0, 1, 2]
+    with pytest.warns(UserWarning, match="one class only"):
+        ImportanceWeightedPerceptron().fit(X, [1, 1, 1, 1])
 
 
 def test_a_bad_row_behind_a_new_class_leaves_the_model_as_it_was():

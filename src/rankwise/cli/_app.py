@@ -38,26 +38,35 @@ from rankwise.cli.commands.tune import tune
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
-def _without_types(parameters: list[Any]) -> list[Any]:
-    """In the help, options that take no value say no type of one, and arguments have their names alone."""
+#: What the help calls a value, by the name of its type; choices are listed.
+_VALUES = {"integer": "N", "integer range": "N", "int range": "N", "int": "N", "float": "X", "float range": "X"}
+_VALUES |= {"text": "TEXT", "str": "TEXT", "directory": "DIR", "dir": "DIR", "file": "FILE", "path": "PATH"}
+
+
+def _named_values(parameters: list[Any], ctx: Any) -> list[Any]:
+    """In the help, flags say no type, arguments have their names alone, and no value has a name of Python's types."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
         elif parameter.param_type_name == "argument":
             parameter.display_type = lambda ctx: None
+        elif parameter.metavar is None:
+            is_new = hasattr(parameter, "display_type")  # versions of typer without click
+            kind = parameter.display_type(ctx).strip("<>") if is_new else parameter.type.name
+            parameter.metavar = _VALUES.get(kind)
     return parameters
 
 
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _without_types(super().get_params(ctx))
+        return _named_values(super().get_params(ctx), ctx)
 
 
 class _OneLineErrors(TyperGroup):
     """Group of commands that reports wrong usage in one line instead of a paragraph."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _without_types(super().get_params(ctx))
+        return _named_values(super().get_params(ctx), ctx)
 
     def main(  # the signature is typer's
         self,

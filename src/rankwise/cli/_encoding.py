@@ -55,15 +55,17 @@ class EncodingOptions:
         bool, option("Add columns that say what was missing.", _FEATURES, None, "--indicate-missing")
     ] = False
     slips: Annotated[
-        Slips | None, _choice("What a text among numbers is, an error or a missing value. By default refuse.")
+        Slips | None, _choice("Treat text in a column of numbers as an error or as a missing value. By default refuse.")
     ] = None
     dates: Annotated[
-        Dates | None, _choice("Month, weekday and hour as numbers or around the circle. By default numbers.")
+        Dates | None, _choice("Month, weekday and hour as numbers or as points on a circle. By default numbers.")
     ] = None
     texts: Annotated[
-        Texts | None, _choice("Weights of the words of texts. By default tfidf, and hash for streams.")
+        Texts | None, _choice("How the words of texts are weighted. By default tfidf, and hash for streams.")
     ] = None
-    ngrams: Annotated[int | None, option("Longest run of words that counts as one.", _FEATURES, min=1, max=10)] = None
+    ngrams: Annotated[
+        int | None, option("Longest sequence of words that is a feature.", _FEATURES, "N", min=1, max=10)
+    ] = None
     categories: Annotated[
         Categories | None,
         _choice("A column for each category, or hashed ones for categories that come later too. By default onehot."),

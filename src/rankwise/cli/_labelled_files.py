@@ -244,9 +244,9 @@ class LabelledFiles:
         return Rows(X, y, weight, origin)
 
     def require_rows(self, n: int) -> None:
-        """Refuse to learn from nothing."""
+        """Refuse to work with nothing."""
         if not n:
-            raise TableError(f"file {self.files[0]}: there are no rows to learn from.")
+            raise TableError(f"file {self.files[0]}: it has no rows that can be used.")
 
     def features_of(self, batch: Batch) -> Any:
         """Rows of a batch as a model takes them: without labels and ignored columns."""

@@ -29,15 +29,19 @@ OnError = StrEnum("OnError", ["stop", "skip"])
 Method = StrEnum("Method", ["holdout", "progressive", "cv"])
 Language = StrEnum("Language", ["en", "de", "fr", "es"])
 Format = StrEnum("Format", list(FORMATS))  # type: ignore[misc]
+Written = StrEnum("Written", [name for name in FORMATS if name != "xlsx"])  # type: ignore[misc]
 
 
 _MODEL = "A model file, from 'rankwise fit' or rankwise.save."
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=_MODEL), MODEL]
-_FORMATS = "Files or directories: CSV, TSV, Parquet, Arrow, JSON lines or svmlight, plain or .gz or .zst."
+_FORMATS = (
+    "Files or directories: CSV, TSV, Parquet, Arrow, Excel, JSON lines or svmlight, plain or .gz or .zst; "
+    "- is the standard input."
+)
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help=_FORMATS), INPUTS]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there and is something else.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing output of another kind.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for machines.")]
 
 
@@ -105,7 +109,7 @@ class ClassOptions(LabelOptions):
 class LearningOptions(ClassOptions):
     """Where the labels are, the order of the classes, and what is no feature."""
 
-    ignore: Annotated[list[str] | None, option("Columns that are no features.", _ROWS, "COL,COL")] = None
+    ignore: Annotated[list[str] | None, option("Columns that are not features.", _ROWS, "COL,COL")] = None
 
     def ignored_of(self, table: Table) -> list[str]:
         """Columns that are no features, which the files must have."""

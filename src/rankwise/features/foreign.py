@@ -32,6 +32,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.features._coherent import is_coherent
+
 Check = Callable[[Any, Any], bool]  # of a value, and of the model whose other attributes are set
 
 _TYPES: dict[str, Any] = {
@@ -233,6 +235,8 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
     absent = known.keys() - plain.keys() - _OPTIONAL
     if absent:
         raise ValueError(f"a {type(model).__name__} needs {sorted(absent)}")
+    if isinstance(model, Pipeline) and model.memory is not None:  # a cache is pickles, which a later fit would load
+        raise ValueError("a Pipeline in a file has no cache")
     if isinstance(model, FunctionTransformer) and (model.func is not None or model.inverse_func is not None):
         raise ValueError("a FunctionTransformer may only pass its columns on")
     for name, is_right in known.items():
@@ -243,6 +247,14 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
             setattr(model, name, value)
     if isinstance(model, Pipeline):
         model._validate_steps()
+    if not is_coherent(model):
+        raise ValueError(f"parameters and attributes of a {type(model).__name__} that do not fit together")
+
+
+def parameters(model: Any) -> dict[str, Any]:
+    """Parameters as plain values. Where a pipeline caches its steps is of a machine, not of the model."""
+    plain = {name: plainly(value) for name, value in model.get_params(deep=False).items()}
+    return {**plain, "memory": None} if isinstance(model, Pipeline) else plain
 
 
 def _learnt(model: Any) -> dict[str, Any]:

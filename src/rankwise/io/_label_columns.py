@@ -327,6 +327,8 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
         is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
         distinct.update(distinct_labels(np.unique(good.y, axis=0) if is_table else good.y))
         n += len(good.y)
+    if not n:
+        raise ValueError("it has no rows that can be used.")
     # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
     # intervals is one, whether it was written as one number or as two.
     present = [label for label in distinct if label is not None]

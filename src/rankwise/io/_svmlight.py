@@ -52,8 +52,7 @@ class SVMLightShape:
         if indices.size and indices.max() - base >= self.max_features:
             raise BadRecordError(
                 f"an index must be at most {self.max_features - 1 + base}, so that a model does not take all "
-                f"memory. Got {indices.max()}. If it is right, raise the limit max_features={self.max_features} "
-                f"(--max-features)."
+                f"memory. Got {indices.max()}. If it is right, raise the limit, max_features={self.max_features}."
             )
         if self.declared == 1 and indices.size and indices.min() < 1:
             raise BadRecordError("an index must be at least 1, where indices begin. Got 0.")

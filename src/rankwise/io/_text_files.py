@@ -45,7 +45,9 @@ class TextStyle:
             try:
                 "".encode(self.encoding)
             except LookupError:
-                raise ValueError(f"encoding must be one that Python knows, as cp1252. Got {self.encoding!r}.") from None
+                raise ValueError(
+                    f"encoding must be the name of an encoding, such as 'cp1252'. Got {self.encoding!r} instead."
+                ) from None
 
 
 class BadRecordError(Exception):
@@ -248,8 +250,8 @@ class TextFile:
                 try:
                     content = decoder.decode(raw, final=not raw).encode()
                 except UnicodeDecodeError as error:
-                    found = error.object[max(0, error.start - 10) : error.end + 10]
-                    raise TableError(f"{place(self.file.name)}: text must be {encoding}. Got {found!r}.") from None
+                    found = error.object[max(0, error.start - 10) : error.end + 10].decode("ascii", "backslashreplace")
+                    raise TableError(f"{place(self.file.name)}: text must be {encoding}. Got '{found}'.") from None
                 if content or not raw:
                     return content
 
@@ -267,8 +269,11 @@ def utf8_complaint(record: bytes) -> str | None:
     try:
         record.decode("utf-8")
     except UnicodeDecodeError as error:
-        around = record[max(0, error.start - 10) : error.end + 10]
-        return f"text must be UTF-8. Got the byte 0x{record[error.start]:02x} in {around!r}."
+        around = record[max(0, error.start - 10) : error.end + 10].strip().decode("utf-8", "replace")
+        return (
+            f"text must be UTF-8, unless another encoding is given (encoding='cp1252', say). "
+            f"Got the byte 0x{record[error.start]:02x} in '{around}'."
+        )
     return None
 
 

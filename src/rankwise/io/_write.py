@@ -64,7 +64,7 @@ class TableWriter:
         if chosen is None:
             raise TableError(
                 f"{place(str(path))}: its name does not say the format to write. Known suffixes are "
-                f"{', '.join(SUFFIXES)}, each alone or with .gz or .zst."
+                f"{', '.join(suffix for suffix in SUFFIXES if suffix != '.xlsx')}, each alone or with .gz or .zst."
             )
         if chosen == "xlsx":
             raise TableError(f"{place(str(path))}: Excel files are read, but not written. Write CSV or Parquet.")

@@ -285,8 +285,9 @@ def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
     grades = order.is_consecutive and n_labels >= 10 * k
     if k > _MANY_CLASSES and order.values.dtype.kind in "iuf" and not grades:
         warn_user(
-            f"the labels name {k} classes, {classes}, as a measurement would. If it is one, cut it into grades "
-            f"(numpy.digitize, pandas.qcut); if these are the classes, declare them (classes=[...], --classes)."
+            f"the labels name {k} classes, {as_text(order.values[0])} to {as_text(order.values[-1])}, as a measurement "
+            f"would. If it is one, cut it into grades (numpy.digitize, pandas.qcut); if these are the classes, declare "
+            f"them with classes=[...]."
         )
 
 

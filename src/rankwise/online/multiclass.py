@@ -238,6 +238,8 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
         if order is not None and "_state" in self.__dict__ and self._growing and not _names_all(y):
             order = next((later for _, later in _new_classes(y, order)), order)
+        if order is None:  # a single class is no cause for a warning where others may follow
+            y = encode(y, n_rows=length(rows), ordered=self.ordered)
         return super()._chunk_labels(y, order, rows)
 
     def _learn_chunk(

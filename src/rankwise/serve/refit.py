@@ -55,7 +55,7 @@ def refit(path: Path | str, *, test_share: float = 0.2, least: int = 50, margin:
     test_share : float, default 0.2
         Share of the feedback, the newest, to compare on.
     least : int, default 50
-        Rows that there must be to train on, and to compare on.
+        Fewest rows to train on, and to compare on.
     margin : float, default 1.0
         Standard errors by which the challenger must be better.
 

@@ -41,7 +41,7 @@ def compare(
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Judge several estimators on the same rows: one table, best first, with standard errors.
+    """Compare several estimators on the same rows: one table, best first, with standard errors.
 
     rankwise compare ratings.csv --label stars --cv 10
 
@@ -92,7 +92,7 @@ def _template(text: str, method: Method, seed: int) -> Any:
     streams = method is Method.progressive
     template = _estimators.make_contestant(text, streams=streams)
     if streams and not _estimators.is_online(type(template).__name__):
-        raise typer.BadParameter(f"--method progressive is for online estimators, and {text} is none.")
+        raise typer.BadParameter(f"--method progressive needs an online estimator; {text} is a batch estimator.")
     if "random_state" in template.get_params() and template.random_state is None:
         template.set_params(random_state=seed)
     return template

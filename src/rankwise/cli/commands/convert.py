@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, ClassOptions, Files, Format, RowOptions, grouped, option
+from rankwise.cli._options import AsJSON, ClassOptions, Files, RowOptions, Written, grouped, option
 from rankwise.cli._outputs import NEW_TABLE
 from rankwise.cli._print import print_written
 
@@ -82,7 +82,7 @@ def convert(
     labels: ClassOptions,
     target: TargetOptions,
     output_format: Annotated[
-        Format | None, typer.Option(help="Format of the new file, if its name does not say it.")
+        Written | None, typer.Option(help="Format of the new file, if its name does not say it.")
     ] = None,
     rows: RowOptions,
     answers: AnswerOptions,

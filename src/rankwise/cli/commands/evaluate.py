@@ -28,7 +28,7 @@ def evaluate(
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Judge a model on rows with labels: mean absolute error, wrong answers, answers at most one rank off.
+    """Evaluate a model on labelled rows: mean absolute error, wrong answers, answers at most one rank off.
 
     rankwise evaluate model.rankwise test.csv --label stars
 
@@ -47,7 +47,7 @@ def evaluate(
         ready, source = open_with_model(model, files, labels, rows)
         if method is Method.progressive and not hasattr(ready, "progressive_predict"):
             name = type(ready.estimator_).__name__
-            raise typer.BadParameter(f"--method progressive is for online estimators, and {name} is none.")
+            raise typer.BadParameter(f"--method progressive needs an online estimator; {name} is a batch estimator.")
         order = ClassOrder(ready.classes_)
         results: dict[str, Any]
         with source.quarantine:
@@ -59,6 +59,7 @@ def evaluate(
                 loaded, _ = source.load(order, ready.encoder_)
                 with progress_bars() as show:
                     results = judge_in_folds(ready, loaded, order, folds, seed, show=show)
+        source.require_rows(results["rows"] + results["unlabelled_rows"])
     results = {"method": method.value, **results, "skipped": source.quarantine.count}
     if json:
         print_json({"model": str(model), **results})

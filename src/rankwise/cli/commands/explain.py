@@ -35,7 +35,7 @@ def explain(
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Say what each column contributes to the predictions of a model.
+    """Show what each column contributes to the predictions of a model.
 
     rankwise explain model.rankwise new.csv --row 17 --plot reasons.png
 

@@ -40,8 +40,8 @@ class RunOptions:
     estimator: Annotated[
         str | None,
         _learning(
-            f"What learns. By default a few are compared in folds, for files up to {LARGEST_IN_MEMORY // 10**6} MB; "
-            f"{STREAM} for larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
+            f"Estimator to fit. By default a few are compared in folds, for files up to {LARGEST_IN_MEMORY // 10**6} "
+            f"MB; {STREAM} for larger ones, with --epochs, and with --checkpoint. {_estimators.LISTED}", "NAME",
             autocompletion=_estimators.complete,
         ),
     ] = None  # fmt: skip
@@ -54,10 +54,10 @@ class RunOptions:
     ] = None
     checkpoint: Annotated[
         Path | None,
-        _learning("Put an online model away now and then; the same command goes on from there, after a crash too.",
+        _learning("Save an online model from time to time; the same command resumes from there, also after a crash.",
                   "FILE"), NEW_CHECKPOINT,
     ] = None  # fmt: skip
-    checkpoint_rows: Annotated[int, _learning("Rows between two savings of the checkpoint.", min=1)] = 5_000_000
+    checkpoint_rows: Annotated[int, _learning("Rows between two checkpoints.", min=1)] = 5_000_000
     dask: Annotated[
         str | None,
         _learning(
@@ -65,9 +65,7 @@ class RunOptions:
             "and the workers must see the files.", "ADDRESS",
         ),
     ] = None  # fmt: skip
-    workers: Annotated[
-        int | None, _learning("Learn on a Dask cluster of so many processes on this machine.", min=1)
-    ] = None
+    workers: Annotated[int | None, _learning("Learn on a Dask cluster of N processes on this machine.", min=1)] = None
 
     @property
     def on_cluster(self) -> bool:
@@ -100,7 +98,9 @@ class RunOptions:
             return None
         name = self.estimator or (STREAM if large else IN_MEMORY)
         if self.streams and not _estimators.is_online(name):
-            raise typer.BadParameter(f"--epochs and --checkpoint are for online estimators, and {name} is none.")
+            raise typer.BadParameter(
+                f"--epochs and --checkpoint need an online estimator; {name} is a batch estimator."
+            )
         return name
 
 
@@ -219,7 +219,7 @@ class Job:
                 model, state = begun
                 learner = Learner(model, source, ClassOrder(model.classes_), epochs, checkpoint)
                 learner.restore(state)
-                complain(f"going on at {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
+                complain(f"resuming from {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
             learner.run()
         except Stopped as stopped:
             how = "nothing was kept; --checkpoint FILE makes a run that can go on."
@@ -295,7 +295,7 @@ def print_results(results: dict[str, Any], as_json: bool) -> None:
     facts = {
         "estimator": results["estimator"],
         "classes": f"{len(results['classes'])}: {some(results['classes'])}",
-        "columns": f"{results['columns']:,}, as {results['features']:,} features",
+        "columns": f"{results['columns']:,}, as {results['features']:,} feature{'s' * (results['features'] != 1)}",
         **by_reading(results["read_as"], results["index_base"]),
         **({"numbers": _BENT[results["numbers"]]} if results["numbers"] in _BENT else {}),
         "rows": with_skipped(f"{results['rows']:,}", results["skipped"]),

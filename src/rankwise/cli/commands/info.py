@@ -10,7 +10,7 @@ from rankwise.cli._print import certificate, print_facts, print_json, some
 
 
 def info(model: Model, json: AsJSON = False) -> None:
-    """Say what a model file holds: estimator, classes, columns, parameters, and where it comes from."""
+    """Show what a model file holds: estimator, classes, columns, parameters, and where it comes from."""
     with plain_errors():
         from rankwise.persistence import load, read_notes
 

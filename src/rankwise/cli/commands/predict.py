@@ -27,12 +27,14 @@ def predict(
     files: Files,
     *,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE] = None,
-    only: Annotated[bool, typer.Option("--only", help="Leave out the columns that were there.")] = False,
+    only: Annotated[
+        bool, typer.Option("--only", help="Write the predictions alone, without the input columns.")
+    ] = False,
     answers: AnswerOptions,
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Give every row of the files its class, in a column 'prediction' behind the columns it has.
+    """Predict the class of every row: a column 'prediction' after the columns of the file.
 
     rankwise predict model.rankwise new.csv --output graded.parquet
 

@@ -18,7 +18,7 @@ def refit(
     at: Annotated[Path | None, typer.Option("--store", metavar="FILE", help="The same as an option.")] = None,
     *,
     test_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the feedback to compare on.")] = 0.2,
-    least: Annotated[int, typer.Option(min=2, help="Rows that there must be to train on, and to compare on.")] = 50,
+    least: Annotated[int, typer.Option(min=2, help="Fewest rows to train on, and to compare on.")] = 50,
     margin: Annotated[float, typer.Option(min=0, help="Standard errors by which it must be better.")] = 1.0,
     json: AsJSON = False,
 ) -> None:

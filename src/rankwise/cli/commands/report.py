@@ -28,8 +28,8 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PAGE.html", help="The page to write."), NEW_PAGE],
     *,
     labels: LabelOptions,
-    title: Annotated[str | None, typer.Option(help="By default the estimator's name.")] = None,
-    confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Of all limits.")] = 0.95,
+    title: Annotated[str | None, typer.Option(help="Title of the page; by default the estimator's name.")] = None,
+    confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Confidence level of all limits.")] = 0.95,
     seed: Seed = 0,
     rows: RowOptions,
     json: AsJSON = False,
@@ -38,7 +38,7 @@ def report(
 
     rankwise report model.rankwise test.csv --label stars --output page.html
 
-    The rows should be such that the model has not seen. Files may be larger than memory.
+    Use rows that the model has not seen. Files may be larger than memory.
     """
     rows.check()
     command = _command(

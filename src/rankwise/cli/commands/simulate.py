@@ -12,7 +12,7 @@ from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
 
-_WHICH = "What learns: an estimator with class probabilities that takes intervals, with parameters if needed."
+_WHICH = "Estimator to fit: one with class probabilities that takes intervals, with parameters if needed."
 #: Ways to ask: strategy and kinds of question.
 WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "random": ("random", ("exact",)),
@@ -33,7 +33,7 @@ def simulate(
     width: Annotated[int, typer.Option(min=0, help="Ranks between the ends of a range.")] = 1,
     bias: Annotated[float, typer.Option(help="Ranks by which answers are too high.")] = 0.0,
     unsure: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of items of which a range is known.")] = 0.75,
-    guesses: Annotated[bool, typer.Option("--guesses", help="Exact answers about these are guesses.")] = False,
+    guesses: Annotated[bool, typer.Option("--guesses", help="Exact answers about these items are guesses.")] = False,
     seconds: Annotated[float, typer.Option(min=0.001, help="Seconds of an exact answer.")] = 10.0,
     range_factor: Annotated[float, typer.Option(min=0.001, help="Time of a range, in exact answers.")] = 0.6,
     yes_no_factor: Annotated[float, typer.Option(min=0.001, help="Time of 'at least k?', in exact answers.")] = 0.4,
@@ -44,7 +44,7 @@ def simulate(
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
-    """Play the annotation of labelled rows: which items and questions lower the error fastest.
+    """Simulate the annotation of labelled rows: which items and questions lower the error fastest.
 
     rankwise simulate ratings.csv --label stars --classes 1..5 --minutes 45 --width 1 --seconds 8
 

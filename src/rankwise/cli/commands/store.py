@@ -18,7 +18,7 @@ _OUTPUT = "File to write; its name says the format."
 
 
 def inspect(store: Store, json: AsJSON = False) -> None:
-    """Say what a store holds: events, versions, snapshots."""
+    """Show what a store holds: events, versions, snapshots."""
     with plain_errors():
         check_installed()
         from rankwise.serve.transfer import inspect

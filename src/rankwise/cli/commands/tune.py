@@ -29,9 +29,9 @@ def tune(
     fits: Annotated[
         int | None, typer.Option(min=1, help="Number of fits, in place of seconds: the result can be repeated.")
     ] = None,
-    metric: Annotated[Metric, typer.Option(help="Error to be small.")] = Metric.mae,
+    metric: Annotated[Metric, typer.Option(help="Error to minimise.")] = Metric.mae,
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds in which candidates are compared.")] = 5,
-    jobs: Annotated[int, typer.Option(min=1, help="Folds that are worked on at the same time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Folds fitted at the same time.")] = 1,
     seed: Seed = 0,
     encoding: EncodingOptions,
     rows: RowOptions,
