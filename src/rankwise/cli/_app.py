@@ -19,6 +19,7 @@ from rankwise._version import __version__
 from rankwise.cli._demo import demo
 from rankwise.cli._exit import BAD_DATA, STOPPED, WRONG_USAGE, complain, in_words
 from rankwise.cli._reproduce import reproduce
+from rankwise.cli.commands.annotate import annotate
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert
 from rankwise.cli.commands.evaluate import evaluate
@@ -91,7 +92,7 @@ app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
 for command in (
-    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, info, serve, label_studio, refit,
+    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, info, serve, annotate, label_studio, refit,
     reproduce, demo,
 ):  # fmt: skip
     app.command(cls=_Command)(command)
