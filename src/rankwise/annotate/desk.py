@@ -6,11 +6,13 @@ stops, which costs nothing: a page that still shows an item may answer it.
 
 The id of an answer follows from item, rater and how often this rater has answered this item before. So an answer that
 is sent twice, by a page that was not told of the first, or from two browsers, is logged once.
+
+Most estimators learn from intervals, not from candidates with gaps between them. These learn from the range around the
+candidates; what was said is kept beside it.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +22,7 @@ import numpy as np
 
 from rankwise.annotate.control import ControlAnswer, error_facts
 from rankwise.annotate.items import Items
-from rankwise.annotate.project import Scale, label_of
+from rankwise.annotate.project import Scale, label_of, logged_answers
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._questions import KINDS_OF_QUESTION, SECONDS
 from rankwise.labels import encode
@@ -69,7 +71,8 @@ class Given:
     id: str
     item: int
     rater: str
-    label: str
+    said: str
+    label: str  # what the model learns from
     seconds: float
     note: str
     question: str
@@ -106,6 +109,7 @@ class Desk:
         model = service.engine.replica.rows
         self._encoded = model.encode(items.rows)
         self.can_learn = bool(items.features)
+        self._takes_gaps = "candidates" in getattr(model.estimator, "label_kinds", ())
         self._has_probabilities = hasattr(model.estimator, "predict_proba")
         if plan.strategy != "random" and not self._has_probabilities:
             raise ValueError(
@@ -128,13 +132,9 @@ class Desk:
 
     def _recall(self) -> None:
         """Take up what the log holds."""
-        reader = self.service.reader
-        undone = {target for (target,) in reader.connection.execute("SELECT target FROM log WHERE kind = 'retraction'")}
-        found = reader.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")
-        for seq, id, label, context in found:
-            said = json.loads(context)
-            said["item"] = self._numbers[said["item"]]
-            self._take(Given(id=id, label=label, undone=seq in undone, **said))
+        for said, undone in logged_answers(self.service.reader):
+            del said["seq"]
+            self._take(Given(**{**said, "item": self._numbers[said["item"]]}, undone=undone))
 
     def _take(self, given: Given) -> None:
         if given.id in self._given:  # it was sent twice, and the first one came back meanwhile
@@ -203,14 +203,14 @@ class Desk:
         shown = {**self.items.describe(question.item), "kind": question.kind, "code": question.code,
                  "id": self._answer_id(rater, question.item)}  # fmt: skip
         if before is not None:
-            admitted = encode([before.label], self.order).admissible()[0]
+            admitted = encode([before.said], self.order).admissible()[0]
             codes = [] if admitted.all() else np.flatnonzero(admitted).tolist()
             shown["before"] = {"admitted": codes, "note": before.note}
         return shown
 
     def _answer_id(self, rater: str, item: int) -> str:
         times = sum(given.item == item for given in self._of_rater.get(rater, ()))
-        return f"{self.items.names[item]}|{rater}|{times + 1}"
+        return f"{len(rater)}|{rater}|{self.items.names[item]}|{times + 1}"  # the length keeps names apart
 
     def _by(self, rater: str) -> list[Given]:
         """Answers of a rater that count, in their order."""
@@ -226,10 +226,10 @@ class Desk:
             raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
         if name not in self._numbers:
             raise Problem(404, f"there is no item {name[:200]!r}.")
-        item, label = self._numbers[name], label_of(admitted, self.order)
+        item, said = self._numbers[name], label_of(admitted, self.order)
         known = self._given.get(id)
         if known is not None:
-            if (known.rater, known.item, known.label) != (rater, item, label):
+            if (known.rater, known.item, known.said) != (rater, item, said):
                 raise Problem(409, "this item was answered before, with another label. Undo that answer to change it.")
             return {"saved": id, **self.next(rater)}
         if any(given.item == item for given in self._by(rater)) or id != self._answer_id(rater, item):
@@ -237,8 +237,9 @@ class Desk:
         asks = self._asks.get(rater, [])
         ask = next((ask for ask in asks if ask.question.item == item), None)
         question = Question(item) if ask is None else ask.question
+        label = said if self._takes_gaps else label_of(range(min(admitted, default=0), max(admitted, default=-1) + 1), self.order)
         guess = self._guess(item)
-        context = {"item": name, "rater": rater, "seconds": round(seconds, 3), "note": note,
+        context = {"item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
                    "question": question.kind, "control": question.control, "predicted": guess["code"]}  # fmt: skip
         row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
         try:
@@ -302,10 +303,10 @@ class Desk:
                 "trouble": self.service.engine.broken}  # fmt: skip
 
     def _controls(self) -> list[ControlAnswer]:
-        given = [g for g in self._given.values() if g.control and not g.undone and g.label != "?"]
+        given = [g for g in self._given.values() if g.control and not g.undone and g.said != "?"]
         if not given:
             return []
-        admitted = encode([g.label for g in given], self.order).admissible()
+        admitted = encode([g.said for g in given], self.order).admissible()
         away = np.abs(np.arange(len(self.order)) - np.array([[g.predicted] for g in given]))
         near, far = np.where(admitted, away, np.inf).min(axis=1), np.where(admitted, away, -1.0).max(axis=1)
         return [ControlAnswer(g.minutes, g.labels, n, f) for g, n, f in zip(given, near, far, strict=True)]

@@ -46,7 +46,7 @@ class MediaFolder:
                     raise Problem(413, f"the file is larger than {_LARGEST} bytes.")
                 return file.read(_LARGEST), media_type
         except (OSError, ValueError):
-            raise Problem(404, "the file of this item is not in the folder, or cannot be read.") from None
+            raise Problem(404, "the file of this item cannot be read.") from None
 
     def _inside(self, name: str) -> Path:
         parts = PurePosixPath(name.replace("\\", "/")).parts
@@ -55,11 +55,10 @@ class MediaFolder:
             raise Problem(403, "the file of this item is not shown: its name leads out of the folder.")
         path = self.path.joinpath(*parts)
         try:
-            found = path.resolve()
-        except (OSError, RuntimeError):  # a loop of links
-            found = Path()
-        if found != path:
-            raise Problem(403, "the file of this item is not shown: its name leads through a link.")
-        if not path.is_file():
-            raise Problem(404, "the file of this item is not in the folder.")
-        return path
+            if path.resolve() != path:
+                raise Problem(403, "the file of this item is not shown: its name leads through a link.")
+            if path.is_file():
+                return path
+        except (OSError, RuntimeError):  # a loop of links, or a name that is too long
+            pass
+        raise Problem(404, "the file of this item is not in the folder, or cannot be read.")

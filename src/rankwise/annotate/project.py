@@ -7,7 +7,7 @@ nothing. The answers of the store, learnt in their order, give the model that th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -101,6 +101,9 @@ def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
     estimator : estimator, optional
         An online estimator; by default :class:`rankwise.OnlineCumulativeLink`.
     """
+    kinds = getattr(estimator, "label_kinds", ("interval",))
+    if "interval" not in kinds:
+        raise ValueError(f"{type(estimator).__name__} takes exact labels only, and raters give ranges too.")
     learner = clone(OnlineCumulativeLink() if estimator is None else estimator).set_params(classes=list(classes))
     if items.features:
         table = as_table(items)
@@ -110,7 +113,7 @@ def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
         except ValueError as error:
             if "no column is left to learn from" not in str(error):
                 raise
-        items.forget_features()
+    items.forget_features()
     return TableModel(learner, encoder="none").partial_fit(np.ones((1, 1)), ["?"])
 
 
@@ -172,3 +175,14 @@ def project_of(store: Store) -> dict[str, Any] | None:
     """What a store knows about its project: classes, estimator and features; None if it holds no annotations."""
     found = store.note(_META)
     return json.loads(found) if found else None
+
+
+def logged_answers(store: Store) -> Iterator[tuple[dict[str, Any], bool]]:
+    """All answers of a project in the order of the log, and whether each was undone.
+
+    An answer is a dict: seq, id, label as it was learnt, item, rater, said, seconds, note, question, control, predicted.
+    """
+    undone = {target for (target,) in store.connection.execute("SELECT target FROM log WHERE kind = 'retraction'")}
+    found = store.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")
+    for seq, id, label, context in found:
+        yield {"seq": seq, "id": id, "label": label, **json.loads(context)}, seq in undone

@@ -32,7 +32,7 @@ from rankwise.cli.commands.refit import refit
 from rankwise.cli.commands.report import report
 from rankwise.cli.commands.serve import serve
 from rankwise.cli.commands.simulate import simulate
-from rankwise.cli.commands.store import export, import_, inspect
+from rankwise.cli.commands.store import export, import_, inspect, model
 from rankwise.cli.commands.tune import tune
 
 # Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
@@ -99,6 +99,7 @@ for command in (
 store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)
 store.command("inspect", cls=_Command)(inspect)
 store.command("export", cls=_Command)(export)
+store.command("model", cls=_Command)(model)
 store.command("import", cls=_Command)(import_)
 app.add_typer(store, name="store")
 

@@ -160,6 +160,7 @@ const isRange = () => picked.size > 0 && ends()[1] - ends()[0] + 1 === picked.si
 function makeScale() {
   const long = project.classes.some(({ name, description }) => description || name.length > 12) || project.classes.length > 10;
   $("scale").classList.toggle("list", long);
+  $("track").style.marginInline = long ? "" : `${50 / project.classes.length}%`;  // ends below the middles of their classes
   $("scale").replaceChildren(...project.classes.map(({ name, description }, code) => {
     const button = made("button", { type: "button" }, made("span", { textContent: name }));
     if (description) button.append(made("small", { textContent: description }));
@@ -354,6 +355,8 @@ async function deliver(body) {
     localStorage.removeItem("rankwise-pending");
     show(found);
     say(guessed(found.guess));
+    const said = $("status").textContent;
+    if (!found.guess) setTimeout(() => { if ($("status").textContent === said) say(""); }, 4000);
   } catch (error) {
     localStorage.removeItem("rankwise-pending");
     if (error.status === 409) { await next(); say(t("answered"), true); }
@@ -408,13 +411,14 @@ function showState(found) {
   } else if (!advice) advice = t("worth-early", { enough: error.enough, controls: error.controls });
   $("error-now").textContent = now;
   $("advice").textContent = advice;
+  $("picture").hidden = !error.curve.length;
   drawCurve(error.curve, now);
   if (found.trouble) say(t("refused", { reason: found.trouble }), true);
 }
 
 function drawCurve(curve, words) {
   const axis = document.querySelector("input[name=axis]:checked").value;
-  if (!curve.length) { redraw($("curve"), []).textContent = words; $("curve-axis").replaceChildren(); return; }
+  if (!curve.length) return;
   const place = axis === "minutes" ? 0 : 1;
   const points = curve.map((point) => [point[place], point[2], point[3] ?? point[2], point[4] ?? point[2]]);
   const end = points[points.length - 1][0] || 1, height = Math.max(...points.map((point) => point[3])) * 1.05 || 1;

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from rankwise.annotation._questions import STRATEGIES
 from rankwise.cli import _estimators
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Seed, grouped, option, parse_classes
@@ -25,7 +24,7 @@ _GUESS = "Tell raters, after their answer, what the model had guessed. Before it
 _STOP = "Advise to stop when ten more minutes are worth less than so many ranks."
 _SHOW = "Columns to show as a table; may be repeated. Without it and --text, --image, --audio, all."
 
-Strategy = StrEnum("Strategy", list(STRATEGIES))  # type: ignore[misc]
+Strategy = StrEnum("Strategy", ["random", "uncertainty", "information"])
 PageLanguage = StrEnum("PageLanguage", ["en", "de"])
 
 
@@ -110,7 +109,7 @@ def _learner(asked: AskOptions) -> Any:
         raise typer.BadParameter(
             f"--estimator must learn answer by answer, and {type(learner).__name__} is a batch estimator."
         )
-    if asked.strategy is not Strategy.random and not hasattr(learner, "predict_proba"):  # type: ignore[attr-defined]
+    if asked.strategy is not Strategy.random and not hasattr(learner, "predict_proba"):
         raise typer.BadParameter(
             f"{type(learner).__name__} has no class probabilities: give --strategy random, or another --estimator."
         )
