@@ -60,7 +60,9 @@ def test_the_same_answer_twice_is_logged_once_and_another_is_refused(annotated, 
         await ann.next()
         question = ann.at["question"]
         body = {"id": question["id"], "item": question["item"]}
-        both = await asyncio.gather(*(Rater(client, "ann")._post("answers", admitted=[1], seconds=1, **body) for _ in "12"))
+        both = await asyncio.gather(
+            *(Rater(client, "ann")._post("answers", admitted=[1], seconds=1, **body) for _ in "12")
+        )
         assert {said["saved"] for said in both} == {question["id"]}
         again = await ann._post("answers", admitted=[1], seconds=1, **body)
         assert again["question"]["item"] != question["item"]

@@ -32,7 +32,12 @@ def test_names_features_and_what_is_shown(path):
 
 def test_without_anything_to_show_all_columns_are_a_table(path):
     items = read_items(path, Shown(), ignore=["when"])
-    assert items.describe(0)["table"] == [["remark", "good"], ["size", "1.5"], ["photo", "a.png"], ["when", "2024-01-02"]]
+    assert items.describe(0)["table"] == [
+        ["remark", "good"],
+        ["size", "1.5"],
+        ["photo", "a.png"],
+        ["when", "2024-01-02"],
+    ]
     assert items.features == ["remark", "size", "photo"]
     chosen = read_items(path, Shown(columns=["size"]))
     assert chosen.describe(1)["table"] == [["size", "2"]]

@@ -42,7 +42,7 @@ def test_labels_are_read_back(classes):
 
 
 def test_the_page_has_room_for_so_many_classes():
-    with pytest.raises(ValueError, match="2 to 50 classes. Got 51"):
+    with pytest.raises(ValueError, match=r"2 to 50 classes\. Got 51"):
         _ = Scale.of(range(51)).order
     with pytest.raises(ValueError, match="names hold signs that mean something"):
         _ = Scale.of(["a", "b", "a|b", "c"]).order
@@ -118,7 +118,9 @@ class TestControl:
 
     def test_ranges_widen_and_the_rule_stops(self):
         rng = np.random.default_rng(0)
-        exact = [ControlAnswer(m, 6 * m, e, e) for m, e in zip(range(1, 61), rng.integers(0, 3, 60).tolist(), strict=True)]
+        exact = [
+            ControlAnswer(m, 6 * m, e, e) for m, e in zip(range(1, 61), rng.integers(0, 3, 60).tolist(), strict=True)
+        ]
         wide = [ControlAnswer(a.minutes, a.labels, a.nearest, a.nearest + 1) for a in exact]
         facts, wider = error_facts(exact, 0.01), error_facts(wide, 0.01)
         assert facts["error"][2] - facts["error"][1] < wider["error"][2] - wider["error"][1]
@@ -152,10 +154,13 @@ class TestApplication:
     def test_the_page_is_locked_up_and_in_a_language(self, annotated):
         async def test(client):
             page = await client.get("/")
-            assert "<html lang=\"de\">" in page.text
+            assert '<html lang="de">' in page.text
             assert "<h1>A &lt;b&gt; title</h1>" in page.text
             policy = page.headers["content-security-policy"]
-            assert "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; media-src blob:" in policy
+            assert (
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; media-src blob:"
+                in policy
+            )
             for path in ("/annotate.js", "/annotate.css", "/common.js", "/page.css", "/texts.json"):
                 assert (await client.get(path)).status_code == 200
                 assert f'"{path}"' in page.text + '"/texts.json"'
@@ -192,10 +197,29 @@ def test_both_languages_say_the_same_things():
     texts = json.loads(files("rankwise.annotate").joinpath("static/texts.json").read_text(encoding="utf-8"))
     assert set(texts) == {"en", "de"}
     assert list(texts["en"]) == list(texts["de"])
-    page = "".join(files("rankwise.annotate").joinpath(f"static/annotate.{kind}").read_text() for kind in ("html", "js"))
+    page = "".join(
+        files("rankwise.annotate").joinpath(f"static/annotate.{kind}").read_text() for kind in ("html", "js")
+    )
     for key, text in texts["en"].items():
         assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", texts["de"][key])), key
     used = set(re.findall(r'data-text="([\w-]+)"', page)) | set(re.findall(r'\bt\("([\w-]+)"', page))
     assert used <= set(texts["en"])
-    built = ("question-", "said-", "guess-", "axis-", "image-", "audio-", "language", "stop", "no-stop", "hint", "worth", "noscript", "wait", "done", "by-", "key")
+    built = (
+        "question-",
+        "said-",
+        "guess-",
+        "axis-",
+        "image-",
+        "audio-",
+        "language",
+        "stop",
+        "no-stop",
+        "hint",
+        "worth",
+        "noscript",
+        "wait",
+        "done",
+        "by-",
+        "key",
+    )
     assert [key for key in texts["en"] if key not in used and not key.startswith(built)] == []

@@ -142,5 +142,3 @@ class AnnotationApplication(Application):
     async def progress(self, request: Incoming) -> Reply:
         """How far everything is."""
         return reply(self.desk.state())
-
-

@@ -180,7 +180,9 @@ class Desk:
         pool = np.sort(self._chooser._generator.permutation(left)[:_POOL])
         self._chooser.seconds.update(self._times())
         found = self._chooser.choose(self._probabilities(pool))[0]
-        return Question(int(pool[found.item]), found.kind, found.code, found.control)
+        item = int(pool[found.item])
+        # An error is honest only if the model has learnt nothing about the item.
+        return Question(item, found.kind, found.code, bool(found.control and self._counts[item] == 0))
 
     def _probabilities(self, items: Any) -> Any:
         if not self._has_probabilities:
@@ -237,10 +239,13 @@ class Desk:
         asks = self._asks.get(rater, [])
         ask = next((ask for ask in asks if ask.question.item == item), None)
         question = Question(item) if ask is None else ask.question
-        label = said if self._takes_gaps else label_of(range(min(admitted, default=0), max(admitted, default=-1) + 1), self.order)
+        around = range(min(admitted, default=0), max(admitted, default=-1) + 1)
+        label = said if self._takes_gaps else label_of(around, self.order)
         guess = self._guess(item)
+        # The model may not have forgotten an answer yet that was undone: what it said before that one counts.
+        predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
         context = {"item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
-                   "question": question.kind, "control": question.control, "predicted": guess["code"]}  # fmt: skip
+                   "question": question.kind, "control": question.control, "predicted": predicted}  # fmt: skip
         row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
         try:
             await self.service.learn([row], None)

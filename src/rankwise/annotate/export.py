@@ -44,7 +44,9 @@ def export_answers(path: Path, output: Path, format: str | None = None) -> int:
         columns = answers_in(store)
         classes = latest(store, store.versions()[-1]).rows.classes
     if format in ANNOTATION_FORMATS:
-        return write_answers({k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes)
+        return write_answers(
+            {k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes
+        )
     types = {"seconds": pa.float64(), "control": pa.bool_(), "seq": pa.int64()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
     batch = pa.RecordBatch.from_pydict(columns, schema=schema)

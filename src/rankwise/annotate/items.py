@@ -63,7 +63,9 @@ class Items:
             raise TableError("there are no items: the table has no rows.")
         values = {column: [_plain(value) for value in given] for column, given in columns.items()}
         named = name or next((column for column in _NAMES if column in columns), None)
-        self.names = _named(values[named], named) if named else [str(i + 1) for i in range(len(next(iter(values.values()))))]
+        self.names = (
+            _named(values[named], named) if named else [str(i + 1) for i in range(len(next(iter(values.values()))))]
+        )
         left_out = {named, shown.image, shown.audio, *ignore}
         self.features = [column for column in columns if column not in left_out]
         self.rows = [{column: values[column][i] for column in self.features} for i in range(len(self.names))]
@@ -147,7 +149,9 @@ def _named(values: list[Any], column: str) -> list[str]:
     names = ["" if value is None else text_of(value) for value in values]
     for row, text in enumerate(names):
         if not 0 < len(text) <= _LONGEST_NAME:
-            raise TableError(f"row {row + 1}, column {column!r}: a name of an item has 1 to {_LONGEST_NAME} characters.")
+            raise TableError(
+                f"row {row + 1}, column {column!r}: a name of an item has 1 to {_LONGEST_NAME} characters."
+            )
     twice = next((text for text, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise TableError(f"column {column!r} names items, and {twice!r} occurs twice.")

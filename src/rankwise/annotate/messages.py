@@ -8,7 +8,9 @@ import msgspec
 
 from rankwise.serve.messages import Id
 
-Rater = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")]
+Rater = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")
+]
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=86_400.0)]
 Note = Annotated[str, msgspec.Meta(max_length=5000)]
 AnswerId = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]

@@ -180,7 +180,8 @@ def project_of(store: Store) -> dict[str, Any] | None:
 def logged_answers(store: Store) -> Iterator[tuple[dict[str, Any], bool]]:
     """All answers of a project in the order of the log, and whether each was undone.
 
-    An answer is a dict: seq, id, label as it was learnt, item, rater, said, seconds, note, question, control, predicted.
+    An answer is a dict: seq, id, label (as it was learnt), item, rater, said, seconds, note, question, control,
+    predicted.
     """
     undone = {target for (target,) in store.connection.execute("SELECT target FROM log WHERE kind = 'retraction'")}
     found = store.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")

@@ -92,8 +92,8 @@ app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
 for command in (
-    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, info, serve, annotate, label_studio, refit,
-    reproduce, demo,
+    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, annotate, info, serve, label_studio,
+    refit, reproduce, demo,
 ):  # fmt: skip
     app.command(cls=_Command)(command)
 store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)

@@ -86,6 +86,7 @@ function show(found) {
   stopClock();
   spent = 0;
   if (question === null) {
+    $("item-title").textContent = "";
     $("done-text").textContent = t(found.waits ? "wait" : "done");
     if (found.waits) looking = setTimeout(next, 5000);
     return;

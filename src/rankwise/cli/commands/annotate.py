@@ -36,7 +36,9 @@ class ShownOptions:
     image: Annotated[str | None, option("Column with names of pictures in --media.", _SHOWN)] = None
     audio: Annotated[str | None, option("Column with names of sounds in --media.", _SHOWN)] = None
     show: Annotated[list[str] | None, option(_SHOW, _SHOWN)] = None
-    media: Annotated[Path | None, option("Folder of pictures and sounds; nothing else is served.", _SHOWN, "DIR")] = None
+    media: Annotated[Path | None, option("Folder of pictures and sounds; nothing else is served.", _SHOWN, "DIR")] = (
+        None
+    )
     scale: Annotated[Path | None, option(_SCALE, _SHOWN, "FILE")] = None
     title: Annotated[str, option("Heading of the page.", _SHOWN, "TEXT")] = "Annotation"
     language: Annotated[PageLanguage, option("Language of the page; raters can change it.", _SHOWN, None)] = (

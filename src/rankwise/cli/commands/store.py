@@ -14,7 +14,9 @@ from rankwise.cli._print import print_facts, print_json, print_written, some
 from rankwise.cli.commands.convert import Tool
 from rankwise.serve import check_installed
 
-Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store of 'rankwise serve' or 'annotate'; it may be in use.")]
+Store = Annotated[
+    Path, typer.Argument(metavar="STORE", help="The store of 'rankwise serve' or 'annotate'; it may be in use.")
+]
 _OUTPUT = "File to write; its name says the format."
 
 
