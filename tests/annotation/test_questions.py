@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from rankwise.annotation import ErrorMonitor, QuestionChooser, expected_rps
 from rankwise.annotation._questions import _left_by_range
+from rankwise.annotation._stopping import _fitted
 from rankwise.metrics import ranked_probability_score
 
 RNG = np.random.default_rng(0)
@@ -96,3 +98,17 @@ def test_too_few_answers_say_nothing():
     assert not monitor.should_stop(10, worth=100.0)
     with pytest.raises(ValueError, match="minutes must"):
         monitor.add(0.0, 1.0)
+
+
+def test_curves_are_the_least_squares_without_negative_parts():
+    rng = np.random.default_rng(2)
+    minutes, errors = rng.uniform(1, 50, (40, 6)), rng.exponential(1.0, (40, 6))
+    minutes[0] = 5.0  # a slope that no answer tells
+    errors[1] = 0.0
+    a, b = _fitted(minutes, errors)
+    for i in range(1, 40):
+        X = np.column_stack([np.ones(6), 1 / np.sqrt(minutes[i])])
+        assert [a[i], b[i]] == pytest.approx(nnls(X, errors[i])[0], abs=1e-9)
+    assert (a[0], b[0]) == pytest.approx((errors[0].mean(), 0.0))
+    assert (a == 0).any()
+    assert (b == 0).any()

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
 Floats = NDArray[np.float64]
@@ -58,6 +57,7 @@ class ErrorMonitor:
         self.random_state = random_state
         self._minutes: list[float] = []
         self._errors: list[float] = []
+        self._found: tuple[int, tuple[Floats, Floats]] | None = None  # curves of so many answers
 
     def add(self, minutes: float, error: float) -> None:
         """Take a control answer: minutes of annotation so far, and ranks between answer and prediction."""
@@ -71,11 +71,11 @@ class ErrorMonitor:
 
     def error(self) -> Estimate:
         """Mean absolute error in ranks at the last control answer, by the curve."""
-        return self._of_curves(lambda a, b, now: a + b / np.sqrt(now))
+        return self._estimate(lambda a, b, now: a + b / np.sqrt(now))
 
     def worth(self, minutes: float) -> Estimate:
         """Ranks by which the error is expected to fall in so many more minutes."""
-        return self._of_curves(lambda a, b, now: b / np.sqrt(now) - b / np.sqrt(now + minutes))
+        return self._estimate(lambda a, b, now: b / np.sqrt(now) - b / np.sqrt(now + minutes))
 
     def should_stop(self, minutes: float = 10.0, worth: float = 0.01) -> bool:
         """Whether so many more minutes are worth less than ``worth`` ranks; never before ten control answers."""
@@ -84,27 +84,42 @@ class ErrorMonitor:
     def curve(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Minutes of the control answers, and there the error with the ends of its range, for a picture."""
         at = np.unique(self._minutes)
-        found = [self._of_curves(lambda a, b, now, t=t: a + b / np.sqrt(t)) for t in at]
-        value, lower, upper = (np.array([getattr(e, n) for e in found]) for n in ("value", "lower", "upper"))
-        return at, value, lower, upper
+        if not at.size:
+            return at, at, at, at
+        a, b = self._curves()
+        return at, *_with_range(a[:, None] + b[:, None] / np.sqrt(at))
 
-    def _of_curves(self, number: Callable[..., float]) -> Estimate:
-        nan = float("nan")
+    def _estimate(self, number: Callable[..., Floats]) -> Estimate:
         if not self._errors:
-            return Estimate(nan, nan, nan)
-        minutes, errors = np.array(self._minutes), np.array(self._errors)
-        now = minutes.max()
-        generator = check_random_state(self.random_state)
-        value = number(*_fitted(minutes, errors), now)
-        if len(errors) < 2:
-            return Estimate(float(value), nan, nan)
-        draws = generator.randint(len(errors), size=(_RESAMPLES, len(errors)))
-        resampled = [number(*_fitted(minutes[rows], errors[rows]), now) for rows in draws]
-        lower, upper = np.quantile(resampled, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-        return Estimate(float(value), float(lower), float(upper))
+            return Estimate(*[float("nan")] * 3)
+        found = _with_range(number(*self._curves(), max(self._minutes))[:, None])
+        return Estimate(*(float(part[0]) for part in found))
+
+    def _curves(self) -> tuple[Floats, Floats]:
+        """a and b of the curve through all control answers, then of those through resampled ones."""
+        n = len(self._errors)
+        if self._found is None or self._found[0] != n:
+            draws = check_random_state(self.random_state).randint(n, size=(_RESAMPLES if n > 1 else 0, n))
+            rows = np.vstack([np.arange(n), draws])
+            self._found = n, _fitted(np.array(self._minutes)[rows], np.array(self._errors)[rows])
+        return self._found[1]
 
 
-def _fitted(minutes: Floats, errors: Floats) -> tuple[float, float]:
-    """a and b of ``a + b / sqrt(T)``, neither below zero."""
-    a, b = nnls(np.column_stack([np.ones(minutes.size), 1.0 / np.sqrt(minutes)]), errors)[0]
-    return float(a), float(b)
+def _with_range(numbers: Floats) -> tuple[Floats, Floats, Floats]:
+    """The first row, and the ends of the range of the others; NaN if there are none."""
+    if len(numbers) == 1:
+        return numbers[0], *np.full((2, numbers.shape[1]), np.nan)
+    lower, upper = np.quantile(numbers[1:], [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
+    return numbers[0], lower, upper
+
+
+def _fitted(minutes: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """a and b of ``a + b / sqrt(T)`` for every row, by least squares with neither below zero."""
+    x = 1.0 / np.sqrt(minutes)
+    mean_x, mean_y = x.mean(axis=1), errors.mean(axis=1)
+    spread = ((x - mean_x[:, None]) ** 2).sum(axis=1)
+    slope = ((x - mean_x[:, None]) * errors).sum(axis=1)
+    b = np.where(spread > 1e-12 * (x * x).sum(axis=1), slope / np.maximum(spread, np.finfo(np.float64).tiny), 0.0)
+    b = np.maximum(b, 0.0)
+    b = np.where(mean_y - b * mean_x < 0.0, (x * errors).sum(axis=1) / (x * x).sum(axis=1), b)  # a is zero
+    return np.maximum(mean_y - b * mean_x, 0.0), b

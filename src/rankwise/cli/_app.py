@@ -19,6 +19,7 @@ from rankwise._version import __version__
 from rankwise.cli._demo import demo
 from rankwise.cli._exit import BAD_DATA, STOPPED, WRONG_USAGE, complain, in_words
 from rankwise.cli._reproduce import reproduce
+from rankwise.cli.commands.annotate import annotate
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert
 from rankwise.cli.commands.evaluate import evaluate
@@ -31,7 +32,7 @@ from rankwise.cli.commands.refit import refit
 from rankwise.cli.commands.report import report
 from rankwise.cli.commands.serve import serve
 from rankwise.cli.commands.simulate import simulate
-from rankwise.cli.commands.store import export, import_, inspect
+from rankwise.cli.commands.store import export, import_, inspect, model
 from rankwise.cli.commands.tune import tune
 
 # Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
@@ -100,13 +101,14 @@ app = typer.Typer(
     cls=_OneLineErrors, pretty_exceptions_enable=False, help="Learn ordered answers from imprecise labels."
 )
 for command in (
-    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, info, serve, label_studio, refit,
-    reproduce, demo,
+    fit, tune, predict, evaluate, compare, explain, report, convert, simulate, annotate, info, serve, label_studio,
+    refit, reproduce, demo,
 ):  # fmt: skip
     app.command(cls=_Command)(command)
 store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)
 store.command("inspect", cls=_Command)(inspect)
 store.command("export", cls=_Command)(export)
+store.command("model", cls=_Command)(model)
 store.command("import", cls=_Command)(import_)
 app.add_typer(store, name="store")
 

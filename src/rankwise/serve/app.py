@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -42,7 +42,7 @@ class Application:
     def __init__(
         self, services: Mapping[str, Service], *, tokens: Tokens | None = None, limits: Limits | None = None
     ) -> None:
-        self.services = dict(services)
+        self.services: dict[str, Service] = dict(services)
         self.only = next(iter(services.values())) if len(services) == 1 else None
         self.requests = Requests()
         self.is_ready = False
@@ -66,26 +66,22 @@ class Application:
             ("events", "GET", self.events, READ),
         ]
         plain = [
-            ("/healthz", self.healthz, PUBLIC),
-            ("/readyz", self.readyz, PUBLIC),
-            ("/metrics", self.metrics, READ),
+            *self._about_the_service(),
             ("/openapi.json", self.openapi, PUBLIC),
             ("/v1/models", self.models, READ),
             ("/", self.page, PUBLIC),
             ("/models/{model}", self.page, PUBLIC),
-            ("/page.css", page.style, PUBLIC),
-            ("/page.js", page.script, PUBLIC),
+            ("/page.css", page.served("page.css"), PUBLIC),
+            ("/common.js", page.served("common.js"), PUBLIC),
+            ("/page.js", page.served("page.js"), PUBLIC),
         ]
-        routes = []
-        for prefix in ("/v1/", "/v1/models/{model}/"):
-            by_path: dict[str, dict[str, Endpoint]] = {}
-            for path, method, handler, role in of_a_model:
-                by_path.setdefault(path, {})[method] = Endpoint(handler, role, path.partition("/")[0])
-            for path, endpoints in by_path.items():
-                routes.append(Route(f"{prefix}{path}", _ByMethod(endpoints)))
-        routes += [Route(path, _ByMethod({"GET": Endpoint(f, role, path.strip("/.") or "page")}))
-                   for path, f, role in plain]  # fmt: skip
-        return routes
+        models = [route for prefix in ("/v1/", "/v1/models/{model}/") for route in routes(of_a_model, prefix)]
+        return models + routes([(path, "GET", handler, role) for path, handler, role in plain])
+
+    def _about_the_service(self) -> list[tuple[str, Any, int]]:
+        return [
+            ("/healthz", self.healthz, PUBLIC), ("/readyz", self.readyz, PUBLIC), ("/metrics", self.metrics, READ),
+        ]  # fmt: skip
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
@@ -266,6 +262,15 @@ class Application:
         for service in self.services.values():
             _measure(text, service)
         return Reply(text.text().encode(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def routes(table: Iterable[tuple[str, str, Any, int]], prefix: str = "") -> list[Route]:
+    """Routes of a table with path, method, coroutine and role; endpoints of one path belong together."""
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for path, method, handler, role in table:
+        name = path.removeprefix("/v1/").strip("/.").partition("/")[0] or "page"
+        by_path.setdefault(f"{prefix}{path}", {})[method] = Endpoint(handler, role, name)
+    return [Route(path, _ByMethod(endpoints)) for path, endpoints in by_path.items()]
 
 
 class _ByMethod:

@@ -55,6 +55,11 @@ def serve(
     ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
     """Serve until a signal stops the process. Without tokens, only this machine can be served."""
+    require_tokens(address, tokens)
+    run(Application(services, tokens=tokens, limits=limits), address, ready=ready)
+
+
+def require_tokens(address: Address, tokens: Tokens | None) -> None:
+    """Refuse to listen to other machines without tokens."""
     if tokens is None and not is_loopback(address.host):
         raise ValueError(f"{address.host} can be reached from outside: give tokens (--token-file).")
-    run(Application(services, tokens=tokens, limits=limits), address, ready=ready)

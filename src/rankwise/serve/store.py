@@ -139,7 +139,7 @@ class Store:
         try:
             self.connection = self._connected(write)
             self._recognise(write)
-            self.name = self._meta("name")
+            self.name = self.note("name")
             self.last = self.newest()
             if self.lock is not None:
                 self._compare_with_mark(accept_loss)
@@ -193,8 +193,7 @@ class Store:
         elif format > FORMAT:
             raise StoreError(f"{self.path} has format {format}; this version reads up to {FORMAT}. Upgrade rankwise.")
         elif write:  # a file that cannot be written is refused now, and not at the first feedback
-            with self.transaction() as cursor:
-                cursor.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(time.time()),))
+            self.write_note("opened", str(time.time()))
 
     def _create(self) -> None:
         with self.transaction() as cursor:
@@ -225,7 +224,8 @@ class Store:
         if self.lock is not None:
             self.lock.release()
 
-    def _meta(self, key: str) -> str:
+    def note(self, key: str) -> str:
+        """A fact about the store as a whole, empty if there is none."""
         found = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return "" if found is None else str(found[0])
 
@@ -252,6 +252,11 @@ class Store:
         """Append events ``(seq, id, at, kind, target, label, weight, features, context)``, all or none."""
         with self.transaction() as cursor:
             cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
+
+    def write_note(self, key: str, value: str) -> None:
+        """Keep a fact about the store as a whole."""
+        with self.transaction() as cursor:
+            cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def event(self, cursor: sqlite3.Cursor, kind: str, **values: Any) -> int:
         """Append one event inside a transaction; return its place, which :meth:`mark` takes after the commit."""

@@ -10,8 +10,9 @@ from msgspec.json import decode
 
 from rankwise.features._arrow import load_pyarrow, text_of
 from rankwise.io import open_table, write_table
+from rankwise.persistence import save
 from rankwise.serve.engine import Engine
-from rankwise.serve.replica import latest
+from rankwise.serve.replica import built, latest
 from rankwise.serve.row_model import RowModel
 from rankwise.serve.store import Store, StoreError
 
@@ -103,6 +104,17 @@ def _learn(engine: Engine, lines: list[dict[str, Any]], first: int) -> None:
                 line[name] = line.pop(f"feature {name}")
     clean = [{k: None if v != v else v for k, v in line.items()} for line in lines]
     engine.feedback(clean, ids, labels, weights)
+
+
+def export_model(path: Path, output: Path) -> str:
+    """Write the model that a store serves, as of its last event, to a model file; return the name of its bits."""
+    with Store(path) as store:
+        versions = store.versions()
+        if not versions:
+            raise StoreError(f"{path} holds no model yet.")
+        replica = built(store, versions[-1])
+    save(replica.rows.model, output)
+    return replica.name
 
 
 def inspect(path: Path) -> dict[str, Any]:

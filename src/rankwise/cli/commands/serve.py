@@ -88,8 +88,7 @@ def serve(
     """
     if (model is None or store is None) == (models is None):
         raise typer.BadParameter("serve one model (MODEL and --store FILE) or several (--models DIR).")
-    if (address.certificate is None) != (address.key is None):
-        raise typer.BadParameter("--certificate and --key belong together.")
+    check_address(address)
     with plain_errors():
         check_installed()
         from rankwise.serve.launch import models_in
@@ -100,6 +99,12 @@ def serve(
             sound = [_verified(name, path, json) for name, path in stores.items()]
             raise typer.Exit(0 if all(sound) else BAD_DATA)
         _serve(chosen, address, limits, log, json)
+
+
+def check_address(address: AddressOptions) -> None:
+    """Refuse half of a pair of files."""
+    if (address.certificate is None) != (address.key is None):
+        raise typer.BadParameter("--certificate and --key belong together.")
 
 
 def _name(model: Path | None) -> str:

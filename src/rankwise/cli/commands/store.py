@@ -1,4 +1,4 @@
-"""The commands ``store inspect``, ``store export`` and ``store import``: the log of a service as a table."""
+"""The commands ``store inspect``, ``store export``, ``store model`` and ``store import``: the log of a service."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import typer
 
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Model, Overwrite, grouped
-from rankwise.cli._outputs import NEW_TABLE
+from rankwise.cli._outputs import NEW_MODEL, NEW_TABLE
 from rankwise.cli._print import print_facts, print_json, print_written, some
+from rankwise.cli.commands.convert import Tool
 from rankwise.serve import check_installed
 
-Store = Annotated[Path, typer.Argument(metavar="STORE", help="The store of 'rankwise serve'; it may be in use.")]
+Store = Annotated[
+    Path, typer.Argument(metavar="STORE", help="The store of 'rankwise serve' or 'annotate'; it may be in use.")
+]
 _OUTPUT = "File to write; its name says the format."
 
 
@@ -41,6 +44,7 @@ def export(
     store: Store,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE],
     *,
+    answers_to: Annotated[Tool | None, typer.Option(help="Of annotations: write a file for this tool.")] = None,
     overwrite: Overwrite = False,
     json: AsJSON = False,
 ) -> None:
@@ -49,14 +53,46 @@ def export(
     rankwise store export feedback.sqlite --output feedback.parquet
 
     Corrections are in it, and what was retracted is not. 'rankwise fit' reads it with --label label --weight weight
-    --ignore id,seq.
+    --ignore id,seq. A store of 'rankwise annotate' gives item, rater, label, seconds and note of every answer, in the
+    order in which they were learnt, or with --answers-to a file of an annotation tool.
     """
     with plain_errors():
         check_installed()
+        from rankwise.annotate.export import export_answers
+        from rankwise.annotate.project import project_of
+        from rankwise.serve import store as stores
         from rankwise.serve.transfer import export_log
 
-        n = export_log(store, output)
+        with stores.Store(store) as opened:
+            has_answers = project_of(opened) is not None
+        if answers_to is not None or has_answers:
+            n = export_answers(store, output, None if answers_to is None else answers_to.value)
+        else:
+            n = export_log(store, output)
     print_written(output, n, 0, json)
+
+
+@grouped
+def model(
+    store: Store,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write."), NEW_MODEL],
+    *,
+    overwrite: Overwrite = False,
+    json: AsJSON = False,
+) -> None:
+    """Write the model of a store, as of its last event, to a model file.
+
+    rankwise store model labels.sqlite --output model.rankwise
+    """
+    with plain_errors():
+        check_installed()
+        from rankwise.serve.transfer import export_model
+
+        name = export_model(store, output)
+    if json:
+        print_json({"output": str(output), "version": name})
+    else:
+        print_facts({"version": name, "output": str(output)})
 
 
 def import_(

@@ -1,0 +1,144 @@
+"""The application of raters: their page, and what it asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from starlette.routing import Route
+
+from rankwise.annotate import messages
+from rankwise.annotate.desk import Desk
+from rankwise.annotate.media import MediaFolder
+from rankwise.serve import page
+from rankwise.serve.app import Application, routes
+from rankwise.serve.gate import LEARN, PUBLIC, READ, Incoming, Reply, reply
+from rankwise.serve.limits import Limits
+from rankwise.serve.problems import Problem
+from rankwise.serve.tokens import Tokens
+
+_HERE = "rankwise.annotate"
+#: Of media: whoever opens one by its address runs nothing that is in it.
+_NO_SCRIPT = [(b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What the page says besides the items.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the page.
+    language : str
+        Language of the page, a key of ``texts.json``; raters can change it.
+    """
+
+    title: str = "Annotation"
+    language: str = "en"
+
+
+class AnnotationApplication(Application):
+    """The page of raters behind the gate of the service.
+
+    Parameters
+    ----------
+    desk : Desk
+        Who is asked what.
+    look : Look
+        Title and language.
+    media : MediaFolder, optional
+        Images and sounds.
+    tokens, limits
+        As for :class:`rankwise.serve.gate.Gate`. With tokens, the name behind a token is the rater's.
+    """
+
+    def __init__(
+        self, desk: Desk, look: Look, media: MediaFolder | None = None, *, tokens: Tokens | None = None,
+        limits: Limits | None = None,
+    ) -> None:  # fmt: skip
+        self.desk, self.look, self.media, self._has_tokens = desk, look, media, tokens is not None
+        super().__init__({desk.service.name: desk.service}, tokens=tokens, limits=limits)
+
+    def _routes(self) -> list[Route]:
+        gets = [
+            *self._about_the_service(),
+            ("/", self.page, PUBLIC),
+            ("/page.css", page.served("page.css"), PUBLIC),
+            ("/common.js", page.served("common.js"), PUBLIC),
+            ("/annotate.css", page.served("annotate.css", _HERE), PUBLIC),
+            ("/annotate.js", page.served("annotate.js", _HERE), PUBLIC),
+            ("/texts.json", page.served("texts.json", _HERE), PUBLIC),
+            ("/v1/project", self.project, LEARN),
+            ("/v1/items/{number:int}/{kind}", self.file, LEARN),
+            ("/v1/model", self.model, READ),
+            ("/v1/progress", self.progress, READ),
+            ("/v1/events", self.events, READ),
+        ]
+        posts = [("/v1/next", self.next), ("/v1/answers", self.answer), ("/v1/undo", self.undo)]
+        return routes([
+            *((path, "GET", handler, role) for path, handler, role in gets),
+            *((path, "POST", handler, LEARN) for path, handler in posts),
+        ])  # fmt: skip
+
+    def _rater(self, request: Incoming, said: str | None) -> str:
+        """Who asks: by the token, or as the page says."""
+        if not self._has_tokens:
+            if said is None:
+                raise Problem(422, "who asks? Give a rater.")
+            return said.strip()
+        name: str = request.scope["rankwise.name"]
+        if not name:
+            raise Problem(403, "this token has no name behind it: raters need one.")
+        return name
+
+    async def page(self, request: Incoming) -> Reply:
+        """The page."""
+        shell = page.static("annotate.html", _HERE)
+        for place, text in (("title", self.look.title), ("language", self.look.language)):
+            shell = shell.replace("{{" + place + "}}", escape(text))
+        return page.html(shell, blobs=True)
+
+    async def project(self, request: Incoming) -> Reply:
+        """The scale, and how raters are recognised."""
+        scale, desk = self.desk.scale, self.desk
+        classes = [{"name": name, "description": description}
+                   for name, description in zip(scale.names, scale.descriptions, strict=True)]  # fmt: skip
+        return reply({
+            "classes": classes, "language": self.look.language, "items": len(desk.items), "raters": desk.plan.raters,
+            "name": request.scope["rankwise.name"] if self._has_tokens else None, "learns": desk.can_learn,
+        })  # fmt: skip
+
+    async def next(self, request: Incoming) -> Reply:
+        """What a rater is asked."""
+        body = await request.json(messages.NEXT)
+        return reply(self.desk.next(self._rater(request, body.rater)))
+
+    async def answer(self, request: Incoming) -> Reply:
+        """Log an answer; when this returns, it is on the disk."""
+        body = await request.json(messages.ANSWER)
+        rater = self._rater(request, body.rater)
+        said = await self.desk.answer(rater, body.id, body.item, body.admitted, body.seconds, body.note)
+        return reply(said)
+
+    async def undo(self, request: Incoming) -> Reply:
+        """Take back an answer."""
+        body = await request.json(messages.UNDO)
+        return reply(await self.desk.undo(self._rater(request, body.rater), body.id))
+
+    async def file(self, request: Incoming) -> Reply:
+        """Image or sound of an item; clients name the item, never a file."""
+        number, kind = int(request.path["number"]), request.path["kind"]
+        if kind not in ("image", "audio") or not 0 <= number < len(self.desk.items):
+            raise Problem(404, "there is no such file.")
+        name = self.desk.items.file(number, kind)
+        if name is None or self.media is None:
+            raise Problem(404, f"this item has no {kind}.")
+        content, media_type = await self.desk.service.in_thread(self.media.read, name)
+        if not media_type.startswith(kind):
+            raise Problem(415, f"the file of this item is no {kind}.")
+        return Reply(content, media_type=media_type, headers=list(_NO_SCRIPT))
+
+    async def progress(self, request: Incoming) -> Reply:
+        """How far everything is."""
+        return reply(self.desk.state())

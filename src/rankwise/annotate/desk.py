@@ -1,0 +1,317 @@
+"""The desk: who is asked what next, and what has been answered.
+
+Everything that must last is in the log of the store: an answer is a feedback whose context says item, rater, seconds
+and note, and undoing it is its retraction. Who sits before which item is known here only. It is lost when the server
+stops, which costs nothing: a page that still shows an item may answer it.
+
+The id of an answer follows from item, rater and how often this rater has answered this item before. So an answer that
+is sent twice, by a page that was not told of the first, or from two browsers, is logged once.
+
+Most estimators learn from intervals, not from candidates with gaps between them. These learn from the range around the
+candidates; what was said is kept beside it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankwise.annotate.control import ControlAnswer, error_facts
+from rankwise.annotate.items import Items
+from rankwise.annotate.project import Scale, label_of, logged_answers
+from rankwise.annotation import Question, QuestionChooser
+from rankwise.annotation._questions import KINDS_OF_QUESTION, SECONDS
+from rankwise.labels import encode
+from rankwise.serve.events import EventHub
+from rankwise.serve.messages import FeedbackRow
+from rankwise.serve.problems import Problem
+from rankwise.serve.row_model import take
+from rankwise.serve.service import Service
+from rankwise.serve.writer import ConflictError
+
+_POOL = 2000  # items among which a question is chosen
+_LEASE = 900.0  # seconds after which an item that was given to a rater may be given to another one
+_ENOUGH = 5  # answers to a kind of question before its own time is believed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How items are asked.
+
+    Attributes
+    ----------
+    raters : int
+        Answers of different raters that an item needs.
+    strategy, control
+        As in :class:`rankwise.annotation.QuestionChooser`.
+    show_guess : bool
+        Whether a rater is told, after the answer, what the model had guessed.
+    stop_at : float
+        Ranks that ten more minutes must be worth.
+    seed : int
+        Of the draws.
+    """
+
+    raters: int = 1
+    strategy: str = "uncertainty"
+    control: float = 0.1
+    show_guess: bool = False
+    stop_at: float = 0.01
+    seed: int = 0
+
+
+@dataclass
+class Given:
+    """An answer that is in the log."""
+
+    id: str
+    item: int
+    rater: str
+    said: str
+    label: str  # what the model learns from
+    seconds: float
+    note: str
+    question: str
+    control: bool
+    predicted: int
+    minutes: float = 0.0  # of all raters, up to it
+    labels: int = 0  # answers in the log up to it
+    undone: bool = False
+
+
+@dataclass
+class Ask:
+    """A question that a rater sits before, and the answer that was undone if there was one."""
+
+    question: Question
+    before: Given | None = None
+    since: float = field(default_factory=time.monotonic)
+
+
+class Desk:
+    """Assignments and answers of a project.
+
+    Parameters
+    ----------
+    service : Service
+        The model and its store.
+    items, scale, plan
+        What is annotated, and how.
+    """
+
+    def __init__(self, service: Service, items: Items, scale: Scale, plan: Plan) -> None:
+        self.service, self.items, self.scale, self.plan = service, items, scale, plan
+        self.order = scale.order
+        model = service.engine.replica.rows
+        self._encoded = model.encode(items.rows)
+        self.can_learn = bool(items.features)
+        self._takes_gaps = "candidates" in getattr(model.estimator, "label_kinds", ())
+        self._has_probabilities = hasattr(model.estimator, "predict_proba")
+        if plan.strategy != "random" and not self._has_probabilities:
+            raise ValueError(
+                f"{model.estimator_name} has no class probabilities, which the strategy {plan.strategy!r} needs: take "
+                f"the strategy 'random', or OnlineCumulativeLink."
+            )
+        kinds = KINDS_OF_QUESTION if plan.strategy == "information" else ("exact",)
+        seed = np.random.RandomState([plan.seed, service.engine.store.last])
+        self._chooser = QuestionChooser(plan.strategy, kinds, control=plan.control, random_state=seed)
+        self._given: dict[str, Given] = {}
+        self._of_rater: dict[str, list[Given]] = {}
+        self._asks: dict[str, list[Ask]] = {}  # the last one is current
+        self._counts = np.zeros(len(items), dtype=np.int64)
+        self._numbers = {name: i for i, name in enumerate(items.names)}
+        self._seconds = 0.0
+        self._facts: tuple[int, dict[str, Any]] | None = None
+        self._changes = 0
+        self.hub = service.hub = EventHub(self.state)
+        self._recall()
+
+    def _recall(self) -> None:
+        """Take up what the log holds."""
+        for said, undone in logged_answers(self.service.reader):
+            del said["seq"]
+            self._take(Given(**{**said, "item": self._numbers[said["item"]]}, undone=undone))
+
+    def _take(self, given: Given) -> None:
+        if given.id in self._given:  # it was sent twice, and the first one came back meanwhile
+            return
+        self._given[given.id] = given
+        self._of_rater.setdefault(given.rater, []).append(given)
+        self._seconds += given.seconds
+        self._counts[given.item] += not given.undone
+        given.minutes, given.labels = self._seconds / 60.0, len(self._given)
+        self._changes += 1
+
+    # -- what to ask -------------------------------------------------------------------------------------------------
+
+    def next(self, rater: str) -> dict[str, Any]:
+        """The question that a rater sits before, a new one if there is none; and how far everything is."""
+        asks = self._asks.setdefault(rater, [])
+        if not asks:
+            chosen = self._choose(rater)
+            if chosen is not None:
+                asks.append(Ask(chosen))
+        if asks:
+            asks[-1].since = time.monotonic()
+        shown = self._shown(rater, asks[-1]) if asks else None
+        waits = not asks and self._open(rater, leases=False).size > 0  # others sit before what is left
+        return {"question": shown, "waits": waits, **self.progress(rater)}
+
+    def _open(self, rater: str, *, leases: bool) -> Any:
+        """Items that a rater may be asked; with ``leases``, not those that others sit before."""
+        taken = self._counts.copy()
+        now = time.monotonic()
+        for other, asks in self._asks.items():
+            for ask in asks:
+                if leases and other != rater and now - ask.since < _LEASE:
+                    taken[ask.question.item] += 1
+        is_open = taken < self.plan.raters
+        is_open[[given.item for given in self._by(rater)]] = False
+        return np.flatnonzero(is_open)
+
+    def _choose(self, rater: str) -> Question | None:
+        left = self._open(rater, leases=True)
+        if not left.size:
+            return None
+        pool = np.sort(self._chooser._generator.permutation(left)[:_POOL])
+        self._chooser.seconds.update(self._times())
+        found = self._chooser.choose(self._probabilities(pool))[0]
+        item = int(pool[found.item])
+        # An error is honest only if the model has learnt nothing about the item.
+        return Question(item, found.kind, found.code, bool(found.control and self._counts[item] == 0))
+
+    def _probabilities(self, items: Any) -> Any:
+        if not self._has_probabilities:
+            return np.full((len(items), len(self.order)), 1.0 / len(self.order))
+        replica = self.service.engine.replica
+        with replica.lock:
+            return replica.rows.estimator.predict_proba(take(self._encoded, items))
+
+    def _times(self) -> dict[str, float]:
+        """Seconds that an answer to each kind of question takes, as measured."""
+        times: dict[str, float] = {}
+        for kind in SECONDS:
+            seconds = [given.seconds for given in self._given.values() if given.question == kind]
+            if len(seconds) >= _ENOUGH:
+                times[kind] = max(float(np.median(seconds)), 0.1)
+        return times
+
+    def _shown(self, rater: str, ask: Ask) -> dict[str, Any]:
+        question, before = ask.question, ask.before
+        shown = {**self.items.describe(question.item), "kind": question.kind, "code": question.code,
+                 "id": self._answer_id(rater, question.item)}  # fmt: skip
+        if before is not None:
+            admitted = encode([before.said], self.order).admissible()[0]
+            codes = [] if admitted.all() else np.flatnonzero(admitted).tolist()
+            shown["before"] = {"admitted": codes, "note": before.note}
+        return shown
+
+    def _answer_id(self, rater: str, item: int) -> str:
+        times = sum(given.item == item for given in self._of_rater.get(rater, ()))
+        return f"{len(rater)}|{rater}|{self.items.names[item]}|{times + 1}"  # the length keeps names apart
+
+    def _by(self, rater: str) -> list[Given]:
+        """Answers of a rater that count, in their order."""
+        return [given for given in self._of_rater.get(rater, ()) if not given.undone]
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    async def answer(
+        self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
+    ) -> dict[str, Any]:
+        """Log and learn an answer; return what the model had guessed, if that is shown, and what comes next."""
+        if any(not 0 <= code < len(self.order) for code in admitted):
+            raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
+        if name not in self._numbers:
+            raise Problem(404, f"there is no item {name[:200]!r}.")
+        item, said = self._numbers[name], label_of(admitted, self.order)
+        known = self._given.get(id)
+        if known is not None:
+            if (known.rater, known.item, known.said) != (rater, item, said):
+                raise Problem(409, "this item was answered before, with another label. Undo that answer to change it.")
+            return {"saved": id, **self.next(rater)}
+        if any(given.item == item for given in self._by(rater)) or id != self._answer_id(rater, item):
+            raise Problem(409, "this item was answered before. Undo that answer to change it.")
+        asks = self._asks.get(rater, [])
+        ask = next((ask for ask in asks if ask.question.item == item), None)
+        question = Question(item) if ask is None else ask.question
+        around = range(min(admitted, default=0), max(admitted, default=-1) + 1)
+        label = said if self._takes_gaps else label_of(around, self.order)
+        guess = self._guess(item)
+        # The model may not have forgotten an answer yet that was undone: what it said before that one counts.
+        predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
+        context = {"item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
+                   "question": question.kind, "control": question.control, "predicted": predicted}  # fmt: skip
+        row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
+        try:
+            await self.service.learn([row], None)
+        except ConflictError:
+            raise Problem(409, "this item was answered before, with another label.") from None
+        self._take(Given(id=id, label=label, **{**context, "item": item}))
+        self._asks[rater] = [ask for ask in self._asks.get(rater, []) if ask.question.item != item]
+        self.hub.changed()
+        return {"saved": id, "guess": guess if self.plan.show_guess else None, **self.next(rater)}
+
+    def _guess(self, item: int) -> dict[str, Any]:
+        replica = self.service.engine.replica
+        with replica.lock:
+            found = replica.rows.answers(take(self._encoded, [item]))
+        guess: dict[str, Any] = {"code": int(self.order.codes(found.classes)[0])}
+        if found.intervals is not None:
+            guess["interval"] = self.order.codes(found.intervals[0]).tolist()
+        return guess
+
+    async def undo(self, rater: str, id: str) -> dict[str, Any]:
+        """Take back an answer of a rater, who sits before its item again."""
+        given = self._given.get(id)
+        if given is None or given.rater != rater:
+            raise Problem(404, "there is no such answer of this rater.")
+        if not given.undone:
+            assert self.service.loop is not None
+            await self.service.engine.change(id, None, None, self.service.loop.create_future())
+        if not given.undone:
+            given.undone = True
+            self._counts[given.item] -= 1
+            self._changes += 1
+            again = Ask(Question(given.item, control=given.control), given)
+            self._asks.setdefault(rater, []).append(again)
+            self.hub.changed()
+        return {"undone": id, **self.next(rater)}
+
+    # -- how far it is -----------------------------------------------------------------------------------------------
+
+    def progress(self, rater: str) -> dict[str, Any]:
+        """How far a rater is."""
+        mine = self._by(rater)
+        return {
+            "last": mine[-1].id if mine else None,
+            "mine": {"answers": len(mine), "minutes": sum(given.seconds for given in mine) / 60.0},
+            "all": self._totals(),
+        }
+
+    def _totals(self) -> dict[str, Any]:
+        needed = self.plan.raters * len(self.items)
+        return {"answers": int(self._counts.sum()), "needed": needed, "minutes": self._seconds / 60.0,
+                "done": int(np.minimum(self._counts, self.plan.raters).sum())}  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """What all pages show: progress, and the error with its course."""
+        if self._facts is None or self._facts[0] != self._changes:
+            self._facts = self._changes, error_facts(self._controls(), self.plan.stop_at)
+        replica = self.service.engine.replica
+        return {"all": self._totals(), "error": self._facts[1], "raters": len(self._of_rater),
+                "model": replica.name, "correcting": replica.stale,
+                "trouble": self.service.engine.broken}  # fmt: skip
+
+    def _controls(self) -> list[ControlAnswer]:
+        given = [g for g in self._given.values() if g.control and not g.undone and g.said != "?"]
+        if not given:
+            return []
+        admitted = encode([g.said for g in given], self.order).admissible()
+        away = np.abs(np.arange(len(self.order)) - np.array([[g.predicted] for g in given]))
+        near, far = np.where(admitted, away, np.inf).min(axis=1), np.where(admitted, away, -1.0).max(axis=1)
+        return [ControlAnswer(g.minutes, g.labels, n, f) for g, n, f in zip(given, near, far, strict=True)]

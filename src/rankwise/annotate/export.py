@@ -1,0 +1,53 @@
+"""The labels of a project as a table, or as a file of an annotation tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rankwise.annotate.project import logged_answers, project_of
+from rankwise.io import ANNOTATION_FORMATS, write_answers, write_table
+from rankwise.serve.replica import latest
+from rankwise.serve.store import Store, StoreError
+
+#: Columns of an exported table, in this order.
+COLUMNS = ("item", "rater", "label", "seconds", "note", "question", "control", "learnt", "id", "seq")
+
+
+def answers_in(store: Store) -> dict[str, list[Any]]:
+    """Answers that count, in the order in which they were learnt, as columns.
+
+    ``label`` is what was said, ``learnt`` what the model learnt from: another one only for candidates with gaps.
+    """
+    kept = [{**found, "label": found["said"], "learnt": found["label"]}
+            for found, undone in logged_answers(store) if not undone]  # fmt: skip
+    return {name: [found[name] for found in kept] for name in COLUMNS}
+
+
+def export_answers(path: Path, output: Path, format: str | None = None) -> int:
+    """Write the answers of a project that count; return their number.
+
+    Parameters
+    ----------
+    path : Path
+        The store, which may be served meanwhile.
+    output : Path
+        File to write; labels in tables are texts such as ``3-5``, in the order in which they were learnt.
+    format : {"label-studio", "argilla", "potato"} or a table's, optional
+        By default the suffix says it.
+    """
+    with Store(path) as store:
+        if project_of(store) is None:
+            raise StoreError(f"{path} holds no annotations.")
+        columns = answers_in(store)
+        classes = latest(store, store.versions()[-1]).rows.classes
+    if format in ANNOTATION_FORMATS:
+        return write_answers(
+            {k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes
+        )
+    types = {"seconds": pa.float64(), "control": pa.bool_(), "seq": pa.int64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
+    batch = pa.RecordBatch.from_pydict(columns, schema=schema)
+    return int(write_table(output, [batch], schema=schema, format=format))

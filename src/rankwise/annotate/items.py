@@ -1,0 +1,158 @@
+"""What is to be annotated: rows of a table, how each of them is shown, and what the model learns from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from rankwise.features._arrow import text_of
+from rankwise.io import TableError, open_table
+
+_MOST_CHARACTERS = 100_000  # of one value on the page
+_LONGEST_NAME = 200
+_NAMES = ("id", "item")  # columns that name items if nothing else is said
+_PLAIN = (bool, int, float, str)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """Columns that the page shows.
+
+    Attributes
+    ----------
+    text : str or None
+        Column whose text is shown large.
+    image, audio : str or None
+        Columns with names of files.
+    columns : sequence of str
+        Columns that are shown as a table. Without any of these, all columns are.
+    """
+
+    text: str | None = None
+    image: str | None = None
+    audio: str | None = None
+    columns: Sequence[str] = ()
+
+
+class Items:
+    """Items in the order of their file.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the items, all different.
+    rows : list of dict
+        What the model learns from, as JSON holds it.
+    features : list of str
+        Columns of ``rows``; none if there is nothing to learn from.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, list[Any]], shown: Shown, *, name: str | None = None, ignore: Sequence[str] = ()
+    ) -> None:
+        self.shown = shown
+        wanted = [shown.text, shown.image, shown.audio, name, *shown.columns, *ignore]
+        for column in wanted:
+            if column is not None and column not in columns:
+                raise TableError(f"there is no column {column!r}. {_meant(column, list(columns))}")
+        if not any(map(len, columns.values())):
+            raise TableError("there are no items: the table has no rows.")
+        values = {column: [_plain(value) for value in given] for column, given in columns.items()}
+        named = name or next((column for column in _NAMES if column in columns), None)
+        self.names = (
+            _named(values[named], named) if named else [str(i + 1) for i in range(len(next(iter(values.values()))))]
+        )
+        left_out = {named, shown.image, shown.audio, *ignore}
+        self.features = [column for column in columns if column not in left_out]
+        self.rows = [{column: values[column][i] for column in self.features} for i in range(len(self.names))]
+        alone = shown.text is None and shown.image is None and shown.audio is None and not shown.columns
+        self._table = [c for c in columns if c != named] if alone else list(shown.columns)
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def forget_features(self) -> None:
+        """Nothing can be learnt from the columns: all rows are the same to a model."""
+        self.features, self.rows = [], [{"x0": 1.0}] * len(self)
+
+    def file(self, item: int, kind: str) -> str | None:
+        """Name of the file of an item: its image or its audio."""
+        column = getattr(self.shown, kind)
+        value = None if column is None else self._values[column][item]
+        return None if value is None or value == "" else text_of(value)
+
+    def describe(self, item: int) -> dict[str, Any]:
+        """An item as the page shows it."""
+        text = None if self.shown.text is None else self._values[self.shown.text][item]
+        return {
+            "item": self.names[item],
+            "number": item,
+            "text": None if self.shown.text is None else _short(text),
+            "table": [[column, _short(self._values[column][item])] for column in self._table],
+            "image": self.file(item, "image") is not None,
+            "audio": self.file(item, "audio") is not None,
+        }
+
+
+def read_items(path: Path, shown: Shown, *, name: str | None = None, ignore: Sequence[str] = ()) -> Items:
+    """Items of a file: CSV, Parquet, Arrow, JSON lines or Excel.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    shown : Shown
+        Columns to show.
+    name : str, optional
+        Column with the names of items; by default ``id`` or ``item`` if there is one, otherwise the number of the row.
+    ignore : sequence of str
+        Columns that the model does not learn from.
+    """
+    texts = [c for c in (shown.text, shown.image, shown.audio, name, *_NAMES) if c is not None]
+    table = open_table(path)
+    known = {column: "string" for column in texts if column in table.schema.names}
+    if known and table.format in ("csv", "tsv", "jsonl"):
+        table = open_table(path, types=known)
+    columns: dict[str, list[Any]] = {column: [] for column in table.schema.names}
+    for batch in table.batches():
+        for column in columns:
+            columns[column] += batch.data.column(column).to_pylist()
+    try:
+        return Items(columns, shown, name=name, ignore=ignore)
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from None
+
+
+def _meant(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"The columns are {', '.join(map(repr, known[:20]))}."
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON holds it; dates and the like as texts."""
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, _PLAIN) else str(value)
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else text_of(value) if isinstance(value, _PLAIN) else str(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} […]"
+
+
+def _named(values: list[Any], column: str) -> list[str]:
+    names = ["" if value is None else text_of(value) for value in values]
+    for row, text in enumerate(names):
+        if not 0 < len(text) <= _LONGEST_NAME:
+            raise TableError(
+                f"row {row + 1}, column {column!r}: a name of an item has 1 to {_LONGEST_NAME} characters."
+            )
+    twice = next((text for text, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise TableError(f"column {column!r} names items, and {twice!r} occurs twice.")
+    return names

@@ -1,0 +1,189 @@
+"""A project: items, the scale on which they are rated, and the store that holds the answers.
+
+The model that learns begins as :func:`new_model` makes it: its encoder is fitted to all items, its estimator has seen
+nothing. The answers of the store, learnt in their order, give the model that the page shows, to the bit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankwise.annotate.items import Items
+from rankwise.io import TableError, open_table
+from rankwise.labels import ClassOrder, Labels, declared_order, format_labels
+from rankwise.online import OnlineCumulativeLink
+from rankwise.persistence import to_bytes
+from rankwise.serve.messages import features_text
+from rankwise.serve.service import Service
+from rankwise.serve.store import Store, StoreError
+from rankwise.table_model import TableModel
+
+_MOST_CLASSES = 50
+_META = "annotation"  # key of the store's facts about its project
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Classes, lowest first, with what the page says about them.
+
+    Attributes
+    ----------
+    classes : sequence
+        The classes.
+    names, descriptions : sequences of str
+        Of each class.
+    """
+
+    classes: Sequence[Any]
+    names: Sequence[str]
+    descriptions: Sequence[str]
+
+    @classmethod
+    def of(cls, classes: Sequence[Any]) -> Scale:
+        """Scale whose names are the classes."""
+        return cls(list(classes), [str(c) for c in classes], [""] * len(classes))
+
+    @classmethod
+    def read(cls, path: Path) -> Scale:
+        """Scale of a table with the columns ``class`` and, if you like, ``name`` and ``description``, lowest first."""
+        table = open_table(path)
+        if "class" not in table.schema.names:
+            raise TableError(f"{path}: a scale has a column 'class', lowest first; name and description if you like.")
+        columns: dict[str, list[Any]] = {name: [] for name in table.schema.names}
+        for batch in table.batches():
+            for name in columns:
+                columns[name] += batch.data.column(name).to_pylist()
+        classes = columns["class"]
+        blank = [None] * len(classes)
+        names = [str(c if n is None else n) for c, n in zip(classes, columns.get("name", blank), strict=True)]
+        return cls(classes, names, [str(d or "") for d in columns.get("description", blank)])
+
+    @property
+    def order(self) -> ClassOrder:
+        """The classes, checked: each label that the page can give must have a text of its own."""
+        order = declared_order(self.classes)
+        n = len(order)
+        if not 2 <= n <= _MOST_CLASSES:
+            raise ValueError(f"the page shows 2 to {_MOST_CLASSES} classes. Got {n}.")
+        pairs = list(combinations(range(n), 2))
+        ranges = [(np.arange(n) >= low) & (np.arange(n) <= high) for low, high in pairs]
+        candidates = [np.isin(np.arange(n), pair) for pair in pairs]
+        format_labels(Labels.from_mask(np.array(ranges + candidates), order), order)  # refuses what has two meanings
+        return order
+
+
+def label_of(admitted: Sequence[int], order: ClassOrder) -> str:
+    """Text of the label that admits some codes; none of them, or all, say nothing."""
+    mask: NDArray[np.bool_] = np.zeros((1, len(order)), dtype=bool)
+    mask[0, list(admitted)] = True
+    return "?" if not mask.any() else str(format_labels(Labels.from_mask(mask, order), order)[0])
+
+
+def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
+    """The model before the first answer.
+
+    Parameters
+    ----------
+    items : Items
+        All items; numbers are scaled, and categories found, by them.
+    classes : sequence
+        The classes, lowest first.
+    estimator : estimator, optional
+        An online estimator; by default :class:`rankwise.OnlineCumulativeLink`.
+    """
+    kinds = getattr(estimator, "label_kinds", ("interval",))
+    if "interval" not in kinds:
+        raise ValueError(f"{type(estimator).__name__} takes exact labels only, and raters give ranges too.")
+    learner = clone(OnlineCumulativeLink() if estimator is None else estimator).set_params(classes=list(classes))
+    if items.features:
+        table = as_table(items)
+        try:
+            model = TableModel(learner).fit_encoder(table)
+            return model.partial_fit(table.slice(0, 1), ["?"])  # it knows its columns then, and nothing else
+        except ValueError as error:
+            if "no column is left to learn from" not in str(error):
+                raise
+    items.forget_features()
+    return TableModel(learner, encoder="none").partial_fit(np.ones((1, 1)), ["?"])
+
+
+def as_table(items: Items) -> Any:
+    """What the model learns from, as a pyarrow table."""
+    return pa.table({column: [row[column] for row in items.rows] for column in items.features})
+
+
+def open_project(path: Path, items: Items, scale: Scale, estimator: Any, *, accept_loss: bool = False) -> Service:
+    """Service of the project's model, whose store is made if it is new, or recognised.
+
+    Parameters
+    ----------
+    path : Path
+        The store.
+    items, scale
+        What is annotated, and how.
+    estimator : estimator
+        As in :func:`new_model`.
+    accept_loss : bool, default False
+        As in :class:`rankwise.serve.store.Store`.
+    """
+    order = scale.order
+    store = Store(path, write=True, accept_loss=accept_loss)
+    try:
+        wanted = {"classes": [str(c) for c in order.values.tolist()], "estimator": repr(estimator)}
+        found = store.note(_META)
+        if found:
+            _require_same(store, items, json.loads(found), wanted)
+            return Service("annotation", store, None)
+        if store.versions():
+            raise StoreError(f"{path} is the store of a service, not of annotations: give another file.")
+        content = to_bytes(new_model(items, order.values.tolist(), estimator))
+        store.write_note(_META, json.dumps({**wanted, "features": items.features}))
+        return Service("annotation", store, content)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _require_same(store: Store, items: Items, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Refuse the store of another project."""
+    if not found["features"]:
+        items.forget_features()
+    for what, now in {**wanted, "features": items.features}.items():
+        if found[what] != now:
+            before, now = (", ".join(v) if isinstance(v, list) else v for v in (found[what], now))
+            raise StoreError(f"{store.path} belongs to another project: {what} {before!r} there, and {now!r} here.")
+    numbers = {name: i for i, name in enumerate(items.names)}
+    for context, features in store.connection.execute("SELECT context, features FROM log WHERE kind = 'feedback'"):
+        name = json.loads(context)["item"]
+        if name not in numbers:
+            raise StoreError(f"{store.path} belongs to another project: it has an answer for {name!r}, no item here.")
+        if features_text(items.rows[numbers[name]]) != features:
+            raise StoreError(f"{store.path}: item {name!r} has an answer, and its columns have changed since.")
+
+
+def project_of(store: Store) -> dict[str, Any] | None:
+    """What a store knows about its project: classes, estimator and features; None if it holds no annotations."""
+    found = store.note(_META)
+    return json.loads(found) if found else None
+
+
+def logged_answers(store: Store) -> Iterator[tuple[dict[str, Any], bool]]:
+    """All answers of a project in the order of the log, and whether each was undone.
+
+    An answer is a dict: seq, id, label (as it was learnt), item, rater, said, seconds, note, question, control,
+    predicted.
+    """
+    undone = {target for (target,) in store.connection.execute("SELECT target FROM log WHERE kind = 'retraction'")}
+    found = store.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")
+    for seq, id, label, context in found:
+        yield {"seq": seq, "id": id, "label": label, **json.loads(context)}, seq in undone
