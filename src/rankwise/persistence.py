@@ -23,6 +23,7 @@ import reprlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-import rankwise
 from rankwise._files import write_whole
 from rankwise._version import __version__
 from rankwise.features import foreign
@@ -235,13 +235,19 @@ def _is_known(model: Any) -> bool:
 
 def _estimator(name: str) -> type[Any] | None:
     """Public estimator of rankwise that says what it has learnt as plain values; imported only when it is asked for."""
-    found = getattr(rankwise, name) if name in rankwise._HOME else None
+    package = _package()
+    found = getattr(package, name) if name in package._HOME else None
     return found if hasattr(found, "from_plain") else None
 
 
 def _known_estimators() -> list[str]:
     """Names of all estimators that a file can hold."""
-    return [name for name in rankwise._HOME if _estimator(name) is not None]
+    return [name for name in _package()._HOME if _estimator(name) is not None]
+
+
+def _package() -> Any:
+    """The package, which declares the public names. It stands above this module, so it is looked up when needed."""
+    return import_module("rankwise")
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
