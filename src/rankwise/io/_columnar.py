@@ -22,7 +22,7 @@ _EXCEL_NEEDS = "Excel files need pandas and openpyxl: pip install 'rankwise[io]'
 _MAGIC = b"ARROW1\0\0"
 
 
-class _ColumnFile:
+class ColumnFile:
     """A file of columns, read piece by piece; with ``keep`` it stays open until the first pass."""
 
     format_name: str
@@ -74,7 +74,7 @@ class _ColumnFile:
             raise TableError(f"{place(self.file.name)}: must hold {self.n_rows} rows as it says. Got {row}.")
 
 
-class ParquetFile(_ColumnFile):
+class ParquetFile(ColumnFile):
     """A Parquet file: read row group by row group; those among the rows to skip are not read."""
 
     format_name = "Parquet"
@@ -100,7 +100,7 @@ class ParquetFile(_ColumnFile):
         return arrow_parquet.ParquetFile(stream.raw, buffer_size=_READ_AHEAD, pre_buffer=False)
 
 
-class ArrowFile(_ColumnFile):
+class ArrowFile(ColumnFile):
     """An Arrow IPC file or stream: read record batch by record batch."""
 
     format_name = "Arrow IPC"

@@ -27,6 +27,8 @@ from rankwise.io._table_errors import TableError, place, shown, translated
 if TYPE_CHECKING:
     from rankwise.io._table import Table
 
+_WRITTEN = ("parquet", "arrow", "csv", "tsv", "jsonl", "svmlight")  # formats, of those that are read
+
 
 class TableWriter:
     """Write a table batch by batch; the file appears when the ``with`` block ends, complete, or not at all.
@@ -66,8 +68,9 @@ class TableWriter:
                 f"{place(str(path))}: its name does not say the format to write. Known suffixes are "
                 f"{', '.join(suffix for suffix in SUFFIXES if suffix != '.xlsx')}, each alone or with .gz or .zst."
             )
-        if chosen == "xlsx":
-            raise TableError(f"{place(str(path))}: Excel files are read, but not written. Write CSV or Parquet.")
+        if chosen not in _WRITTEN:
+            kind = "Excel" if chosen == "xlsx" else chosen
+            raise TableError(f"{place(str(path))}: {kind} files are read, but not written. Write CSV or Parquet.")
         if chosen == "parquet" and self._compression is not None:
             raise TableError(f"{place(str(path))}: a Parquet file is compressed inside. Leave out {self._path.suffix}.")
         self.format = chosen
