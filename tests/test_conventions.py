@@ -69,6 +69,10 @@ ESTIMATORS = [
 ]
 TRANSFORMERS = [HiddenFeatures(n_hidden=3, max_iter=3, tol=0.0, random_state=0), OnlineScaler()]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+#: AutoOrdinal encodes raw tables, whose columns it knows by name, in any order, and those of an array by number.
+of_numbers = pytest.mark.parametrize(
+    "estimator", [e for e in ESTIMATORS if not isinstance(e, AutoOrdinal)], ids=lambda e: type(e).__name__
+)
 online = pytest.mark.parametrize(
     "estimator", [e for e in ESTIMATORS if hasattr(e, "partial_fit")], ids=lambda e: type(e).__name__
 )
@@ -99,7 +103,7 @@ def answers(estimator, y):
 
 
 @of_every_kind
-@each
+@of_numbers
 def test_frames_give_the_model_of_the_array_and_their_names(estimator, frame):
     X, y = rows()
     table, y = frame(X, NAMES), answers(estimator, y)
@@ -113,7 +117,7 @@ def test_frames_give_the_model_of_the_array_and_their_names(estimator, frame):
 
 
 @of_every_kind
-@each
+@of_numbers
 def test_wrong_names_and_wrong_order_are_errors_and_no_names_a_warning(estimator, frame):
     X, y = rows()
     y = answers(estimator, y)
@@ -128,6 +132,17 @@ def test_wrong_names_and_wrong_order_are_errors_and_no_names_a_warning(estimator
         model.predict(X)
     with pytest.warns(UserWarning, match="X has feature names, but .* was fitted without feature names"):
         clone(estimator).fit(X, y).predict(frame(X, NAMES))
+
+
+@of_every_kind
+def test_a_model_of_tables_knows_columns_by_name(frame):
+    X, y = rows()
+    (estimator,) = (clone(e) for e in ESTIMATORS if isinstance(e, AutoOrdinal))
+    model = estimator.fit(frame(X, NAMES), y)
+    assert model.feature_names_in_.tolist() == NAMES
+    np.testing.assert_array_equal(model.predict(frame(X[:, ::-1], NAMES[::-1])), model.predict(frame(X, NAMES)))
+    with pytest.raises(ValueError, match="the table has no column 'height'"):
+        model.predict(frame(X[:, :2], NAMES[:2]))
 
 
 @of_every_kind
