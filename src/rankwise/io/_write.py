@@ -185,11 +185,11 @@ def write_table(
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile
     >>> import pyarrow as pa
     >>> from rankwise.io import write_table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_table(pathlib.Path(folder) / "sizes.parquet", [pa.record_batch({"size": [1.5, 2.5]})])
+    ...     write_table(f"{folder}/sizes.parquet", [pa.record_batch({"size": [1.5, 2.5]})])
     2
     """
     n = 0

@@ -31,10 +31,6 @@ def as_labels(y: Any, classes: Any = None) -> Labels:
     classes : sequence, optional
         The classes, lowest first. Needed where neither the container nor numbers tell their order.
 
-    Returns
-    -------
-    Labels
-
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score

@@ -212,10 +212,8 @@ def set_coverage(
     against : {"nearest", "farthest"}, default "nearest"
         Where a label admits several classes: whether the set holds one of them, or all of them. The coverage of the
         true classes lies between the two.
-    classes : sequence, optional
-        The classes in the order of the columns, lowest first.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows.
+    classes, sample_weight
+        As in :func:`log_score`.
 
     Examples
     --------

@@ -154,10 +154,8 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (K, d)
-        Vector of every class.
-    intercept_ : ndarray of shape (K,)
-        Intercept of every class.
+    coef_, intercept_ : ndarrays of shape (K, d) and (K,)
+        Vector and intercept of every class.
     pair_coef_ : ndarray of shape (K, K, d)
         Vector of every pair of classes, ``w_ij = -w_ji``; with "all-pairs" only.
     pair_intercept_ : ndarray of shape (K, K)

@@ -223,10 +223,8 @@ class DistributionDisplay:
 
     Parameters
     ----------
-    probabilities : ndarray of shape (K,)
-        Probability of every class.
-    classes : ndarray of shape (K,)
-        The classes, lowest first.
+    probabilities, classes : ndarrays of shape (K,)
+        Probability of every class, and the classes, lowest first.
     interval : tuple of int
         Codes of the lowest and the highest class of the interval.
     level : float
@@ -238,8 +236,8 @@ class DistributionDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+    ax_, figure_
+        As in :class:`ReliabilityDisplay`.
     bars_ : BarContainer
         The classes.
     """

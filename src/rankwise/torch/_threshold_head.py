@@ -228,7 +228,8 @@ class ExplicitLoss(_ThresholdLoss):
     Examples
     --------
     >>> import torch
-    >>> ExplicitLoss()(torch.tensor([0.5]), torch.tensor([0.0, 1.0]), torch.tensor([2]), torch.tensor([2]))
+    >>> scores, thresholds, code = torch.tensor([0.5]), torch.tensor([0.0, 1.0]), torch.tensor([2])
+    >>> ExplicitLoss()(scores, thresholds, code, code)
     tensor(1.5000)
     """
 
