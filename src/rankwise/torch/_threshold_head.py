@@ -86,10 +86,8 @@ class ThresholdHead(nn.Module):
     ----------
     in_features : int
         Size of the input.
-    n_classes : int
-        K, at least 2.
-    device, dtype : optional
-        As in :class:`torch.nn.Linear`.
+    n_classes, device, dtype
+        As in :class:`OrderedThresholds`.
 
     Attributes
     ----------
