@@ -16,6 +16,7 @@ from scipy import sparse
 
 import rankwise as rw
 from rankwise import persistence
+from rankwise.features import foreign
 from rankwise.persistence import ModelFileError
 from tests.attack import forge
 
@@ -159,12 +160,23 @@ def _forged(path, model, change, **arrays):
 
 @functools.cache
 def _fitted():
-    """Every estimator that a file can hold."""
-    return {f"{victim.name} {i}": victim.model for i, victim in enumerate(forge.victims())}
+    """Every estimator of ours that a file can hold."""
+    return {
+        f"{victim.name} {i}": victim.model for i, victim in enumerate(_victims()) if hasattr(victim.model, "to_plain")
+    }
+
+
+@functools.cache
+def _victims():
+    return forge.victims()
 
 
 def test_every_estimator_that_can_be_saved_is_forged():
     assert {type(model).__name__ for model in _fitted().values()} == set(persistence._known_estimators())
+    tables = [model for model in _fitted().values() if isinstance(model, rw.TableModel)]
+    pipelines = [victim.model for victim in _victims() if not hasattr(victim.model, "to_plain")]
+    text = "".join(persistence.to_bytes(model).decode("latin-1") for model in [*pipelines, *tables])
+    assert [name for name in foreign.KNOWN if f'estimator\\": \\"{name}' not in text] == []
 
 
 def test_declared_sizes_take_no_memory_before_they_are_checked(tmp_path):

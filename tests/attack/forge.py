@@ -114,7 +114,7 @@ def pipelines(frame: pd.DataFrame, X: np.ndarray, y: np.ndarray) -> list[tuple[A
         (OneHotEncoder(min_frequency=9, handle_unknown="infrequent_if_exist"), ["b"]),
         (TfidfVectorizer(), "c"),
     )
-    passed = make_column_transformer((OrdinalEncoder(), ["b"]), (RobustScaler(), ["a"]), remainder="drop")
+    passed = make_column_transformer((OrdinalEncoder(), ["b"]), ("passthrough", ["a"]), remainder="drop")
     before = [
         make_pipeline(SimpleImputer(), MinMaxScaler(), PolynomialFeatures(2)),
         make_pipeline(MaxAbsScaler(), SplineTransformer(n_knots=3)),
@@ -123,7 +123,7 @@ def pipelines(frame: pd.DataFrame, X: np.ndarray, y: np.ndarray) -> list[tuple[A
     made = [(make_pipeline(step, rw.SVOR(tol=0.1)), X, y) for step in before]
     made += [(make_pipeline(step, rw.PRIL(n_epochs=1, random_state=0)), frame, y) for step in (columns, passed)]
     made.append((make_pipeline(CountVectorizer(), rw.CumulativeLink(tol=0.1)), frame["c"], y))
-    return [*made, (rw.TableModel(rw.SVOR(tol=0.1), StandardScaler()), X, y)]
+    return [*made, (rw.TableModel(rw.SVOR(tol=0.1), RobustScaler()), X, y)]
 
 
 def contents(model: Any, path: Path) -> tuple[Header, Arrays]:

@@ -207,3 +207,10 @@ def test_a_search_blends_if_that_is_better():
         assert "weak" in model.leaderboard_[0]["remark"]
     else:
         assert "blend" not in errors
+
+
+def test_a_forged_mixture_of_what_is_no_model_is_refused():
+    X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) // 4
+    model = BlendedOrdinal([CumulativeLink(tol=0.1), CumulativeLink(alpha=1.0, tol=0.1)], cv=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"estimators must have predict_proba. list has none"):
+        BlendedOrdinal([[], CumulativeLink()]).from_plain(model.to_plain())

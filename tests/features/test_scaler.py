@@ -91,3 +91,9 @@ def test_forged_files_are_refused(X):
         plain = OnlineScaler().fit(X).to_plain() | change
         with pytest.raises(ValueError, match=r"must|array|features"):
             OnlineScaler().from_plain(plain)
+
+
+def test_a_number_of_rows_that_never_comes_is_like_none():
+    X = np.arange(6.0).reshape(3, 2)
+    late, never = OnlineScaler(frozen_after=10**30).fit(X), OnlineScaler().fit(X)
+    np.testing.assert_array_equal(late.transform(X), never.transform(X))

@@ -165,3 +165,17 @@ def test_rows_too_large_for_the_kernel_do_not_become_support_vectors(estimator, 
         model.learn_one({0: 1e200}, 3)
     assert len(model.dual_coef_) == 1
     assert model.predict_one({0: 1.0}) == 1
+
+
+def test_files_do_not_hold_what_no_vector_uses():
+    """An interrupted round leaves its row behind the entries in use."""
+    model = KernelPRIL(kernel="rbf")
+    for i in range(4):
+        model.learn_one({"a": float(i), "b": 1.0 - i}, i % 3)
+    used, pool = int(model._state["support_used"][0]), model._state["support_data"]
+    assert pool.size > used
+    pool[used:] = 7.0
+    plain = model.to_plain()["state"]
+    assert not plain["support_data"][used:].any()
+    assert pool[used:].all()
+    np.testing.assert_array_equal(plain["support_data"][:used], pool[:used])

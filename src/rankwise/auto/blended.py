@@ -127,13 +127,7 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
             Importance of each row, >= 0.
         """
         with self._afresh() as model:
-            model._validate_params()
-            for estimator in model.estimators:
-                if not hasattr(estimator, "predict_proba"):
-                    raise ValueError(
-                        f"estimators must have predict_proba. {type(estimator).__name__} has none: put it into "
-                        f"CalibratedOrdinal."
-                    )
+            model._check_estimators()
             labels = encode(y, model.classes)
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
@@ -189,9 +183,18 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         """The models and their weights: what a model file holds."""
         return {"estimators": self.estimators_, "weights": self.weights_, "classes": self.classes_}
 
+    def _check_estimators(self) -> None:
+        self._validate_params()
+        for estimator in self.estimators:
+            if not hasattr(estimator, "predict_proba"):
+                raise ValueError(
+                    f"estimators must have predict_proba. {type(estimator).__name__} has none: put it into "
+                    f"CalibratedOrdinal."
+                )
+
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
-        self._validate_params()
+        self._check_estimators()
         estimators, weights = plain["estimators"], plain["weights"]
         order = self._take_classes(plain["classes"])
         self._check_decision(len(order))

@@ -25,7 +25,7 @@ from rankwise.base.transaction import reader
 Floats = NDArray[np.float64]
 
 _NOTHING = np.empty((0, 0))
-_NEVER = np.iinfo(np.int64).max
+_NEVER = int(np.iinfo(np.int64).max)
 
 
 class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
@@ -183,7 +183,7 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
 
     @property
     def _most(self) -> int:
-        return _NEVER if self.frozen_after is None else int(self.frozen_after)
+        return _NEVER if self.frozen_after is None else min(int(self.frozen_after), _NEVER)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "mean_" in vars(self)

@@ -236,7 +236,12 @@ class KernelEstimator(OnlineEstimator):
     def to_plain(self) -> dict[str, Any]:
         """As for every estimator; cosines follow from the vectors."""
         plain = super().to_plain()
-        plain["state"].pop("cosines", None)
+        state = plain["state"]
+        state.pop("cosines", None)
+        for name in ("support_data", "support_indices"):
+            if name in state:  # behind the entries in use lies what an interrupted round was about to add
+                state[name] = state[name].copy()
+                state[name][int(state["support_used"][0]) :] = 0
         return plain
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
