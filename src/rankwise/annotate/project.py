@@ -109,12 +109,15 @@ def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
         table = as_table(items)
         try:
             model = TableModel(learner).fit_encoder(table)
-            return model.partial_fit(table.slice(0, 1), ["?"])  # it knows its columns then, and nothing else
+            model.partial_fit(table.slice(0, 1), ["?"])  # it knows its columns then, and nothing else
+            return model
         except ValueError as error:
             if "no column is left to learn from" not in str(error):
                 raise
     items.forget_features()
-    return TableModel(learner, encoder="none").partial_fit(np.ones((1, 1)), ["?"])
+    model = TableModel(learner, encoder="none")
+    model.partial_fit(np.ones((1, 1)), ["?"])
+    return model
 
 
 def as_table(items: Items) -> Any:

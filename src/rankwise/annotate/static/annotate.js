@@ -3,7 +3,7 @@
 const base = "/v1/";
 const IDLE = 180;  // seconds without any input after which the page pauses by itself
 let texts = {}, language = "en";
-let project = null, rater = null, question = null, last = null, state = null;
+let project = null, rater = null, question = null, last = null, state = null, own = null;
 let picked = new Set(), unknown = false, anchor = null, several = false;
 let busy = false, spent = 0, since = null, inputAt = performance.now(), addresses = [], looking = null;
 
@@ -76,7 +76,8 @@ function show(found) {
   addresses = [];
   question = found.question;
   last = found.last;
-  showTotals(found.all, found.mine);
+  own = found.mine;
+  showTotals(found.all);
   clearTimeout(looking);
   $("work").hidden = question === null;
   $("pause").hidden = question === null;
@@ -391,16 +392,16 @@ async function next() {
 
 // -- progress --------------------------------------------------------------------------------------------------------
 
-function showTotals(all, mine) {
+function showTotals(all) {
   $("bar").max = all.needed;
   $("bar").value = all.done;
   $("all").textContent = t("all", { done: digits(all.done), needed: digits(all.needed), minutes: digits(all.minutes, 1) });
-  if (mine) $("mine").textContent = t("mine", { answers: digits(mine.answers), minutes: digits(mine.minutes, 1) });
+  $("mine").textContent = t("mine", { answers: digits(own.answers), minutes: digits(own.minutes, 1) });
 }
 
 function showState(found) {
   state = found;
-  showTotals(found.all, null);
+  showTotals(found.all);
   const error = found.error;
   const range = (triple, most) => ({ low: digits(triple[1], most), high: digits(triple[2], most) });
   let now = t("error-none"), advice = project.learns ? "" : t("no-features");
