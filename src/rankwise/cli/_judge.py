@@ -20,7 +20,7 @@ from rankwise.evaluation._running_loss import RunningLoss
 from rankwise.features import RowError
 from rankwise.io import Batch
 from rankwise.labels import ClassOrder
-from rankwise.table_model import TableModel
+from rankwise.table_model import TableModel, table_encoder
 
 
 def predict_batch(
@@ -34,9 +34,10 @@ def predict_batch(
     try:
         return np.arange(len(batch)), _answered(model, X, answer)
     except ValueError as error:
-        if not (isinstance(error, RowError) and source.skips and model.encoder_ is not None):
+        reads = table_encoder(model.encoder_)
+        if not (isinstance(error, RowError) and source.skips and reads is not None):
             raise located(error, lambda i: (batch, i)) from None
-    kept = put_aside(model.encoder_.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
+    kept = put_aside(reads.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
     return kept, _answered(model, X.take(pa.array(kept)), answer)
 
 
