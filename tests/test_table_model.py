@@ -219,3 +219,10 @@ def test_a_transformer_of_skrub_takes_the_encoders_place(data, tmp_path):
     assert model.predict_proba(frame[300:]).shape == (len(frame) - 300, len(model.classes_))
     with pytest.raises(ValueError, match="this is a TableVectorizer"):
         rw.save(model, tmp_path / "m")
+
+
+def test_a_model_without_probabilities_names_those_that_have_them():
+    assert not hasattr(rw.TableModel(rw.PRIL()), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        rw.TableModel(rw.PRIL()).predict_proba  # noqa: B018
+    assert "These have them: BlendedOrdinal" in str(caught.value.__cause__)

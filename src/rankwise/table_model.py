@@ -25,7 +25,11 @@ from rankwise.labels import encode
 
 
 def _estimator_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self._template(), name))
+    def check(self: Any) -> bool:
+        getattr(self._template(), name)  # an error of its own says more: which estimators have probabilities
+        return True
+
+    return available_if(check)
 
 
 def _is_fitted(estimator: Any) -> bool:

@@ -36,8 +36,8 @@ from rankwise_experiments._study import Job, experiment, load_each
 NAME = "choosing"
 TITLE = "How near to the best tuned model a search comes"
 SETS = (
-    "machine_cpu", "triazines", "wisconsin", "autompg", "boston", "stock", "ESL", "ERA", "eucalyptus", "car",
-    "winequality_red", "winequality_white", "abalone", "bank32nh", "cpu_act", "california",
+    "machine_cpu", "triazines", "wisconsin", "autompg", "boston", "stock", "ESL", "ERA", "winequality_red", "abalone",
+    "bank32nh", "cpu_act", "california",
 )  # fmt: skip
 N_GRADES = 5
 MOST_TRAINING, MOST_TEST = 2_000, 3_000  # rows
