@@ -11,7 +11,7 @@ from benchmarks._timing import Result, seconds
 from rankwise import SVOR, TableEncoder, TableModel, explain
 from rankwise.datasets import cut_equal_frequency, load
 
-SETS = {"abalone": 8, "california": 8, "winequality_white": None, "boston": 8}
+SETS = {"abalone": 5, "california": 8, "winequality_white": None, "boston": 8}
 SIZES = (150, 600, 2400)  # rows to learn from
 
 

@@ -8,8 +8,10 @@ import pytest
 from safetensors.numpy import save as to_safetensors
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
@@ -206,3 +208,21 @@ class TestFile:
         with pytest.raises(ValueError, match="this TableModel is not fitted yet"):
             rw.save(rw.TableModel(rw.PRIL()).fit_encoder(data[0]), tmp_path / "m")
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_transformer_of_skrub_takes_the_encoders_place(data, tmp_path):
+    skrub = pytest.importorskip("skrub")
+    frame, y = data
+    encoder = make_pipeline(skrub.TableVectorizer(), SimpleImputer())
+    model = rw.TableModel(rw.CumulativeLink(alpha=0.01), encoder).fit(frame[:300], y[:300])
+    assert model.score(frame[300:], y[300:]) > -1.0
+    assert model.predict_proba(frame[300:]).shape == (len(frame) - 300, len(model.classes_))
+    with pytest.raises(ValueError, match="this is a TableVectorizer"):
+        rw.save(model, tmp_path / "m")
+
+
+def test_a_model_without_probabilities_names_those_that_have_them():
+    assert not hasattr(rw.TableModel(rw.PRIL()), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        rw.TableModel(rw.PRIL()).predict_proba  # noqa: B018
+    assert "These have them: BlendedOrdinal" in str(caught.value.__cause__)

@@ -14,18 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise.batch import SVOR
+from rankwise.batch import CumulativeLink
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
 from rankwise.labels import encode
 
 
 def _estimator_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self._template(), name))
+    def check(self: Any) -> bool:
+        getattr(self._template(), name)  # an error of its own says more: which estimators have probabilities
+        return True
+
+    return available_if(check)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -35,6 +40,12 @@ def _is_fitted(estimator: Any) -> bool:
     except (NotFittedError, TypeError):  # the latter for what is no estimator
         return False
     return True
+
+
+def table_encoder(encoder: Any) -> TableEncoder | None:
+    """What reads the raw columns of a table: the encoder, or the first step of a pipeline; None if that is another."""
+    first = encoder.steps[0][1] if isinstance(encoder, Pipeline) else encoder
+    return first if isinstance(first, TableEncoder) else None
 
 
 def _takes_categories(estimator: Any) -> bool:
@@ -50,7 +61,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     estimator : estimator, optional
         What learns from the encoded rows: any estimator of rankwise that takes a matrix and labels, or one of
-        scikit-learn, which takes exact labels. By default ``SVOR(alpha="auto")``.
+        scikit-learn, which takes exact labels. By default ``CumulativeLink(alpha="auto")``.
     encoder : TableEncoder, another transformer, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
         curves by themselves, such as kernels, and ``TableEncoder.for_trees()`` for :class:`BoostedThresholds`, which
@@ -262,7 +273,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.encoder_, self.estimator_ = encoder, estimator
 
     def _template(self) -> Any:
-        return SVOR(alpha="auto") if self.estimator is None else self.estimator
+        return CumulativeLink(alpha="auto") if self.estimator is None else self.estimator
 
     def _new_encoder(self) -> Any:
         if self.encoder is None:

@@ -64,7 +64,7 @@ def test_candidate_sets_with_gaps_and_single_rows():
 def test_it_is_what_a_table_model_takes():
     X, y = make_ordinal(100, 3, 3, noise=0.3, random_state=0)
     model = TableModel().fit(X, y)
-    assert isinstance(model.estimator_, SVOR)
+    assert isinstance(model.estimator_, CumulativeLink)
     assert model.estimator_.alpha == "auto"
     assert hasattr(model, "project")
-    assert not hasattr(model, "predict_proba")
+    assert hasattr(model, "predict_proba")

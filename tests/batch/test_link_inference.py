@@ -138,3 +138,15 @@ def test_imprecise_rows_are_worth_less_than_exact_ones_and_more_than_none(link):
     wide = np.column_stack([np.maximum(lower - 1, 0), np.minimum(upper + 1, K - 1)])
     assert model.effective_sample_size(X, wide) < worth
     assert model.effective_sample_size(X, y, np.full(400, 2.0)) == pytest.approx(2 * worth)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_standard_errors_and_likelihood_are_those_of_statsmodels(link):
+    ordinal = pytest.importorskip("statsmodels.miscmodels.ordinal_model")
+    X, lower, _ = _data(False)
+    theirs = ordinal.OrderedModel(lower, X, distr=link).fit(method="bfgs", maxiter=1000, gtol=1e-8, disp=False)
+    model = CumulativeLink(link, alpha=0).fit(X, lower)
+    table = model.inference(X, lower)
+    np.testing.assert_allclose(model.coef_, theirs.params[:3], rtol=1e-4)
+    np.testing.assert_allclose(table["std_err"][:3], theirs.bse[:3], rtol=1e-4)
+    assert model.objective_ == pytest.approx(-theirs.llf / len(lower), abs=1e-6)

@@ -23,7 +23,7 @@ def data(tmp_path_factory):
 def test_fit_says_what_it_chose_and_why(data, tmp_path):
     said = succeed("fit", data, "--label", "stars", "-o", tmp_path / "m")
     assert "was chosen: it has the least error in 3 folds of 120 rows" in said
-    assert "SVOR, linear" in said
+    assert "CumulativeLink, linear" in said
     found = facts("fit", data, "--label", "stars", "-o", tmp_path / "other")
     board = found["choice"]["leaderboard"]
     assert board[0]["model"] == found["choice"]["name"]

@@ -96,9 +96,15 @@ def test_evaluate_judges_probabilities_where_there_are_any(files):
         worst = score(y, P, against="farthest", classes=model.classes_)
         assert found[f"{name}_at_worst"] == pytest.approx(worst)
     assert len(found["brier_scores"]) == 3
+    held = np.array([[low <= c <= high for c in model.classes_] for low, high in model.predict_interval(frame, 0.9)])
+    for name, against in (("coverage", "nearest"), ("coverage_at_worst", "farthest")):
+        expected = rw.metrics.set_coverage(y, held, against=against, classes=model.classes_)
+        assert found["sets"][name] == pytest.approx(expected)
+    assert found["sets"]["width"] == pytest.approx(held.sum(axis=1).mean())
     words = succeed("evaluate", folder / "CumulativeLink.rankwise", folder / "rows.csv", *ends)
     assert "ranked probability score" in words
     assert "calibration error" in words
+    assert f"{found['sets']['width']:.3g} classes on average" in words
     assert "log score" not in succeed("evaluate", folder / "SVOR.rankwise", folder / "rows.csv", *ends)
 
 
@@ -109,6 +115,32 @@ def test_the_report_has_probabilities(files):
     assert 'id="probabilities"' in made.page
     assert made.facts["probabilities"]["log_score"] > 0
     assert 'id="reliability-chart"' in made.page
+    assert sum(line["share"] for line in made.facts["sets"]["sizes"]) == pytest.approx(1.0)
+    assert 'id="sets-table"' in made.page
     plain = rw.report.write(rw.load(folder / "SVOR.rankwise"), frame, frame[["lower", "upper"]])
+    assert plain.facts["sets"] is None
     assert plain.facts["probabilities"] is None
     made.save(folder / "page.html")
+
+
+def test_the_report_gives_reasons_and_shows_rows(files):
+    folder, frame = files
+    y = frame[["lower", "upper"]]
+    model = rw.load(folder / "CumulativeLink.rankwise")
+    made = rw.report.write(model, frame, y)
+    parts = [(frame[a:b], y[a:b]) for a, b in ((0, 30), (30, len(frame)))]
+    explained = made.facts["explained"]
+    assert rw.report.write(model, iter(parts)).facts["explained"] == explained  # batches do not show
+    first = frame[: explained["rows"]]
+    expected = rw.explain(model, first)
+    sizes = dict(zip(expected.columns, expected.importances(), strict=True))
+    assert {line["name"]: line["size"] for line in explained["columns"]} == pytest.approx(sizes)
+    P = model.predict_proba(first)
+    for one in explained["each"]:
+        assert one["reasons"] == expected.sentences(one["row"])
+        assert [line["probability"] for line in one["classes"]] == pytest.approx(P[one["row"]])
+        assert one["reasons"][0].replace("<", "&lt;") in made.page
+    scores = [expected.scores[one["row"]] for one in explained["each"]]
+    assert scores == sorted(scores)
+    plain = rw.report.write(rw.load(folder / "SVOR.rankwise"), frame, y).facts["explained"]
+    assert all("classes" not in one for one in plain["each"])

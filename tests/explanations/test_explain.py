@@ -243,3 +243,14 @@ def test_shap_agrees_with_linear_contributions(data):
     ours = rw.explain(model, X[:10], background=X)
     np.testing.assert_allclose(theirs.values, ours.values, atol=1e-9)
     np.testing.assert_allclose(theirs.base_values, ours.base, atol=1e-9)
+
+
+def test_shap_agrees_with_the_contributions_of_trees(data):
+    shap = pytest.importorskip("shap")
+    pytest.importorskip("lightgbm")
+    X, y = data[0][["size", "price"]].fillna(0.0).to_numpy(), data[1]
+    model = rw.BoostedThresholds(max_iter=10, early_stopping=False, n_jobs=1, random_state=0).fit(X, y)
+    theirs = shap.TreeExplainer(model.booster_).shap_values(X[:20])
+    np.testing.assert_allclose(theirs, rw.explain(model, X[:20]).values, atol=1e-9)
+    around = shap.explainers.Exact(model.project, shap.maskers.Independent(X, max_samples=20))(X[:5])
+    np.testing.assert_allclose(around.base_values + around.values.sum(axis=1), model.project(X[:5]), atol=1e-9)

@@ -9,11 +9,11 @@ from typing import Any
 
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from rankwise.batch import SVOR, CumulativeLink
 from rankwise.features import TableEncoder
-from rankwise.online import KernelPRIL
 from rankwise.table_model import TableModel
 from rankwise.trees import BoostedThresholds
 
@@ -72,40 +72,43 @@ def candidates(
 
 
 #: The model of those who choose none: ``TableModel()``.
-DEFAULT = "SVOR"
+DEFAULT = "CumulativeLink"
 #: What ``rankwise fit`` tries.
-QUICK = (DEFAULT, "SVOR, linear", "BoostedThresholds")
+QUICK = (DEFAULT, f"{DEFAULT}, linear", "BoostedThresholds")
 
 
 def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) -> list[Candidate]:
     """All candidates, cheapest first; those whose package is not installed are left out."""
     decision = DECISIONS[metric]
-    constraints = "explicit" if metric == "zero_one" else "implicit"
-    probable = metric in ("log", "ranked")  # only models with probabilities can be judged
-    linear = CumulativeLink(alpha="auto", decision=decision)
-    margin = linear if probable else SVOR(constraints, alpha="auto")
+    link = CumulativeLink(alpha="auto", decision=decision)
     bent = None if encoder == "none" or sparse.issparse(X) else encoder
     plain, products = _with(bent, numbers="linear"), _with(bent, numbers="spline+products")
     found = [
         Candidate("constant", _in_table(CumulativeLink(alpha=_CONSTANT, decision=decision), X, plain),
                   "the frequencies of the classes alone: what any other model must beat"),
-        Candidate(DEFAULT, _in_table(margin, X, encoder), "one direction, ordered thresholds, large margins"),
-        Candidate("SVOR, linear", _in_table(margin, X, plain), "the same without bent columns: for few rows"),
-        Candidate("CumulativeLink", _in_table(linear, X, encoder), "the same by likelihood, with probabilities"),
+        Candidate(DEFAULT, _in_table(link, X, encoder), "one direction, ordered thresholds, by likelihood"),
+        Candidate(f"{DEFAULT}, linear", _in_table(link, X, plain), "the same without bent columns: for few rows"),
     ]  # fmt: skip
+    if metric not in ("log", "ranked"):  # only models with probabilities can be judged by these
+        margin = SVOR("explicit" if metric == "zero_one" else "implicit", alpha="auto")
+        found.append(Candidate("SVOR", _in_table(margin, X, encoder), "the same with large margins"))
     if products is not None and "numbers" in products.get_params():
-        found.append(Candidate("SVOR, products", _in_table(margin, X, products), "pairs of columns act together", 5e4))
+        model = _in_table(link, X, products)
+        found.append(Candidate(f"{DEFAULT}, products", model, "pairs of columns act together", 5e4))
+    if encoder != "none" and not sparse.issparse(X):
+        for name, factor in (("kernel", 0.1), ("narrow kernel", 1.0)):
+            n_components = max(1, min(_COMPONENTS, n_rows // 4))
+            kernel = Nystroem(gamma=factor / _width(X), n_components=n_components, random_state=random_state)
+            model = TableModel(link, make_pipeline(plain, kernel))
+            found.append(Candidate(f"{DEFAULT}, {name}", model, "smooth curves in all columns at once", 2e4))
     if find_spec("lightgbm") is not None:
         for name, extra, why in _TREES:
             model = BoostedThresholds(decision=decision, random_state=random_state, n_jobs=1, verbose=False, **extra)
             found.append(Candidate(name, _in_table(model, X, plain), why))
-    if not probable:
-        for name, factor in (("KernelPRIL", 1.0), ("KernelPRIL, narrow", 4.0)):
-            model = KernelPRIL(gamma=factor / _width(X), n_epochs=10, random_state=random_state)
-            found.append(Candidate(name, _in_table(model, X, plain), "smooth curves in all columns at once", 3e3))
     return [one for one in found if one.most_rows >= n_rows]
 
 
+_COMPONENTS = 200  # rows that span the features of a kernel
 _TREES: Sequence[tuple[str, dict[str, Any], str]] = (
     ("BoostedThresholds", {}, "boosted trees: steps, and columns that act together"),
     ("BoostedThresholds, small", {"max_leaf_nodes": 4, "colsample": 0.7}, "the same with small trees: for few rows"),

@@ -17,10 +17,11 @@ from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
 from rankwise.evaluation._probability_sums import ProbabilitySums
 from rankwise.evaluation._running_loss import RunningLoss
+from rankwise.evaluation._set_sums import SetSums, sets_of
 from rankwise.features import RowError
 from rankwise.io import Batch
 from rankwise.labels import ClassOrder
-from rankwise.table_model import TableModel
+from rankwise.table_model import TableModel, table_encoder
 
 
 def predict_batch(
@@ -34,9 +35,10 @@ def predict_batch(
     try:
         return np.arange(len(batch)), _answered(model, X, answer)
     except ValueError as error:
-        if not (isinstance(error, RowError) and source.skips and model.encoder_ is not None):
+        reads = table_encoder(model.encoder_)
+        if not (isinstance(error, RowError) and source.skips and reads is not None):
             raise located(error, lambda i: (batch, i)) from None
-    kept = put_aside(model.encoder_.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
+    kept = put_aside(reads.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
     return kept, _answered(model, X.take(pa.array(kept)), answer)
 
 
@@ -45,14 +47,16 @@ def _answered(model: TableModel, X: Any, answer: Callable[[TableModel, Any], Any
     return answer(model, fitted_width(X, int(model.estimator_.n_features_in_))) if X.shape[0] else None
 
 
-def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any]:
-    """Predictions, and probabilities where the model has them."""
-    return model.predict(X), model.predict_proba(X) if hasattr(model, "predict_proba") else None
+def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any, Any]:
+    """Predictions, and probabilities and sets of classes where the model has them."""
+    rows, final = model._encoded(X), model.estimator_
+    probabilities = final.predict_proba(rows) if hasattr(final, "predict_proba") else None
+    return np.asarray(final.predict(rows)), probabilities, sets_of(final, rows)
 
 
 def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
     """A fitted model on all rows of the files, in constant memory."""
-    loss, sums = RunningLoss(order), ProbabilitySums()
+    loss, sums, sets = RunningLoss(order), ProbabilitySums(), SetSums()
     done = 0
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches(order):
@@ -62,9 +66,10 @@ def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) 
                 loss.add(judged.y, answers[0], judged.weight)
                 if answers[1] is not None:
                     sums.add(judged.y, answers[1], judged.weight)
+                sets.add(judged.y, answers[2], judged.weight)
             done += len(judged)
             show(batch.bytes_read, done, loss.mae)
-    return loss.results() | sums.results()
+    return loss.results() | sums.results() | sets.results()
 
 
 def judge_progressively(template: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def judge_in_folds(
     Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.
     """
     splitter = StratifiedIntervalKFold(folds, shuffle=True, random_state=seed, classes=order.values)
-    pooled, sums, each, seconds = RunningLoss(order), ProbabilitySums(), [], 0.0
+    pooled, sums, sets, each, seconds = RunningLoss(order), ProbabilitySums(), SetSums(), [], 0.0
     n_folds = 1 if only_first else folds
     for number, (train, test) in enumerate(splitter.split(np.empty((len(rows), 0)), rows.y)):
         if number == n_folds:
@@ -96,7 +101,8 @@ def judge_in_folds(
             model.fit(learnt.X, learnt.y, learnt.weight)
         seconds += time.perf_counter() - start
         with judged.named():
-            predicted, probabilities = _predicted(model, judged.X)
+            predicted, probabilities, held = _predicted(model, judged.X)
+        sets.add(judged.y, held, judged.weight)
         if probabilities is not None:
             sums.add(judged.y, probabilities, judged.weight)
         fold = RunningLoss(order)
@@ -104,7 +110,7 @@ def judge_in_folds(
             loss.add(judged.y, predicted, judged.weight)
         each.append(fold.results())
         show(what, number + 1, n_folds)
-    results = pooled.results() | sums.results()
+    results = pooled.results() | sums.results() | sets.results()
     if not only_first:
         for name in RunningLoss.LOSSES:
             means = np.array([fold[name] for fold in each if name in fold])

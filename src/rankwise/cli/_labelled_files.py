@@ -27,6 +27,7 @@ from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
 from rankwise.labels._format import as_order
+from rankwise.table_model import table_encoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +221,9 @@ class LabelledFiles:
             labels = iter(read)
         good = [each.good(order, quarantine) for each in labels]
         rows = self.joined([self._rows(some, table.settled(some.batch)) for some in good])
-        if self.skips and encoder is not None:
-            rows = rows.without(encoder.problems(rows.X), self.quarantine)
+        reads = table_encoder(encoder)
+        if self.skips and reads is not None:
+            rows = rows.without(reads.problems(rows.X), self.quarantine)
             self.require_rows(len(rows))
         return rows, order
 

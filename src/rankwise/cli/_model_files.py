@@ -14,7 +14,7 @@ from rankwise.cli._labelled_files import LabelledFiles, Rows, open_files, requir
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.features import TableEncoder
 from rankwise.persistence import ModelFileError, load, read_notes
-from rankwise.table_model import TableModel
+from rankwise.table_model import TableModel, table_encoder
 
 
 def open_with_model(
@@ -80,8 +80,8 @@ def known_columns(model: Any) -> list[str] | None:
 
 def text_columns(model: Any) -> list[str]:
     """Columns that must be read as text."""
-    encoder = getattr(model, "encoder_", None)
-    columns = encoder.to_plain()["columns"] if isinstance(encoder, TableEncoder) else []
+    encoder = table_encoder(getattr(model, "encoder_", None))
+    columns = [] if encoder is None else encoder.to_plain()["columns"]
     return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]
 
 

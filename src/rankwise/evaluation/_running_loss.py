@@ -92,6 +92,11 @@ def describe(results: dict[str, Any]) -> dict[str, str]:
         facts["log score"] = f"{results['log_score']:.4f}"
         facts["ranked probability score"] = _range(results, "ranked_probability_score", inexact)
         facts["calibration error"] = _range(results, "calibration_error", inexact) + ", of the events y <= k"
+    if "sets" in results:
+        sets = results["sets"]
+        share = (f"{sets['coverage_at_worst']:.2%} to " if inexact else "") + f"{sets['coverage']:.2%}"
+        size = f"{sets['width']:.3g} classes on average"
+        facts[f"sets at {sets['level']:.4g}"] = f"hold the class of {share} of the rows; {size}"
     return facts
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
 from rankwise.explanations._rows import RawRows
@@ -31,7 +32,9 @@ _LARGEST = 2**27  # entries of a dense matrix of contributions
 
 
 def is_linear(target: Target) -> bool:
-    """Whether the score is a weighted sum of the features."""
+    """Whether the score is a weighted sum of features that have a meaning, which those of a kernel have not."""
+    if any(isinstance(step, Nystroem) for step in getattr(target.before, "named_steps", {}).values()):
+        return False
     return target.kind == "score" and np.ndim(getattr(target.final, "coef_", 0.0)) == 1
 
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.calibration import CalibratedOrdinal
-from rankwise.features import TableEncoder
 from rankwise.labels import encode
 from rankwise.losses._links import distribution, quantile
 from rankwise.plots._inner import inner
+from rankwise.table_model import table_encoder
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Target:
     @property
     def takes_arrow(self) -> bool:
         """Whether the model reads tables of pyarrow."""
-        return self.before is None or isinstance(self.before, TableEncoder)
+        return self.before is None or table_encoder(self.before) is not None
 
     def features(self, X: Any) -> Any:
         """Rows as the estimator inside takes them."""

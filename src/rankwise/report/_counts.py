@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankwise.annotation import summary
 from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes, nearest_codes
 from rankwise.evaluation._probability_sums import ProbabilitySums
+from rankwise.evaluation._set_sums import SetSums
 from rankwise.labels import Labels
 
 Floats = NDArray[np.float64]
@@ -112,13 +113,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """Encoded rows: labels, predicted codes, weights (None: ones), scores and probabilities (None: it has none)."""
+    """Encoded rows: labels, predicted codes, weights (None: ones), scores, probabilities, sets (None: it has none)."""
 
     labels: Labels
     codes: Codes
     weight: Floats | None
     scores: Floats | None
     probabilities: Floats | None = None
+    sets: tuple[NDArray[np.bool_], float] | None = None
 
 
 class RowCounts:
@@ -145,12 +147,14 @@ class RowCounts:
         self.curve = Curve()
         self.sample = Sample(sample_size, random_state)
         self.probabilities = ProbabilitySums()
+        self.sets = SetSums()
 
     def add(self, batch: JudgedRows, *, ordered: bool) -> None:
         labels, codes = batch.labels, batch.codes.astype(np.int64)
         self.n_rows += len(labels)
         if batch.probabilities is not None and ordered:
             self.probabilities.add(labels, batch.probabilities, batch.weight)
+        self.sets.add(labels, batch.sets, batch.weight)
         weight = np.ones(len(labels)) if batch.weight is None else batch.weight
         scores = np.zeros(len(labels)) if batch.scores is None else batch.scores
         self.weighted |= batch.weight is not None

@@ -13,6 +13,7 @@ from rankwise._files import require_writable, write_whole
 from rankwise.bounds._checks import integer
 from rankwise.labels import ClassOrder, check_weights, encode
 from rankwise.report._counts import JudgedRows, RowCounts
+from rankwise.report._examples import FirstRows
 from rankwise.report._page import facts_of, load_jinja, render
 from rankwise.report._quality import Bootstrap
 from rankwise.report._view import View, look_at
@@ -134,7 +135,8 @@ def write(
             raise type(error)(f"cannot write {path}: {error.strerror}.") from None
     view = look_at(model)
     counts = RowCounts(len(view.classes), sample_size, random_state)
-    for batch in _batches(view, X, y, sample_weight):
+    first = FirstRows()
+    for batch in _batches(view, first, X, y, sample_weight):
         counts.add(batch, ordered=view.ordered)
     if not counts.n_judged:
         raise ValueError(
@@ -149,16 +151,17 @@ def write(
         )  # fmt: skip
     bootstrap = Bootstrap(confidence, n_resamples, random_state)
     facts = facts_of(view, counts, bootstrap, title=title, data=data, command=command, top=top)
+    facts["explained"] = first.facts(view, top)
     made = Report(render(view, counts, facts), facts)
     if path is not None:
         made.save(path)
     return made
 
 
-def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedRows]:
+def _batches(view: View, first: FirstRows, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedRows]:
     order = ClassOrder(view.classes)
     if y is not None:
-        yield _encoded(view, order, X, y, sample_weight)
+        yield _encoded(view, first, order, X, y, sample_weight)
         return
     if sample_weight is not None:
         raise ValueError("sample_weight cannot be given with batches: put it into them, (X, y, sample_weight).")
@@ -174,18 +177,20 @@ def _batches(view: View, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedR
         if hasattr(batch[1], "__len__") and len(batch[1]) == 0:
             continue
         try:
-            encoded = _encoded(view, order, batch[0], batch[1], batch[2] if len(batch) == 3 else None)
+            encoded = _encoded(view, first, order, batch[0], batch[1], batch[2] if len(batch) == 3 else None)
         except ValueError as error:
             raise ValueError(f"batch {number}, which begins at row {seen}: {error}") from error
         seen += len(encoded.labels)
         yield encoded
 
 
-def _encoded(view: View, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
-    classes, scores, probabilities = view.predict(X)
+def _encoded(view: View, first: FirstRows, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
+    classes, scores, probabilities, sets = view.predict(X)
     labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
     weight = check_weights(sample_weight, len(labels))
-    return JudgedRows(labels, encode(classes, order).lower, weight if weight.size else None, scores, probabilities)
+    first.add(X, labels)
+    weights = weight if weight.size else None
+    return JudgedRows(labels, encode(classes, order).lower, weights, scores, probabilities, sets)
 
 
 def _call(rows: str, **options: Any) -> str:

@@ -54,6 +54,7 @@ def facts_of(
         "widths": counts.widths.tolist(),
         "quality": [asdict(measure) for measure in measures(counts, bootstrap, ordered=view.ordered)],
         "probabilities": counts.probabilities.results() or None,
+        "sets": counts.sets.results().get("sets"),
         "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=view.ordered)],
         "classes": by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered),
         # Thirds of rows add up to slightly different sums in another order: rounded, batches do not show.

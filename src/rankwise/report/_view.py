@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.evaluation._set_sums import sets_of
 from rankwise.plots._inner import Inner, inner
 
 Floats = NDArray[np.float64]
@@ -37,12 +38,13 @@ class View(Inner):
         found = np.asarray(weights, dtype=np.float64)
         return found if found.ndim in (1, 2) and found.shape[-1] == len(self.names) else None
 
-    def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None, Floats | None]:
-        """Predicted classes; the scores on the axis of the thresholds, and probabilities, where there are any."""
+    def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None, Floats | None, Any]:
+        """Predicted classes; scores on the axis of the thresholds, probabilities and sets, where there are any."""
         rows = self.rows(X)
         scores = None if self.thresholds is None else np.asarray(self.final.project(rows), dtype=np.float64)
         probabilities = np.asarray(self.final.predict_proba(rows)) if hasattr(self.final, "predict_proba") else None
-        return np.asarray(self.final.predict(rows)), scores, probabilities
+        sets = sets_of(self.final, rows) if self.ordered else None
+        return np.asarray(self.final.predict(rows)), scores, probabilities, sets
 
 
 def look_at(model: Any) -> View:

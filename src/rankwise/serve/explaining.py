@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.json import decode
 
-import rankwise
+from rankwise.explanations import explain as contributions
 from rankwise.serve.problems import Problem
 from rankwise.serve.service import Service
 
@@ -18,9 +18,6 @@ _NEWEST = 200  # rows of feedback that say what matters to the model
 
 def explain(service: Service, rows: Sequence[Any] | None) -> dict[str, Any]:
     """What moves the score of each row and how far; without rows, what matters most on the newest feedback."""
-    explained = getattr(rankwise, "explain", None)
-    if not callable(explained):
-        raise Problem(501, "this version of rankwise cannot explain models: it has no rankwise.explain.")
     replica = service.engine.replica
     is_global = rows is None
     if rows is None:
@@ -28,7 +25,7 @@ def explain(service: Service, rows: Sequence[Any] | None) -> dict[str, Any]:
         rows = [decode(row.features) for row in next(newest, [])]
         if not rows:
             raise Problem(409, "no feedback came yet: POST rows to explain.")
-    found = explained(replica.rows.model, replica.rows.table(rows))
+    found = contributions(replica.rows.model, replica.rows.table(rows))
     values, columns = np.asarray(found.values), [str(name) for name in found.columns]
     if is_global:
         shares = np.abs(values).mean(axis=0)

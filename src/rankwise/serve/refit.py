@@ -27,7 +27,7 @@ from rankwise.serve.engine import Engine
 from rankwise.serve.replica import Replica, built
 from rankwise.serve.row_model import RowModel
 from rankwise.serve.store import Row, Store, StoreError, Version
-from rankwise.table_model import TableModel
+from rankwise.table_model import TableModel, table_encoder
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,10 @@ def train_anew(served: RowModel, rows: Sequence[Row]) -> Any:
     if isinstance(model, TableModel):
         encoder = TableEncoder() if model.encoder is None else model.encoder
         if not isinstance(encoder, str):
-            model.set_params(encoder=clone(encoder).set_params(kinds=dict(served.kinds)))
+            encoder = clone(encoder)
+            if (reads := table_encoder(encoder)) is not None:
+                reads.set_params(kinds=dict(served.kinds))
+            model.set_params(encoder=encoder)
             return model.fit(served.table(decoded), labels, sample_weight=weight)
     return model.fit(served.encode(decoded), labels, sample_weight=weight)
 

@@ -22,7 +22,7 @@ from rankwise._errors import RowError
 from rankwise.features._arrow import load_pyarrow, text_of, written_number
 from rankwise.labels import Labels, declared_order, encode, require_support
 from rankwise.persistence import ModelFileError
-from rankwise.table_model import TableModel
+from rankwise.table_model import TableModel, table_encoder
 
 Values = Mapping[str, Any]
 
@@ -85,14 +85,21 @@ class RowModel:
             self._encode = self._plain_numbers if names is None else self._named_numbers
             self._is_named = names is not None
         else:
-            described = encoder.to_plain()["columns"]
+            reads = table_encoder(encoder)
+            if reads is None:
+                raise ModelFileError(
+                    f"columns that a {type(encoder).__name__} reads are not known by name: the encoder of a model that "
+                    f"is served must be a TableEncoder, or a pipeline that begins with one."
+                )
+            described = reads.to_plain()["columns"]
             self.columns = [column["name"] for column in described]
             self.kinds = {column["name"]: column["kind"] for column in described}
             self._decimals = {column["name"]: column.get("decimal", ".") for column in described}
             if not isinstance(model, TableModel):  # something around a model of tables
                 self._encode = self._table
             else:
-                self._encode = self._scaled_numbers if self._is_scaling(encoder) else self._encoded_table
+                scales = encoder is reads and self._is_scaling(encoder)
+                self._encode = self._scaled_numbers if scales else self._encoded_table
         self._encoder = encoder
         getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
         self._values = getter or (lambda row: (row[self.columns[0]],))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankwise.table_model import TableModel
 
 LARGEST_IN_MEMORY = 100_000_000  # bytes of files up to which the default reads all rows at once
-STREAM, IN_MEMORY = "PRIL", "CumulativeLink"  # the table behind the second: python -m benchmarks.default_estimator
+STREAM, IN_MEMORY = "PRIL", "CumulativeLink"  # the table behind the second: rankwise reproduce choosing
 _BENT = {
     "spline": "as curves (splines); --numbers linear leaves them as they are",
     "spline+products": "as curves (splines) and products of pairs; --numbers linear leaves them as they are",
@@ -256,6 +256,7 @@ class Job:
     def _saved(self, model: TableModel, n_rows: int, epochs: int) -> dict[str, Any]:
         """Write the model, with notes of where it comes from, and say what it is."""
         from rankwise.persistence import save
+        from rankwise.table_model import table_encoder
 
         source, skipped = self.source, self.source.quarantine.count
         # Nothing that differs between a run that was stopped and one that was not.
@@ -274,7 +275,7 @@ class Job:
             "estimator": type(model.estimator_).__name__,
             "classes": model.classes_.tolist(),
             "columns": model.n_features_in_,
-            "read_as": read_as(model.encoder_),
+            "read_as": read_as(table_encoder(model.encoder_)),
             "numbers": getattr(model.encoder_, "numbers_", None),
             "index_base": source.index_base,
             "features": int(model.estimator_.n_features_in_),

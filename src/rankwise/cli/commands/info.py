@@ -25,15 +25,20 @@ def info(model: Model, json: AsJSON = False) -> None:
 
 def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     """Facts about a model, as plain values."""
+    from rankwise.table_model import table_encoder
+
     estimator, encoder = getattr(model, "estimator_", model), getattr(model, "encoder_", None)
     learnt = estimator.to_plain() if hasattr(estimator, "to_plain") else {}
     facts: dict[str, Any] = {"estimator": type(estimator).__name__}
     if hasattr(estimator, "classes_"):
         facts["classes"] = estimator.classes_.tolist()
     if encoder is not None:
-        kinds = getattr(encoder, "kinds_", None) or dict.fromkeys(map(str, model.feature_names_in_), "column")
+        reads = table_encoder(encoder) or encoder
+        kinds = getattr(reads, "kinds_", None) or dict.fromkeys(map(str, model.feature_names_in_), "column")
         facts["columns"] = {name: kind for name, kind in kinds.items() if kind != "ignore"}
-        facts["encoder"] = {k: v for k, v in encoder.get_params(deep=False).items() if k != "kinds"}
+        facts["encoder"] = {k: v for k, v in reads.get_params(deep=False).items() if k != "kinds"}
+        if reads is not encoder:
+            facts["encoder"]["then"] = [repr(step) for _, step in encoder.steps[1:]]
     facts["features"] = learnt.get("features", getattr(estimator, "n_features_in_", None))
     facts["parameters"] = estimator.get_params(deep=False)
     learnt_facts = {"updates": "n_updates_", "objective": "objective_", "gap": "gap_", "thresholds": "thresholds_"}

@@ -86,12 +86,13 @@ def _batches(
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Rows, labels and weights, a batch at a time; rows that cannot be encoded are left out where bad ones are."""
     from rankwise.cli._labelled_files import fitted_width
+    from rankwise.table_model import table_encoder
 
-    done = 0
+    done, reads = 0, table_encoder(model.encoder_)
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches(order):
-            if source.skips and model.encoder_ is not None:
-                rows = rows.without(model.encoder_.problems(rows.X), source.quarantine)
+            if source.skips and reads is not None:
+                rows = rows.without(reads.problems(rows.X), source.quarantine)
             judged[:] = [rows]
             yield fitted_width(rows.X, int(model.estimator_.n_features_in_)), rows.y, rows.weight
             done += len(rows)
