@@ -5,12 +5,12 @@ from rankwise.features import TableEncoder
 from rankwise.features._number_rows import NumberRows
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_have_the_bits_of_the_encoder(dtype):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=300), rng.exponential(size=300) * 1e5, rng.integers(0, 2, size=300)])
     X[::7, 1] = np.nan
-    encoder = TableEncoder(curves=True, dtype=dtype).fit(X)
+    encoder = TableEncoder(numbers="spline", dtype=dtype).fit(X)
     assert encoder.n_features_out_ > X.shape[1]  # some columns are bent
     rows = NumberRows(encoder._numbers, encoder.dtype)
     new = np.vstack([X, 10 * X, encoder.transform(X[:1])[:, :3]])
