@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -133,3 +134,13 @@ def test_ten_thousand_malformed_bodies(tmp_path, online, stream):
 def _memory(pid):
     with open(f"/proc/{pid}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")
+def test_the_systemd_unit_is_valid(tmp_path):
+    text = (Path(__file__).parents[2] / "examples" / "service" / "rankwise.service").read_text(encoding="utf-8")
+    unit = tmp_path / "rankwise.service"
+    unit.write_text(text.replace("/opt/rankwise/bin/rankwise", shutil.which("true")))
+    found = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
+    assert found.returncode == 0
+    assert "rankwise.service" not in found.stderr
