@@ -8,16 +8,27 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 
 import lightgbm
 import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from benchmarks._timing import Result
-from rankwise import BoostedThresholds
-from rankwise.datasets import cut_equal_frequency, load
+from rankwise import BoostedThresholds, CumulativeLink
+from rankwise.datasets import DatasetNotFoundError, cut_equal_frequency, load
 
 N_ROWS, N_COLUMNS, N_ROUNDS, N_LEAVES = 200_000, 20, 100, 31
+#: Small real sets with ordered classes, and numbers that are cut into five of them (0: as they are).
+SMALL = (
+    ("ESL", 0), ("ERA", 0), ("eucalyptus", 0), ("car", 0), ("winequality_red", 0), ("winequality_white", 0),
+    ("boston", 5), ("stock", 5), ("autompg", 5), ("machine_cpu", 5), ("pyrim", 5), ("triazines", 5), ("wisconsin", 5),
+)  # fmt: skip
+MOST_ROWS = 1000
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:
@@ -102,4 +113,37 @@ def trees_sample() -> Iterator[Result]:
             yield Result(what, f"{errors[share]:.3f}", f"{errors[1.0]:.3f}", ratio, "<= 1.5 x", ratio <= 1.5)
 
 
-ALL = (trees, trees_memory, trees_sample)
+def trees_small() -> Iterator[Result]:
+    """Default settings on small sets, beside those of CumulativeLink: absolute errors of five folds, row by row."""
+    worse, known = 0, 0
+    for name, bins in SMALL:
+        try:
+            data = load(name)
+        except DatasetNotFoundError:
+            continue
+        y = cut_equal_frequency(data.y, bins) if bins else data.y
+        places = {value: k for k, value in enumerate(data.classes or np.unique(y).tolist())}
+        codes = np.array([places[value] for value in y.tolist()])
+        rows = np.random.default_rng(0).permutation(len(codes))[:MOST_ROWS]
+        X, codes = np.asarray(data.X, dtype=np.float64)[rows], codes[rows]
+        k = np.arange(codes.max() + 1)
+        linear = make_pipeline(SimpleImputer(), StandardScaler(), CumulativeLink(classes=k))
+        errors = np.empty((2, len(codes)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+                for i, model in enumerate((BoostedThresholds(random_state=0, n_jobs=1, classes=k), linear)):
+                    errors[i, test] = np.abs(model.fit(X[train], codes[train]).predict(X[test]) - codes[test])
+        ours, theirs = errors.mean(axis=1)
+        spread = (errors[0] - errors[1]).std(ddof=1) / len(codes) ** 0.5
+        is_worse = bool(ours - theirs > spread)
+        worse, known = worse + is_worse, known + 1
+        what = f"defaults, {name}{f', {bins} classes' if bins else ''}, {len(codes)} rows: MAE, CumulativeLink's"
+        goal = f"{(ours - theirs) / spread:+.1f} standard errors"
+        yield Result(what, f"{ours:.3f}", f"{theirs:.3f}", ours / theirs, goal, not is_worse)
+    if known:
+        what = "small sets on which the defaults are worse by more than a standard error"
+        yield Result(what, f"{worse}", f"{known}", worse / known, "<= 1/4", worse <= known / 4)
+
+
+ALL = (trees, trees_memory, trees_sample, trees_small)

@@ -1,5 +1,6 @@
 """BoostedThresholds: labels, rounds, small data, columns, parameters."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -12,9 +13,12 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from rankwise import BoostedThresholds, ConformalOrdinal, TableModel
+import rankwise
+from rankwise import BoostedThresholds, CalibratedOrdinal, ConformalOrdinal, TableEncoder, TableModel
 from rankwise.losses._links import probabilities
 from rankwise.trees import _growth
+from rankwise.trees._objective import LikelihoodObjective
+from tests.cli.commands import facts, succeed
 
 FAST = dict(n_jobs=1, random_state=0)
 BRIEF = dict(max_iter=15, early_stopping=False, **FAST)
@@ -212,6 +216,25 @@ def test_an_interrupt_keeps_finished_rounds(monkeypatch):
     assert model.predict_proba(X).shape == (300, 4)
 
 
+@pytest.mark.parametrize("stopping", [False, "cv"])
+def test_a_signal_is_not_lost_where_an_exception_would_be(monkeypatch, stopping):
+    X, y = data()
+    steps, step = [], LikelihoodObjective.step
+
+    def swallowing(self, f, t):
+        steps.append(1)
+        if len(steps) == 16:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        return step(self, f, t)
+
+    monkeypatch.setattr(LikelihoodObjective, "step", swallowing)
+    with pytest.warns(UserWarning, match="interrupted; it keeps the"):
+        model = BoostedThresholds(max_iter=60, early_stopping=stopping, **FAST).fit(X, y)
+    assert 0 < model.n_iter_ < 20
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 @pytest.mark.slow  # by the clock; the tests above interrupt at a chosen round
 def test_a_signal_keeps_finished_rounds():
@@ -238,3 +261,41 @@ def test_conformal_sets():
     X, y = data(400)
     model = ConformalOrdinal(BoostedThresholds(**BRIEF), level=0.8).fit(X[:300], y[:300])
     assert model.predict_set(X[300:])[np.arange(100), y[300:]].mean() > 0.65
+
+
+@pytest.mark.parametrize("categories", ["codes", "onehot"])
+def test_what_trees_get_from_a_table(categories):
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "c": ["u", "v", None, "u"]})
+    encoder = TableEncoder.for_trees(categories=categories).fit(frame)
+    found = np.asarray(encoder.transform(frame), dtype=float)
+    assert np.isnan(found[1, 0])  # missing numbers stay, unscaled
+    assert found[0, 0] == 1.0
+    if categories == "codes":
+        assert found.shape == (4, 2)
+        assert np.isnan(found[2, 1])
+    else:
+        assert found.shape == (4, 3)
+        assert found[2, 1:].sum() == 0
+
+
+def test_calibrated_probabilities():
+    X, y = data(400)
+    model = CalibratedOrdinal(BoostedThresholds(**BRIEF), cv=3).fit(X[:300], y[:300])
+    P = model.predict_proba(X[300:])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert -np.log(P[np.arange(100), y[300:]]).mean() < -np.log(np.bincount(y) / len(y))[y[300:]].mean()
+
+
+def test_the_command_fits_explains_and_reports(tmp_path):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(X[:, 0] > 0, "up", None), y=y)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    model = tmp_path / "m.rankwise"
+    options = ["--label", "y", "--estimator", "BoostedThresholds", "--set", "max_iter=10"]
+    succeed("fit", tmp_path / "rows.csv", *options, "--set", "early_stopping=false", "--output", model)
+    assert rankwise.load(model).estimator_.n_iter_ == 10
+    found = facts("explain", model, tmp_path / "rows.csv")
+    assert "a" in str(found)
+    report = tmp_path / "report.html"
+    succeed("report", model, tmp_path / "rows.csv", "--label", "y", "--output", report)
+    assert "BoostedThresholds" in report.read_text()

@@ -178,12 +178,13 @@ def svor(task: Task, setting: Any) -> Answer:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to learn, its two settings, the package it needs, and whether it learns from exact rows alone."""
+    """A way to learn, its two settings, the package it needs, if it learns from exact rows alone, and if it is slow."""
 
     learn: Callable[..., Answer]
     settings: tuple[Any, ...] = TREES
     package: str = ""
     exact_only: bool = False
+    slow: bool = False
 
     @property
     def available(self) -> bool:
@@ -205,8 +206,8 @@ METHODS = {
     "LightGBM classifier, midpoints": Method(lightgbm_classifier, package="lightgbm"),
     "xgboost survival:aft": Method(xgboost_aft, package="xgboost"),
     "HistGradientBoosting regression, midpoints": Method(sklearn_regression),
-    "HistGradientBoosting classifier, midpoints": Method(sklearn_classifier),
-    "ogboost, midpoints": Method(ogboost, package="ogboost"),
+    "HistGradientBoosting classifier, midpoints": Method(sklearn_classifier, slow=True),
+    "ogboost, midpoints": Method(ogboost, package="ogboost", slow=True),
     "CumulativeLink (linear)": Method(cumulative_link, ALPHAS),
     "SVOR (linear)": Method(svor, ALPHAS),
 }

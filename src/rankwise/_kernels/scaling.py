@@ -36,37 +36,49 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
 
     ``knots`` has three knots more on each side than the range that the splines cover; a value outside of the range
     counts as its nearer end. At any value four splines are not zero: the recursion of de Boor and Cox builds them up
-    from degree 0, ``basis[r]`` being the one that begins r intervals before the value's own.
+    from degree 0. It is written out: the first of them begins three intervals before the value's own, ``l1`` to ``l3``
+    are the distances to the knots below the value, ``r1`` to ``r3`` to those above.
     """
     worst = FINITE
     n_splines = knots.size - 4
     low, high = knots[3], knots[knots.size - 4]
-    basis, left, right = np.empty(4), np.empty(4), np.empty(4)
     for i in range(start, stop):
         value, worst = _filled(column[i], fill, worst)
         value = min(max(value, low), high)
         m = 3
-        while m < n_splines - 1 and value >= knots[m + 1]:
-            m += 1
-        basis[0] = 1.0
-        for degree in range(1, 4):
-            left[degree] = value - knots[m + 1 - degree]
-            right[degree] = knots[m + degree] - value
-            carried = 0.0
-            for r in range(degree):
-                share = basis[r] / (right[r + 1] + left[degree - r])
-                basis[r] = carried + right[r + 1] * share
-                carried = left[degree - r] * share
-            basis[degree] = carried
+        for k in range(4, n_splines):  # no jump depends on the value
+            m += int(value >= knots[k])
+        l1, l2, l3 = value - knots[m], value - knots[m - 1], value - knots[m - 2]
+        r1, r2, r3 = knots[m + 1] - value, knots[m + 2] - value, knots[m + 3] - value
+        share = 1.0 / (r1 + l1)
+        first, second = r1 * share, l1 * share
+        share, other = first / (r1 + l2), second / (r2 + l1)
+        first, second, third = r1 * share, l2 * share + r2 * other, l1 * other
+        share, other, last = first / (r1 + l3), second / (r2 + l2), third / (r3 + l1)
         for k in range(n_splines):
             out[i, j + k] = -shift[k] * factor[k]
-        for r in range(4):
-            k = m - 3 + r
-            out[i, j + k] = (basis[r] - shift[k]) * factor[k]
+        k = m - 3
+        out[i, j + k] = (r1 * share - shift[k]) * factor[k]
+        out[i, j + k + 1] = (l3 * share + r2 * other - shift[k + 1]) * factor[k + 1]
+        out[i, j + k + 2] = (l2 * other + r3 * last - shift[k + 2]) * factor[k + 2]
+        out[i, j + k + 3] = (l1 * last - shift[k + 3]) * factor[k + 3]
     return worst
 
 
 #: (column, knots, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE
+
+
+@kernel
+def put_matrix(X, bent, knots, shift, factor, fill, starts, out):
+    """Write all columns of a matrix, bent ones as splines, from their places in ``out`` on; say the worst met."""
+    worst = FINITE
+    for j in range(X.shape[1]):
+        if bent[j]:
+            found = put_splines(X[:, j], knots[j], shift[j], factor[j], fill[j], out, starts[j], 0, X.shape[0])
+        else:
+            found = put_column(X[:, j], shift[j, 0], factor[j, 0], fill[j], out, starts[j], 0, X.shape[0])
+        worst = max(worst, found)
+    return worst
 
 
 @kernel

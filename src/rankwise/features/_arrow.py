@@ -23,6 +23,9 @@ _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\
 
 def load_pyarrow() -> Any:
     """Return the package pyarrow, or say how to get it."""
+    loaded = sys.modules.get("pyarrow")
+    if loaded is not None and "pyarrow.compute" in sys.modules:  # importlib takes long, and this is asked for often
+        return loaded
     pyarrow = require("pyarrow", 'tables of raw columns need pyarrow: pip install "rankwise[io]"')
     import_module("pyarrow.compute")
     return pyarrow

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise.features._arrow import load_pyarrow, text_of, written_number
+from rankwise.features._number_rows import NumberRows
 from rankwise.labels import Labels, declared_order, encode, require_support
 from rankwise.persistence import ModelFileError
 from rankwise.table_model import TableModel, table_encoder
@@ -27,6 +28,7 @@ from rankwise.table_model import TableModel, table_encoder
 Values = Mapping[str, Any]
 
 _PLAIN = {float, int, bool, type(None)}
+_NOT_FILLED = ("refuse", "keep")  # what an encoder may do with missing values that takes more than a kernel
 _MOST_LABELS = 10_000  # distinct texts of labels that are kept
 
 
@@ -98,22 +100,23 @@ class RowModel:
             if not isinstance(model, TableModel):  # something around a model of tables
                 self._encode = self._table
             else:
-                scales = encoder is reads and self._is_scaling(encoder)
-                self._encode = self._scaled_numbers if scales else self._encoded_table
+                takes_numbers = encoder is reads and self._takes_numbers(encoder)
+                self._encode = self._encoded_numbers if takes_numbers else self._encoded_table
         self._encoder = encoder
         getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
         self._values = getter or (lambda row: (row[self.columns[0]],))
         self._takes_level = "level" in _parameters(self.estimator, "predict_interval")
 
-    def _is_scaling(self, encoder: Any) -> bool:
-        """Whether all that an encoder does is to fill, shift and scale numbers, which takes no table."""
+    def _takes_numbers(self, encoder: Any) -> bool:
+        """Whether all that an encoder does is to fill, scale and bend numbers, which takes no table."""
         numbers = encoder._numbers
-        if len(numbers) != len(self.columns) or encoder.n_features_out_ != len(numbers) or encoder.missing == "refuse":
+        plain = all(kind in ("number", "boolean") for kind in self.kinds.values())
+        if not plain or encoder.n_features_out_ != sum(c.width for c in numbers) or encoder.missing in _NOT_FILLED:
             return False
-        self._scales = np.array([[c.shift, c.factor, c.fill] for c in numbers]).T
-        self._encoder = encoder
-        tried = [tuple(self._scales[0] + 0.37), tuple([None] * len(numbers)), tuple(self._scales[2] * 1.7)]
-        return bool((self._scaled_numbers(tried) == self._encoded_table(tried)).all())
+        self._number_rows = NumberRows(numbers, encoder.dtype)
+        self._encoder, fill = encoder, self._number_rows.fill
+        tried = [tuple(fill + 0.37), tuple([None] * len(fill)), tuple(fill * 1.7), tuple(fill - 1e3)]
+        return bool((self._encoded_numbers(tried) == self._encoded_table(tried)).all())
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -153,15 +156,12 @@ class RowModel:
             raise RowError("a finite number is needed; it is missing or infinite.", row, self.columns[column])
         return numbers
 
-    def _scaled_numbers(self, tuples: list[tuple[Any, ...]]) -> Any:
+    def _encoded_numbers(self, tuples: list[tuple[Any, ...]]) -> Any:
         numbers = self._numbers(tuples)
-        shift, factor, fill = self._scales
-        if not np.isfinite(numbers).all():
-            if np.isinf(numbers).any():
-                row, column = np.argwhere(np.isinf(numbers))[0].tolist()
-                raise RowError("a number must be finite.", row, self.columns[column])
-            numbers = np.where(np.isnan(numbers), fill, numbers)
-        encoded: NDArray[Any] = ((numbers - shift) * factor).astype(self._encoder.dtype, copy=False)
+        encoded, is_finite = self._number_rows(numbers)
+        if not is_finite:
+            row, column = np.argwhere(np.isinf(numbers))[0].tolist()
+            raise RowError("a number must be finite.", row, self.columns[column])
         return encoded
 
     def _encoded_table(self, tuples: list[tuple[Any, ...]]) -> Any:
@@ -173,22 +173,27 @@ class RowModel:
         columns = {}
         for name, values in zip(self.columns, zip(*tuples, strict=True), strict=True):
             if self.kinds[name] in ("number", "boolean"):
-                columns[name] = pa.array(np.array([self._number(v, i, name) for i, v in enumerate(values)], np.float64))
+                columns[name] = pa.array(self._column(values, name))
             else:
                 columns[name] = pa.array([self._text(v, i, name) for i, v in enumerate(values)], pa.string())
         return pa.table(columns)
+
+    def _column(self, values: tuple[Any, ...], name: str) -> NDArray[np.float64]:
+        if set(map(type, values)) <= _PLAIN:
+            try:
+                return np.array(values, dtype=np.float64)
+            except OverflowError:  # a whole number of hundreds of digits: the slow way finds it
+                pass
+        return np.array([self._number(v, i, name) for i, v in enumerate(values)], np.float64)
 
     def _numbers(self, tuples: list[tuple[Any, ...]]) -> NDArray[np.float64]:
         if set(map(type, chain.from_iterable(tuples))) <= _PLAIN:
             try:
                 return np.array(tuples, dtype=np.float64).reshape(len(tuples), len(self.columns))
-            except OverflowError:  # a whole number of hundreds of digits: the slow way finds it
+            except OverflowError:
                 pass
-        names = self.columns
-        return np.array(
-            [[self._number(v, i, n) for n, v in zip(names, row, strict=True)] for i, row in enumerate(tuples)],
-            dtype=np.float64,
-        ).reshape(len(tuples), len(names))
+        columns = zip(self.columns, zip(*tuples, strict=True), strict=True)
+        return np.column_stack([self._column(values, name) for name, values in columns])
 
     def _number(self, value: Any, row: int, name: str) -> float:
         if value is None:

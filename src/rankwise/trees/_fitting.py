@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -135,8 +138,9 @@ def fit_trees(
             if settings.stopping == "folds":
                 part = dealt(order_by, min(N_FOLDS, objective.n_rows), generator)
                 watch = watch_folds(data, objective, settings.params, part, settings.patience)
-                _watched(watch, settings, "cross-validation", progress)
-                return _plain(data, objective, settings, watch.best, progress, watch.losses, start)
+                interrupted = _watched(watch, settings, "cross-validation", progress)
+                fit = _plain(data, objective, settings, watch.best, progress, watch.losses, start)
+                return replace(fit, interrupted=interrupted or fit.interrupted)
             n_parts = max(2, round(1.0 / settings.fraction))
             outside = np.flatnonzero(dealt(order_by, n_parts, generator) == 0)
             watch = watch_part(data, objective, settings.params, outside, settings.patience)
@@ -232,11 +236,36 @@ def _watched(watch: Watch, settings: Settings, what: str, progress: Progress) ->
 
 def _until(advance: Callable[[], bool], n_rounds: int, tell: Callable[[int], None]) -> bool:
     """Rounds until one says that it was the last; return whether the user stopped them."""
+    with _noting_interrupts() as is_asked:
+        try:
+            for done in range(n_rounds):
+                if advance() or is_asked():
+                    break
+                tell(done + 1)
+        except KeyboardInterrupt:
+            return True
+        return is_asked()
+
+
+@contextmanager
+def _noting_interrupts() -> Iterator[Callable[[], bool]]:
+    """Note the first SIGINT, to be looked for between rounds; a second one interrupts at once.
+
+    An exception would be lost where it is raised inside a callback or a destructor of a package below.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: False
+        return
+    noted: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if noted:
+            raise KeyboardInterrupt
+        noted.append(number)
+
+    signal.signal(signal.SIGINT, note)
     try:
-        for done in range(n_rounds):
-            if advance():
-                break
-            tell(done + 1)
-    except KeyboardInterrupt:
-        return True
-    return False
+        yield lambda: bool(noted)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
