@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise import PRIL, CumulativeLink, TableModel, load, save
+from rankwise import PRIL, CumulativeLink, OnlineCumulativeLink, TableModel, load, save
 from tests.cli.commands import fail
 
 pytest.importorskip("starlette")
@@ -116,7 +116,7 @@ def test_choices(batch):
 
 def test_an_online_model_learns_every_annotation_and_is_saved(tmp_path):
     path = tmp_path / "model.rankwise"
-    model_file(path, PRIL(classes=range(1, 6), random_state=0))
+    model_file(path, OnlineCumulativeLink(classes=range(1, 6)))
     backend = LabelStudioBackend(path)
     before = path.read_bytes()
     with client(backend) as http:
