@@ -65,7 +65,7 @@ ESTIMATORS = [
     BoostedThresholds(max_iter=3, min_samples_leaf=5, early_stopping=False, n_jobs=1, random_state=0),
     BlendedOrdinal([CumulativeLink(), CumulativeLink(alpha=10.0)], cv=2, random_state=0),
     PathCV(SVOR(), alphas=[0.1, 1.0], cv=2),
-    AutoOrdinal(estimators=["constant", "SVOR, linear"], n_fits=8, cv=2),
+    AutoOrdinal(estimators=["constant", "CumulativeLink, linear"], n_fits=8, cv=2),
 ]
 TRANSFORMERS = [HiddenFeatures(n_hidden=3, max_iter=3, tol=0.0, random_state=0), OnlineScaler()]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)

@@ -90,7 +90,7 @@ def victims(every: int = 1) -> list[Victim]:
     links = [rw.CumulativeLink(tol=0.1), rw.CumulativeLink(alpha=1.0, tol=0.1)]
     made += [(rw.OnlineCumulativeLink(**brief), X, y), (rw.BlendedOrdinal(links, cv=2), X, y)]
     made += [(rw.PathCV(rw.SVOR(tol=0.1), alphas=[0.1, 1.0], cv=2), X, y)]
-    made += [(rw.AutoOrdinal(estimators=["constant", "SVOR, linear"], n_fits=8, cv=2), X, y)]
+    made += [(rw.AutoOrdinal(estimators=["constant", "CumulativeLink, linear"], n_fits=8, cv=2), X, y)]
     for loss in ("likelihood", "implicit"):
         trees = rw.BoostedThresholds(loss=loss, max_iter=3, early_stopping=False, n_jobs=1, random_state=0)
         made.append((trees, X, y))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,8 @@ from rankwise_experiments._study import Job, experiment, load_each
 NAME = "choosing"
 TITLE = "How near to the best tuned model a search comes"
 SETS = (
-    "machine_cpu", "triazines", "wisconsin", "autompg", "boston", "stock", "ESL", "ERA", "winequality_red", "abalone",
-    "bank32nh", "cpu_act", "california",
+    "machine_cpu", "triazines", "wisconsin", "autompg", "boston", "stock", "ESL", "ERA", "eucalyptus", "car",
+    "winequality_red", "winequality_white", "abalone", "bank32nh", "cpu_act", "california",
 )  # fmt: skip
 N_GRADES = 5
 MOST_TRAINING, MOST_TEST = 2_000, 3_000  # rows
@@ -179,15 +180,18 @@ def _judge(name: str, X: Floats, y: NDArray[Any], condition: str, split: int, jo
         errors[method], seconds[method] = unit["mae"], unit["seconds"]
         return unit
 
+    def alone(model: Any) -> dict[str, Any]:
+        return {"mae": error(_quietly(model, Z, labels))}
+
     for method, model in _single_fits().items():
-        fitted(method, model, lambda model=model: {"mae": error(_quietly(model, Z, labels))})
+        fitted(method, model, partial(alone, model))
     if split >= job.sequences:
         return _Row(name, condition, split, n_training, errors, (), chosen, seconds)
     singles = _single_models(X.shape[1], seed)
     folds = StratifiedIntervalKFold(FOLDS, shuffle=True, random_state=seed)
     for method, (model, grid) in singles.items():
         search = GridSearchCV(model, grid, cv=folds, scoring=IntervalScorer()) if grid else model
-        fitted(method, model, lambda search=search: {"mae": error(_quietly(search, Z, labels))}, grid=repr(grid))
+        fitted(method, model, partial(alone, search), grid=repr(grid))
     for method, search in _searches(seed).items():
 
         def searched(search: Any = search) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class OnlineModel(OrdinalEstimator):
             names = self.__dict__["_features"].names()
             if len(names) and not isinstance(names, range) and all(isinstance(n, str) for n in names):
                 return np.array(names, dtype=object)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(self, name)  # raises the error of the first look, which may say more
 
     def _learnt(self, name: str, place: int) -> Any:
         """One number of the state."""
