@@ -116,7 +116,7 @@ def test_choices(batch):
 
 def test_an_online_model_learns_every_annotation_and_is_saved(tmp_path):
     path = tmp_path / "model.rankwise"
-    model_file(path, PRIL(classes=range(1, 6), random_state=0))
+    model_file(path, OnlineCumulativeLink(classes=range(1, 6)))
     backend = LabelStudioBackend(path)
     before = path.read_bytes()
     with client(backend) as http:
@@ -196,7 +196,7 @@ def test_a_token_is_asked_for(batch):
 
 
 def test_models_without_probabilities_are_refused(tmp_path):
-    path = model_file(tmp_path / "model.rankwise", PRIL(classes=range(1, 6), random_state=0))
+    path = model_file(tmp_path / "model.rankwise", OnlineCumulativeLink(classes=range(1, 6)))
     with pytest.raises(ValueError, match="class probabilities and named columns"):
         LabelStudioBackend(path)
     result = fail(1, "label-studio", path)
