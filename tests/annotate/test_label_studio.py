@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise import PRIL, CumulativeLink, TableModel, load, save
+from rankwise import PRIL, CumulativeLink, OnlineCumulativeLink, TableModel, load, save
 from tests.cli.commands import fail
 
 pytest.importorskip("starlette")
@@ -196,7 +196,7 @@ def test_a_token_is_asked_for(batch):
 
 
 def test_models_without_probabilities_are_refused(tmp_path):
-    path = model_file(tmp_path / "model.rankwise", OnlineCumulativeLink(classes=range(1, 6)))
+    path = model_file(tmp_path / "model.rankwise", PRIL(classes=range(1, 6), random_state=0))
     with pytest.raises(ValueError, match="class probabilities and named columns"):
         LabelStudioBackend(path)
     result = fail(1, "label-studio", path)
