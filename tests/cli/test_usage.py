@@ -231,7 +231,7 @@ def test_completion_knows_the_estimators():
     assert "LabelRanker" not in _estimators.names()
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "convert", "info"])
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "convert", "info", "annotate"])
 def test_help_names_every_option(command):
     text = succeed(command, "--help")
     assert "--json" in text

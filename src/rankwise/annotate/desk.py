@@ -244,8 +244,10 @@ class Desk:
         guess = self._guess(item)
         # The model may not have forgotten an answer yet that was undone: what it said before that one counts.
         predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
-        context = {"item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
-                   "question": question.kind, "control": question.control, "predicted": predicted}  # fmt: skip
+        context: dict[str, Any] = {
+            "item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
+            "question": question.kind, "control": question.control, "predicted": predicted,
+        }  # fmt: skip
         row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
         try:
             await self.service.learn([row], None)
