@@ -20,6 +20,7 @@ def test_intervals_are_coarsened_at_random(rng):
         np.testing.assert_allclose(rates, 0.9 / 4, atol=0.025)
 
 
+@pytest.mark.slow
 def test_a_small_run_is_whole_and_goes_on(tmp_path, nowhere, monkeypatch, rng):
     X = rng.normal(size=(150, 3))
     y = np.clip(np.round(X[:, 0] + 2), 0, 4).astype(int)
