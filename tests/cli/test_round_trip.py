@@ -296,7 +296,7 @@ class TestConvert:
 class TestInfo:
     def test_a_model_of_a_table(self, folder, model):
         said = facts("info", model)
-        assert said["estimator"] == "SVOR"
+        assert said["estimator"] == "CumulativeLink"
         assert said["columns"] == {
             "a": "number",
             "b": "number",

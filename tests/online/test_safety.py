@@ -1,6 +1,7 @@
 """A model is never left half-way: not by large numbers, interrupts, readers beside a writer, or other parameters."""
 
 import copy
+import gc
 import random
 import sys
 import threading
@@ -175,6 +176,7 @@ def run_until(call, instruction):
                 raise KeyboardInterrupt
         return trace
 
+    gc.disable()  # it would call what other libraries registered with it, and an interrupt there is theirs
     sys.settrace(trace)
     try:
         call()
@@ -182,6 +184,7 @@ def run_until(call, instruction):
         pass
     finally:
         sys.settrace(former)
+        gc.enable()
     return count
 
 

@@ -216,6 +216,15 @@ def test_an_interrupt_keeps_finished_rounds(monkeypatch):
     assert model.predict_proba(X).shape == (300, 4)
 
 
+@pytest.fixture
+def listening():
+    """A process that hears SIGINT: one that a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 @pytest.mark.parametrize("stopping", [False, "cv"])
 def test_a_signal_is_not_lost_where_an_exception_would_be(monkeypatch, stopping):
     X, y = data()
@@ -237,6 +246,7 @@ def test_a_signal_is_not_lost_where_an_exception_would_be(monkeypatch, stopping)
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 @pytest.mark.slow  # by the clock; the tests above interrupt at a chosen round
+@pytest.mark.usefixtures("listening")
 def test_a_signal_keeps_finished_rounds():
     X, y = data(2000)
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
