@@ -32,6 +32,7 @@ from rankwise.datasets import make_ordinal
 
 SECONDS, ROUNDS, CONNECTIONS = 3, 3, 16
 MILLION = int(os.environ.get("RANKWISE_BENCH_FEEDBACKS", "1000000"))
+REQUESTS = int(os.environ.get("RANKWISE_BENCH_REQUESTS", "1000000"))
 COLUMNS = [f"c{j}" for j in range(20)]
 BARE = """
 import socket, sys, uvicorn
@@ -97,7 +98,7 @@ class Load:
         before = server.cpu()
         run = _with_wrk if shutil.which("wrk") else _with_threads
         n, self.slowest, took = run(server, path, body, rate, duration)
-        self.rate, self.cpu = n / took, (server.cpu() - before) / max(1, n)
+        self.n, self.rate, self.cpu = n, n / took, (server.cpu() - before) / max(1, n)
 
 
 def _with_wrk(server: Served, path: str, body: bytes, rate: float, duration: float) -> tuple[int, float, float]:
@@ -157,6 +158,15 @@ def _feedback(X: np.ndarray, y: np.ndarray) -> bytes:
     return json.dumps({"rows": rows}).encode()
 
 
+def _row(X: np.ndarray) -> bytes:
+    return json.dumps({"rows": [dict(zip(COLUMNS, X[0].tolist(), strict=True))]}).encode()
+
+
+def _serving(model: Path) -> Served:
+    store = str(model.with_suffix(".sqlite"))
+    return Served(["-m", "rankwise", "serve", str(model), "--store", store, "--port", "0", "--json"])
+
+
 def _best(loads: list[Load]) -> Load:
     return max(loads, key=lambda load: load.rate)
 
@@ -166,14 +176,9 @@ def serve() -> Iterator[Result]:
         folder = Path(name)
         link, pril, X, y = _models(folder)
 
-        def served(model: Path) -> Served:
-            store = str(model.with_suffix(".sqlite"))
-            command = ["-m", "rankwise", "serve", str(model), "--store", store, "--port", "0", "--json"]
-            return stack.enter_context(Served(command))
-
         bare = stack.enter_context(Served(["-c", BARE]))
-        predicting, learning = served(link), served(pril)
-        one = json.dumps({"rows": [dict(zip(COLUMNS, X[0].tolist(), strict=True))]}).encode()
+        predicting, learning = (stack.enter_context(_serving(model)) for model in (link, pril))
+        one = _row(X)
         tell = _feedback(X[:1], y[:1])
         for server, path, body in ((bare, "/v1/predict", one), (predicting, "/v1/predict", one),
                                    (learning, "/v1/feedback", tell)):  # fmt: skip
@@ -271,6 +276,20 @@ def _beside(predicting: Served, learning: Served, one: bytes, X: np.ndarray, y: 
                   ours / theirs, "<= 2 x", ours <= 2 * theirs)  # fmt: skip
 
 
+def serve_memory() -> Iterator[Result]:
+    """Memory of the server over a million predictions, in parts; at most a quarter of an hour."""
+    with tempfile.TemporaryDirectory(prefix="rankwise-bench-") as name:
+        link, _, X, _ = _models(Path(name))
+        one, n, end, held = _row(X), 0, time.monotonic() + 900, []
+        with _serving(link) as server:
+            while n < REQUESTS and time.monotonic() < end:
+                n += Load(server, "/v1/predict", one, duration=10).n
+                held.append(server.memory())
+        first, last = held[len(held) // 10], held[-1]  # after what the first requests bring with them
+        yield Result(f"memory over {n:,} predictions", f"{last:.0f} MB", f"{first:.0f} MB after a tenth", last / first,
+                     "< 400 MB, flat", last < 400 and last < 1.05 * first)  # fmt: skip
+
+
 def serve_store() -> Iterator[Result]:
     """A store of a million feedbacks: how long until it is ready, and until all of it is verified."""
     from rankwise.serve.engine import Engine
@@ -310,4 +329,4 @@ def serve_store() -> Iterator[Result]:
                      sound and took < 300)  # fmt: skip
 
 
-ALL = [serve, serve_store]
+ALL = [serve, serve_memory, serve_store]
