@@ -19,8 +19,8 @@ def test_it_renders_at_every_width_without_sideways_scrolling(visit, scheme, wid
     page = visit(width=width, color_scheme=scheme)
     assert page.locator("h1").inner_text() == f"Ratings {EVIL}"
     headings = [
-        "Labels", "Quality", "What may be claimed", "Classes", "Scores and thresholds", "Along the rows", "Weights",
-        "Model card", "Make it again",
+        "Labels", "Quality", "What may be claimed", "Classes", "Scores and thresholds", "Reasons", "Along the rows",
+        "Weights", "Model card", "Make it again",
     ]  # fmt: skip
     assert page.locator("h2").all_inner_texts() == headings
     assert page.evaluate("document.documentElement.scrollWidth") == width
