@@ -26,10 +26,10 @@ demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in
 	@$(BIN)/rankwise demo
 
 test: $(VENV)/installed-test-all ## tests and doctests, without the slow ones
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not attack"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not attack" --ignore=tests/browser
 
 test-all: $(VENV)/installed-test-all ## all tests and doctests, the slow ones too
-	$(BIN)/python -m pytest -n 2 -m "not attack"
+	$(BIN)/python -m pytest -n 2 -m "not attack" --ignore=tests/browser
 
 attack: $(VENV)/installed-test-all ## hostile files, labels, tables, interrupts, threads and kills; prints the counts
 	$(BIN)/python -m pytest -m attack tests/attack
@@ -57,7 +57,7 @@ test-browser: $(VENV)/installed-browser $(AXE) ## the pages in headless Chromium
 test-lowest: ## all tests with the oldest versions that pyproject.toml allows, in a venv of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' $(EDITABLE_EXPERIMENTS) --constraint tests/lowest.txt
-	$(VENV)-lowest/bin/python -m pytest -n 2 -m "not attack"
+	$(VENV)-lowest/bin/python -m pytest -n 2 -m "not attack" --ignore=tests/browser
 
 lint: $(VENV)/installed-lint ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
