@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from rankwise.labels import encode
-from rankwise.losses._links import LINKS
+from rankwise.losses._links import LINKS, exponential, exponentials, logit_slopes
 from rankwise.trees import _rows
 from rankwise.trees._reading import make_objective
 from tests.reference.cumulative_link import log_probability
@@ -141,3 +142,21 @@ def test_a_part_without_a_class_has_finite_thresholds(gaps):
     assert np.isfinite(t).all()
     assert (np.diff(t) > 0).all()
     assert part.loss(f[rows], t) == pytest.approx(plain_loss("logit", labels.take(rows), part.weight, f[rows], t))
+
+
+def test_exponentials_of_many_are_those_of_one():
+    x = np.concatenate([np.linspace(-700, 700, 20_001), [0.0, -0.0, 1e-300]])
+    found = np.empty(x.size)
+    exponential(x, found)
+    np.testing.assert_allclose(found, np.exp(x), rtol=4.5e-16)
+
+
+@pytest.mark.parametrize("f", [-1e300, -700.0, -149.0, 0.0, 151.0, 1e4])
+@pytest.mark.parametrize(
+    ("low", "high"), [(-np.inf, -2.0), (-2.0, 1.0), (1.0, np.inf), (-400.0, -399.0), (240.0, 900.0)]
+)
+def test_slopes_of_the_logit_far_away(f, low, high):
+    e, scale = np.empty(1), np.array([low, high])
+    exponential(np.array([f]), e)
+    found = logit_slopes(f, e[0], high, low, *(x[i] for x, i in zip(exponentials(scale), (1, 0), strict=True)))
+    np.testing.assert_allclose(found, expit([f - high, low - f]), rtol=1e-13)

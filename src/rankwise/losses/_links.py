@@ -34,8 +34,12 @@ LINKS = {"logit": 0, "probit": 1, "cloglog": 2, "loglog": 3}
 _LOGIT, _PROBIT, _CLOGLOG = 0, 1, 2
 
 _SAFE = 300.0  # exponents up to here neither overflow nor vanish in a product of two
+_SAFE_SLOPES = 150.0  # and in a product of three
 _ROOT = math.sqrt(0.5)
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
+_LOG2_E = 1.0 / math.log(2.0)
+_LN_2_HEAD, _LN_2_TAIL = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the head times n < 2^20 is exact
+_SERIES = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))
 
 
 def distribution(link: str, z: Any) -> Any:
@@ -170,16 +174,33 @@ def logit_terms(f: float, high: float, low: float, shrink_high: float, grow_low:
 
 
 @inlined
-def logit_slopes(f: float, high: float, low: float, shrink_high: float, grow_low: float) -> tuple[float, float]:
-    """The two slopes of :func:`logit_terms`, without the losses and with one division less."""
-    if abs(f) < _SAFE and shrink_high < 1e130 and grow_low < 1e130:
-        e = math.exp(f)
-        x, y = e * shrink_high, grow_low / e
-        share = 1.0 / ((1.0 + x) * (1.0 + y))  # x y <= 1, as the thresholds ascend
-        return x * (1.0 + y) * share, y * (1.0 + x) * share
+def logit_slopes(
+    f: float, e: float, high: float, low: float, shrink_high: float, grow_low: float
+) -> tuple[float, float]:
+    """The two slopes of :func:`logit_terms` for ``e = exp(f)``, without the losses and with one division."""
+    if abs(f) < _SAFE_SLOPES and shrink_high < 1e100 and grow_low < 1e100:
+        x, y = 1.0 + e * shrink_high, e + grow_low
+        share = 1.0 / (x * y)
+        return e * shrink_high * y * share, grow_low * x * share
     over, under = f - high, low - f
     x, y = math.exp(-abs(over)), math.exp(-abs(under))
     return (1.0 if over > 0.0 else x) / (1.0 + x), (1.0 if under > 0.0 else y) / (1.0 + y)
+
+
+@kernel
+def exponential(x, out):
+    """out[i] = exp(x[i]) within two units of the last place for |x| < 700; elsewhere without meaning.
+
+    x is ``n log 2 + r`` with a small r, whose series ends where the last place does. Neither branches nor calls, so
+    that the processor works on several values at once.
+    """
+    for i in range(x.size):
+        n = np.floor(x[i] * _LOG2_E + 0.5)
+        r = (x[i] - n * _LN_2_HEAD) - n * _LN_2_TAIL
+        series = 0.0
+        for k in range(len(_SERIES)):
+            series = series * r + _SERIES[k]
+        out[i] = series * np.int64((np.int64(n) + 1023) << 52).view(np.float64)  # times 2^n
 
 
 def exponentials(t: Floats) -> tuple[Floats, Floats]:

@@ -176,7 +176,10 @@ def check_engine_params(params: Any) -> None:
 def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, keep_rows: bool) -> Any:
     """Rows as LightGBM keeps them; None if no column can be split. Trees to continue need the rows themselves, too."""
     lightgbm = load_lightgbm()
-    keep = ("max_bin", "min_data_in_bin", "num_threads", "verbosity", "seed", "feature_pre_filter", "deterministic")
+    keep = {
+        "max_bin", "min_data_in_bin", "bin_construct_sample_cnt", "num_threads", "verbosity", "seed",
+        "feature_pre_filter", "deterministic",
+    }  # fmt: skip
     data = lightgbm.Dataset(
         matrix,
         categorical_feature=categorical or "auto",

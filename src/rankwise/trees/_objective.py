@@ -28,7 +28,7 @@ from rankwise._kernels.compile import kernel
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step, padded
 from rankwise.batch._told_classes import ToldClasses
-from rankwise.losses._links import LINKS, exponentials, log_terms, logit_slopes, logit_terms
+from rankwise.losses._links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms
 from rankwise.trees._rows import RowBlocks
 
 Floats = NDArray[np.float64]
@@ -189,10 +189,12 @@ class LikelihoodObjective(Objective):
 @kernel
 def _derivatives(f, low, high, weight, t, shrink, grow, link, scale, gradient, curvature, dt, alone, together):
     """Derivatives of every row by its score, and sums over rows by threshold; without the logit's barrier."""
+    e = np.empty(f.size if link == LOGIT else 0)
+    exponential(f[: e.size], e)
     for i in range(f.size):
         c, k, h = weight[i], low[i], high[i]
         if link == LOGIT:
-            a, g = logit_slopes(f[i], t[h], t[k], shrink[h], grow[k])
+            a, g = logit_slopes(f[i], e[i], t[h], t[k], shrink[h], grow[k])
             p, q = a * (1.0 - a), g * (1.0 - g)
         else:
             _, a, g, p, q = log_terms(link, t[h] - f[i], t[k] - f[i], t[h] - t[k])
