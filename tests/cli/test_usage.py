@@ -411,6 +411,11 @@ class TestWords:
         assert "classes=" not in result.stderr
         assert "numpy" not in result.stderr
 
+    def test_what_the_data_say_stays_as_it_is(self, tmp_path):
+        (tmp_path / "t.csv").write_text("a,grade\n1,texts=count\n2,classes=[...]\n3,or give format=\n")
+        result = run("fit", tmp_path / "t.csv", "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")
+        assert "['classes=[...]', 'or give format=', 'texts=count']" in result.stderr
+
     def test_a_name_without_a_format(self, data, tmp_path):
         data.rename(tmp_path / "rows.txt")
         said = fail(1, "fit", tmp_path / "rows.txt", "--label", "grade", "--output", tmp_path / "m")

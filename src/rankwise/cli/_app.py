@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from rankwise._version import __version__
+from rankwise._words import words_of_the_command
 from rankwise.cli._demo import demo
 from rankwise.cli._exit import BAD_DATA, STOPPED, WRONG_USAGE, complain, in_words
 from rankwise.cli._reproduce import reproduce
@@ -39,6 +40,12 @@ from rankwise.cli.commands.tune import tune
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+#: What typer says of a value that is not of its type, and what we say.
+_NOT_OF_ITS_TYPE = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "a whole number is needed.",
+    "Input should be a valid number, unable to parse string as a number": "a number is needed.",
+}
 #: What the help calls a value, by the name of its type; choices are listed.
 _VALUES = {"integer": "N", "integer range": "N", "int range": "N", "int": "N", "float": "X", "float range": "X"}
 _VALUES |= {"text": "TEXT", "str": "TEXT", "directory": "DIR", "dir": "DIR", "file": "FILE", "path": "PATH"}
@@ -81,7 +88,8 @@ class _OneLineErrors(TyperGroup):
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
         try:
-            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            with words_of_the_command():
+                code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
         except OSError as error:  # what happened to files has been told: this is the standard output
             if not isinstance(error, BrokenPipeError):  # whoever reads it has seen enough
@@ -90,7 +98,10 @@ class _OneLineErrors(TyperGroup):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(BAD_DATA)
         except _UsageError as error:
-            complain(error.format_message())
+            message = error.format_message()
+            for typers, ours in _NOT_OF_ITS_TYPE.items():
+                message = message.replace(typers, ours)
+            complain(message)
             sys.exit(WRONG_USAGE)
         except typer.Abort:
             sys.exit(STOPPED)

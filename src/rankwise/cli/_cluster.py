@@ -36,10 +36,7 @@ def make(name: str, parameters: Mapping[str, Any], epochs: int | None) -> Any:
         if not _estimators.is_online(name):
             raise typer.BadParameter(f"{name} has no parameter 'mode'.")
         estimator.set_params(mode=parameters["mode"])
-    try:
-        estimator._validate_params()
-    except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error)) from None
+    _estimators.validate(estimator)
     return estimator
 
 

@@ -95,11 +95,23 @@ def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> A
             listed = "" if meant.startswith("Known") else f" Known: {', '.join(known)}."
             raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {meant}{listed}")
     estimator.set_params(**parameters)
+    validate(estimator)
+    return estimator
+
+
+def validate(estimator: Any) -> None:
+    """Say which parameter breaks a rule as wrong usage, in scikit-learn's words without names of Python's types."""
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error)) from None
-    return estimator
+        rule = str(error)
+        for python, plain in (
+            ("a float in", "a number in"),
+            ("an int in", "a whole number in"),
+            ("a str among", "one of"),
+        ):
+            rule = rule.replace(python, plain)
+        raise typer.BadParameter(rule) from None
 
 
 def make_contestant(text: str, *, streams: bool) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import warnings
 from collections.abc import Iterable, Iterator
@@ -17,36 +16,8 @@ import typer
 BAD_DATA, WRONG_USAGE, MANY_SKIPPED, STOPPED = 1, 2, 3, 130
 TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # not on Windows
 
-#: What messages of the library call things that have an option here.
-_OUR_WORDS = {
-    "or give format=": "or give --format",
-    "declare it: classes=[lowest, ..., highest], or make y an ordered Categorical": "give --classes LOWEST,...,HIGHEST",
-    "encoding must be the": "--encoding must be the",
-    "separator must be one": "--separator must be one",
-    "decimal must be '.'": "--decimal must be '.'",
-    "a float in the range": "a number in the range",
-    "an int in the range": "a whole number in the range",
-    "a str among": "one of",
-    "Value error, ": "",
-    "Input should be a valid integer, unable to parse string as an integer": "a whole number is needed.",
-    "Input should be a valid number, unable to parse string as a number": "a number is needed.",
-    "continuous. y holds": "continuous. The column holds",
-    " (for example with numpy.digitize)": "",
-    " (numpy.digitize, pandas.qcut)": "",
-    "classes=[...]": "--classes A,B,C",
-    "Correct it, or declare the classes.": "Correct it, or give --classes A,B,C.",
-}
-#: A parameter with a value where there is an option of its name.
-_PARAMETER = re.compile(
-    r"\b(slips|missing|unknown|numbers|scaling|dates|texts|categories|encoding|separator|decimal|language|index_base|"
-    r"max_features)=('?)([\w.+-]+)\2"
-)
-
 
 def complain(message: str, kind: str = "error") -> None:
-    for python, word in _OUR_WORDS.items():
-        message = message.replace(python, word)
-    message = _PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[3]}", message)
     with suppress(OSError):  # where nobody can be told, the exit code still says it
         typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
 

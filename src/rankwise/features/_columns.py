@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import put_column, put_splines
+from rankwise._words import either, setting
 from rankwise.features import _dates
 from rankwise.features._arrow import (
     Floats,
@@ -118,8 +119,9 @@ class NumberColumn:
         found = _BETWEEN.findall(text)
         mend = f"Write {found[0].replace(',', '.')!r} if that is meant. " if len(found) == 1 else ""
         return (
-            f"a number{mark} is needed. Got the text {text!r}. {mend}slips='missing' takes such texts for missing "
-            f"values. If the column holds categories, declare its kind as 'category' (--kind {self.name}=category)."
+            f"a number{mark} is needed. Got the text {text!r}. {mend}{setting('slips', 'missing')} takes such texts "
+            f"for missing values. If the column holds categories, declare its kind as 'category' "
+            f"({either(f'kinds={{{self.name!r}: ...}}', f'--kind {self.name}=category')})."
         )
 
     def bent(self, values: Floats, scaling: str) -> NumberColumn:

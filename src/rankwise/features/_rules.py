@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._words import setting
 from rankwise.features._arrow import Floats
 
 #: Rows, columns counted from the first of their block, and values.
@@ -46,5 +47,8 @@ def refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
     """An error for every row without a value."""
     for row in np.flatnonzero(missing).tolist():
         yield RowError(
-            "a value is missing (NaN), and missing='refuse'. Give missing='mean' or 'median', or drop it.", row, name
+            f"a value is missing (NaN), and {setting('missing', 'refuse')}. Give {setting('missing', 'mean')} or "
+            f"'median', or drop it.",
+            row,
+            name,
         )

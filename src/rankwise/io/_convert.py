@@ -14,6 +14,7 @@ import pyarrow.csv as arrow_csv
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._words import the_classes
 from rankwise.io._input_files import Paths
 from rankwise.io._label_columns import GoodLabels, LabelColumns, located
 from rankwise.io._row_batch import Batch, Quarantine, forget, numeric_matrix
@@ -210,7 +211,7 @@ class _Conversion:
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
             raise TableError(
                 f"{batch.place(0)} and behind: the ends of intervals were {self.end_type} values before and are not "
-                f"any more: declare the classes with classes=[...]."
+                f"any more: declare the classes with {the_classes()}."
             ) from None
 
     def _matrix(self, good: GoodLabels) -> Batch:

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from rankwise._files import FORMATS, SUFFIXES
+from rankwise._words import either
 from rankwise.io._table_errors import TableError, place, translated
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -140,7 +141,8 @@ def _described(path: Path, format: str | None) -> File:
     if format is None:
         raise TableError(
             f"{place(str(path))}: its name does not say its format. "
-            f"Known suffixes are {', '.join(SUFFIXES)}, each alone or with .gz or .zst; or give format=."
+            f"Known suffixes are {', '.join(SUFFIXES)}, each alone or with .gz or .zst; or give "
+            f"{either('format=', '--format')}."
         )
     if format in ("parquet", "xlsx") and compression is not None:
         kind = "a Parquet" if format == "parquet" else "an Excel"

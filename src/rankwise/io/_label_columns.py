@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._words import the_classes
 from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
@@ -362,7 +363,7 @@ def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callabl
     odd = [label for label in counts if label is not None and (label in names) == is_odd]  # as they occur
     reason = (
         f"a label is {shown(odd[0])} where most are {kind}, and these have no common order. "
-        f"Correct it, or declare the classes."
+        f"Correct it, or declare the classes with {the_classes()}."
     )
     error = UnreadableLabelsError(reason, [(label, counts[label], k) for k, label in enumerate(odd)])
     batch, row = first[odd[0]]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from rankwise._words import setting
 from rankwise.io._input_files import File
 from rankwise.io._row_batch import Batch, Quarantine
 from rankwise.io._table_errors import shown
@@ -52,7 +53,8 @@ class SVMLightShape:
         if indices.size and indices.max() - base >= self.max_features:
             raise BadRecordError(
                 f"an index must be at most {self.max_features - 1 + base}, so that a model does not take all "
-                f"memory. Got {indices.max()}. If it is right, raise the limit, max_features={self.max_features}."
+                f"memory. Got {indices.max()}. If it is right, raise the limit, "
+                f"{setting('max_features', self.max_features)}."
             )
         if self.declared == 1 and indices.size and indices.min() < 1:
             raise BadRecordError("an index must be at least 1, where indices begin. Got 0.")

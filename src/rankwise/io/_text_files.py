@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rankwise._words import option, setting
 from rankwise.io._input_files import ByteStream, File
 from rankwise.io._records import find_records
 from rankwise.io._row_batch import Batch, Quarantine
@@ -37,16 +38,19 @@ class TextStyle:
     def __post_init__(self) -> None:
         if self.separator is not None and (len(self.separator.encode()) != 1 or self.separator in '"\r\n'):
             raise ValueError(
-                f"separator must be one ASCII character other than a quote. Got {self.separator!r} instead."
+                f"{option('separator')} must be one ASCII character other than a quote. Got {self.separator!r} instead."
             )
         if self.decimal not in (".", ",") or self.decimal == self.separator:
-            raise ValueError(f"decimal must be '.' or ',' and not the separator. Got {self.decimal!r} instead.")
+            raise ValueError(
+                f"{option('decimal')} must be '.' or ',' and not the separator. Got {self.decimal!r} instead."
+            )
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
             except LookupError:
                 raise ValueError(
-                    f"encoding must be the name of an encoding, such as 'cp1252'. Got {self.encoding!r} instead."
+                    f"{option('encoding')} must be the name of an encoding, such as 'cp1252'. "
+                    f"Got {self.encoding!r} instead."
                 ) from None
 
 
@@ -271,7 +275,7 @@ def utf8_complaint(record: bytes) -> str | None:
     except UnicodeDecodeError as error:
         around = record[max(0, error.start - 10) : error.end + 10].strip().decode("utf-8", "replace")
         return (
-            f"text must be UTF-8, unless another encoding is given (encoding='cp1252', say). "
+            f"text must be UTF-8, unless another encoding is given ({setting('encoding', 'cp1252')}, say). "
             f"Got the byte 0x{record[error.start]:02x} in '{around}'."
         )
     return None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._words import the_classes
 from rankwise.labels._encode import declared_order, encode
 from rankwise.labels._encoded import Labels
 from rankwise.labels._grammar import LabelReader, each
@@ -110,7 +111,9 @@ def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
         for row, (lower, upper) in zip(raw.interval_rows.tolist(), raw.intervals.ends.tolist(), strict=True):
             items[row] = _interval(lower, upper)
     else:
-        raise ValueError("a candidate mask and an interval column need their classes: declare them with classes=[...].")
+        raise ValueError(
+            f"a candidate mask and an interval column need their classes: declare them with {the_classes()}."
+        )
     place: dict[Any, int] = {}
     rows = [place.setdefault(item, len(place)) for item in items]
     return np.array(rows, dtype=np.intp), list(place)
@@ -176,7 +179,7 @@ def _between(ends: tuple[Any, Any], order: ClassOrder | None) -> list[Any]:
     whole = all(isinstance(end, (int, float)) and float(end).is_integer() for end in ends)
     if not whole or upper - lower >= _MOST_BETWEEN:
         raise ValueError(
-            f"the classes between the ends of {one_line(ends)} are not known: declare the classes with classes=[...]."
+            f"the classes between the ends of {one_line(ends)} are not known: declare the classes with {the_classes()}."
         )
     return list(range(int(lower), int(upper) + 1))
 

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._words import the_classes
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
 
 #: For error messages.
 FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
-
-_DECLARE = "declare the classes with classes=[...]."
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _ONE = re.compile(_NUMBER)
@@ -191,9 +190,7 @@ class LabelReader:
         if self.order is None:
             end = self._end(name, text)
             if not isinstance(end, int):
-                raise ValueError(
-                    f"{one_line(text)} needs to know the next class: declare the classes with classes=[...]."
-                )
+                raise ValueError(f"{one_line(text)} needs to know the next class: {_declare()}")
             return end + step
         values = self.order.values
         if self.value(name) is None and self._number and _ONE.fullmatch(name) and np.all(values[1:] > values[:-1]):
@@ -379,12 +376,16 @@ def refuse_doubtful(said: list[Any], groups: NDArray[np.intp]) -> None:
         rows = np.bincount(groups, minlength=len(said))
         by_name = rows[is_name].sum() <= rows[is_number].sum()
         most, odd = ("numbers", is_name) if by_name else ("names", is_number)
-        why = f"where most are {most}, and these have no common order. Correct it, or {_DECLARE}"
+        why = f"where most are {most}, and these have no common order. Correct it, or {_declare()}"
         bad = {k: (said[k], f"a label is {one_line(said[k])} {why}") for k in np.flatnonzero(odd).tolist()}
         raise unreadable(bad, groups)
     if any("-" in name.translate(_SIGNS) for name in names):
         reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
         ranges = [k for k, label in enumerate(said) if isinstance(label, str) and reader.parts(label)]
-        why = f"may be a class of its own or the range between two others: {_DECLARE}"
+        why = f"may be a class of its own or the range between two others: {_declare()}"
         if ranges:
             raise unreadable({k: (said[k], f"{one_line(said[k])} {why}") for k in ranges}, groups)
+
+
+def _declare() -> str:
+    return f"declare the classes with {the_classes()}."

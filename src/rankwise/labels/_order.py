@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._warn import warn_user
+from rankwise._words import either, the_classes
 from rankwise.labels import _lookup
 
 _SHOWN = 12
 _SHOWN_CHARACTERS = 100
+_LOWEST_FIRST, _AS_OPTION = "classes=[lowest, ..., highest]", "--classes LOWEST,...,HIGHEST"
 _MANY_CLASSES = 50
 
 #: Whole numbers below this are exact as float64, and larger ones round to at least this.
@@ -171,7 +173,7 @@ class ClassOrder:
         except TypeError:
             raise ValueError(
                 f"label {value!r} cannot be ordered among the classes {show(self.values)}: "
-                f"declare the order with classes=[...]."
+                f"declare the order with {the_classes()}."
             ) from None
         return ClassOrder([*values[:place], value, *values[place:]]), place
 
@@ -225,13 +227,13 @@ def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
     else:
         present = _sorted_objects(values)
     if present.size == 0:
-        raise ValueError("every label is missing, so the classes are unknown: declare them with classes=[...].")
+        raise ValueError(f"every label is missing, so the classes are unknown: declare them with {the_classes()}.")
     if present.dtype.kind == "f":
         refuse_continuous(present, values.size)
     if warn and not all(isinstance(v, Real) for v in present.tolist()):
         warn_user(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
-            f"declare it: classes=[lowest, ..., highest], or make y an ordered Categorical.",
+            f"{either(f'declare it: {_LOWEST_FIRST}, or make y an ordered Categorical', f'give {_AS_OPTION}')}.",
             OrderWarning,
         )
     return ClassOrder(present)
@@ -249,7 +251,7 @@ def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
         return tidy(as_object_array(sorted(found)))
     except (TypeError, OverflowError):
         raise ValueError(
-            f"Unknown label type: labels of types {kinds} have no common order: declare it with classes=[...]."
+            f"Unknown label type: labels of types {kinds} have no common order: declare it with {the_classes()}."
         ) from None
 
 
@@ -280,21 +282,23 @@ def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
     if k == 1:
         warn_user(
             f"y holds one class only, {classes}, which is all that the model will predict. Check the column of "
-            f"labels; if other classes may come, declare them: classes=[lowest, ..., highest]."
+            f"labels; if other classes may come, declare them: {either(_LOWEST_FIRST, _AS_OPTION)}."
         )
     grades = order.is_consecutive and n_labels >= 10 * k
     if k > _MANY_CLASSES and order.values.dtype.kind in "iuf" and not grades:
+        how = either(" (numpy.digitize, pandas.qcut)", "")
         warn_user(
             f"the labels name {k} classes, {as_text(order.values[0])} to {as_text(order.values[-1])}, as a measurement "
-            f"would. If it is one, cut it into grades (numpy.digitize, pandas.qcut); if these are the classes, declare "
-            f"them with classes=[...]."
+            f"would. If it is one, cut it into grades{how}; if these are the classes, declare them with "
+            f"{the_classes()}."
         )
 
 
 def refuse_continuous(present: NDArray[Any], n: int) -> None:
     """Measurements are not grades: non-integer numbers that hardly ever repeat are refused."""
     if np.any(present != np.floor(present)) and 2 * present.size > n:
+        what, how = either("y", "The column"), either(" (for example with numpy.digitize)", "")
         raise ValueError(
-            f"Unknown label type: continuous. y holds {present.size} different non-integer numbers in {n} labels: "
-            f"cut it into grades first (for example with numpy.digitize), or declare them with classes=[...]."
+            f"Unknown label type: continuous. {what} holds {present.size} different non-integer numbers in {n} labels: "
+            f"cut it into grades first{how}, or declare them with {the_classes()}."
         )

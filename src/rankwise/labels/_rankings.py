@@ -17,6 +17,7 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
+from rankwise._words import the_classes
 from rankwise.labels._encode import declared_order
 from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
@@ -155,7 +156,7 @@ class _Rows(ABC):
         """All labels, as they come."""
         present = _distinct(self.labels_present())
         if not present:
-            raise ValueError("no row names a label, so the labels are unknown: declare them with classes=[...].")
+            raise ValueError(f"no row names a label, so the labels are unknown: declare them with {the_classes()}.")
         return ClassOrder(present)
 
     def labels_order(self) -> ClassOrder:

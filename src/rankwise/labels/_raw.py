@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._words import the_classes
 from rankwise.labels._encoded import Labels
 from rankwise.labels._grammar import LabelReader, each, refuse_doubtful
 from rankwise.labels._order import (
@@ -129,7 +130,7 @@ class Ranges(Raw):
     def values_present(self) -> NDArray[Any]:
         if not (self.closed_left and self.closed_right):
             raise ValueError(
-                "half-open intervals do not say which classes there are: declare them with classes=[...], "
+                f"half-open intervals do not say which classes there are: declare them with {the_classes()}, "
                 "or use intervals closed on both sides."
             )
         return whole_if_possible(with_whole_numbers_between(np.column_stack([self.left, self.right])))
@@ -288,7 +289,7 @@ def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
     if high - low > _MOST_CLASSES:
         raise ValueError(
             f"the intervals span the {high - low + 1} whole numbers from {low} to {high}: if these are the classes, or "
-            f"only some of them, declare them with classes=[...]."
+            f"only some of them, declare them with {the_classes()}."
         )
     first = np.where(np.isfinite(ends[:, 0]), ends[:, 0], low).astype(np.int64) - low
     last = np.where(np.isfinite(ends[:, 1]), ends[:, 1], high).astype(np.int64) - low
