@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import rankwise as rw
-from tests.cli.commands import fail, make_frame, run, succeed
+from tests.cli.commands import facts, fail, make_frame, run, succeed
 
 FEATURES = ["a", "c", "colour"]
 
@@ -144,3 +144,30 @@ def test_the_report_gives_reasons_and_shows_rows(files):
     assert scores == sorted(scores)
     plain = rw.report.write(rw.load(folder / "SVOR.rankwise"), frame, y).facts["explained"]
     assert all("classes" not in one for one in plain["each"])
+
+
+AROUND = [
+    rw.PathCV(rw.SVOR(), [1.0, 0.1]),
+    rw.CalibratedOrdinal(rw.SVOR()),
+    rw.ConformalOrdinal(rw.CumulativeLink(), random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", AROUND, ids=lambda model: type(model).__name__)
+def test_models_around_an_estimator_of_python(model, tmp_path):
+    X, y = rw.datasets.make_ordinal(200, 3, 4, random_state=0)
+    rw.save(model.fit(X, y), tmp_path / "m.rankwise")
+    pd.DataFrame(X, columns=list("abc")).assign(grade=y).to_csv(tmp_path / "rows.csv", index=False)
+    found = facts("evaluate", tmp_path / "m.rankwise", tmp_path / "rows.csv", "--label", "grade")
+    assert found["mae"] == pytest.approx(np.abs(model.predict(X) - y).mean())
+
+
+def test_a_model_around_a_model_of_tables(tmp_path):
+    X, y = rw.datasets.make_ordinal(200, 3, 4, random_state=0)
+    rows = pd.DataFrame(X, columns=list("abc"))
+    rw.save(
+        rw.ConformalOrdinal(rw.TableModel(rw.CumulativeLink()), random_state=0).fit(rows, y), tmp_path / "m.rankwise"
+    )
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    said = fail(1, "predict", tmp_path / "m.rankwise", tmp_path / "rows.csv")
+    assert said.endswith("which only Python reads; the commands read TableModel(ConformalOrdinal(...)).")

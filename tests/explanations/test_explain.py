@@ -254,3 +254,12 @@ def test_shap_agrees_with_the_contributions_of_trees(data):
     np.testing.assert_allclose(theirs, rw.explain(model, X[:20]).values, atol=1e-9)
     around = shap.explainers.Exact(model.project, shap.maskers.Independent(X, max_samples=20))(X[:5])
     np.testing.assert_allclose(around.base_values + around.values.sum(axis=1), model.project(X[:5]), atol=1e-9)
+
+
+def test_contributions_as_a_table(data):
+    frame, y = data
+    rows = frame[["size", "price"]].fillna(0.0)
+    found = rw.explain(rw.TableModel(rw.CumulativeLink()).fit(rows, y), rows[:5])
+    table = found.to_frame()
+    assert table.columns.tolist() == ["size", "price", found.score_name]
+    np.testing.assert_allclose(table[["size", "price"]].sum(axis=1) + found.base, table[found.score_name], rtol=1e-9)

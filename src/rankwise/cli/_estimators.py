@@ -10,7 +10,7 @@ import typer
 import rankwise
 from rankwise.cli._exit import suggestion
 
-ONLINE_ROOM, BATCH_ROOM, TREE_ROOM = "rankwise.online", "rankwise.batch", "rankwise.trees"
+ONLINE, BATCH, TREES = "rankwise.online", "rankwise.batch", "rankwise.trees"
 
 #: Parameters that the command line gives itself.
 _OURS = {"classes": "--classes"}
@@ -22,17 +22,17 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 def names() -> list[str]:
     """Estimators that learn ordered classes from a table, without loading them."""
-    return sorted(name for name, home in rankwise._HOME.items() if home in (ONLINE_ROOM, BATCH_ROOM, TREE_ROOM))
+    return sorted(name for name, home in rankwise._HOME.items() if home in (ONLINE, BATCH, TREES))
 
 
 def is_online(name: str) -> bool:
     """Whether an estimator learns row by row."""
-    return rankwise._HOME[name] == ONLINE_ROOM
+    return rankwise._HOME[name] == ONLINE
 
 
 def grows_trees(name: str) -> bool:
     """Whether an estimator takes raw columns."""
-    return rankwise._HOME[name] == TREE_ROOM
+    return rankwise._HOME[name] == TREES
 
 
 #: For the help.

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import typer
 
+from rankwise.auto import AutoOrdinal, BlendedOrdinal, PathCV
+from rankwise.calibration import CalibratedOrdinal, ConformalOrdinal
 from rankwise.cli import _estimators
 from rankwise.cli._labelled_files import LabelledFiles, Rows, open_files, require_features
 from rankwise.cli._options import LabelOptions, RowOptions
@@ -62,11 +64,22 @@ def first_rows(source: LabelledFiles, most: int, row: int | None) -> tuple[Rows,
 
 
 def load_model(path: Path) -> Any:
-    """Model of ordered classes from a file."""
-    model = load(path)
-    name = type(model).__name__
-    if not isinstance(model, TableModel) and name not in _estimators.names():
-        raise ModelFileError(f"{path} holds a {name}, which does not give a row of a table one of several classes.")
+    """Model of ordered classes from a file; of a search, the model that it chose."""
+    loaded = load(path)
+    model = loaded.best_estimator_ if isinstance(loaded, (AutoOrdinal, PathCV)) else loaded
+    inner = model
+    if isinstance(model, (CalibratedOrdinal, ConformalOrdinal)):
+        inner = model.estimator_
+    elif isinstance(model, BlendedOrdinal):
+        inner = model.estimators_[0]
+    outer, kind = type(model).__name__, type(inner).__name__
+    if inner is not model and kind not in _estimators.names():
+        raise ModelFileError(
+            f"{path} holds a {outer} around a {kind}, which only Python reads; "
+            f"the commands read TableModel({outer}(...))."
+        )
+    if not isinstance(inner, TableModel) and kind not in _estimators.names():
+        raise ModelFileError(f"{path} holds a {kind}, which does not give a row of a table one of several classes.")
     return model
 
 
