@@ -20,21 +20,12 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import save as to_safetensors
 from scipy import sparse
+from sklearn import preprocessing
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-)
 
 import rankwise as rw
 from rankwise import persistence
@@ -110,20 +101,20 @@ def victims(every: int = 1) -> list[Victim]:
 def pipelines(frame: pd.DataFrame, X: np.ndarray, y: np.ndarray) -> list[tuple[Any, Any, Any]]:
     """Models behind each of scikit-learn's transformers that a file can hold."""
     columns = make_column_transformer(
-        (StandardScaler(), ["a"]),
-        (OneHotEncoder(min_frequency=9, handle_unknown="infrequent_if_exist"), ["b"]),
+        (preprocessing.StandardScaler(), ["a"]),
+        (preprocessing.OneHotEncoder(min_frequency=9, handle_unknown="infrequent_if_exist"), ["b"]),
         (TfidfVectorizer(), "c"),
     )
-    passed = make_column_transformer((OrdinalEncoder(), ["b"]), ("passthrough", ["a"]), remainder="drop")
+    passed = make_column_transformer((preprocessing.OrdinalEncoder(), ["b"]), ("passthrough", ["a"]), remainder="drop")
     before = [
-        make_pipeline(SimpleImputer(), MinMaxScaler(), PolynomialFeatures(2)),
-        make_pipeline(MaxAbsScaler(), SplineTransformer(n_knots=3)),
-        make_pipeline(StandardScaler(), Nystroem(n_components=5, random_state=0)),
+        make_pipeline(SimpleImputer(), preprocessing.MinMaxScaler(), preprocessing.PolynomialFeatures(2)),
+        make_pipeline(preprocessing.MaxAbsScaler(), preprocessing.SplineTransformer(n_knots=3)),
+        make_pipeline(preprocessing.StandardScaler(), Nystroem(n_components=5, random_state=0)),
     ]
     made = [(make_pipeline(step, rw.SVOR(tol=0.1)), X, y) for step in before]
     made += [(make_pipeline(step, rw.PRIL(n_epochs=1, random_state=0)), frame, y) for step in (columns, passed)]
     made.append((make_pipeline(CountVectorizer(), rw.CumulativeLink(tol=0.1)), frame["c"], y))
-    return [*made, (rw.TableModel(rw.SVOR(tol=0.1), RobustScaler()), X, y)]
+    return [*made, (rw.TableModel(rw.SVOR(tol=0.1), preprocessing.RobustScaler()), X, y)]
 
 
 def contents(model: Any, path: Path) -> tuple[Header, Arrays]:

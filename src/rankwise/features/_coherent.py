@@ -13,21 +13,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-)
 
 _HIGHEST_DEGREE = 64  # of a polynomial; sizes of higher ones take long to compute
 
@@ -253,15 +244,15 @@ def _steps_fit(model: Any) -> bool:
 
 
 _CHECKS: dict[type[Any], Callable[[Any], bool]] = {
-    StandardScaler: _standard,
-    RobustScaler: _robust,
-    MinMaxScaler: _min_max,
+    preprocessing.StandardScaler: _standard,
+    preprocessing.RobustScaler: _robust,
+    preprocessing.MinMaxScaler: _min_max,
     SimpleImputer: _imputer,
-    PolynomialFeatures: _polynomial,
-    SplineTransformer: _splines,
+    preprocessing.PolynomialFeatures: _polynomial,
+    preprocessing.SplineTransformer: _splines,
     Nystroem: _nystroem,
-    OneHotEncoder: _one_hot,
-    OrdinalEncoder: _ordinal,
+    preprocessing.OneHotEncoder: _one_hot,
+    preprocessing.OrdinalEncoder: _ordinal,
     CountVectorizer: _words,
     TfidfVectorizer: _words,
     TfidfTransformer: _weights,
@@ -279,13 +270,22 @@ def _width_of_columns(model: Any) -> int:
 
 
 _WIDTHS: dict[type[Any], Callable[[Any], Any]] = {
-    PolynomialFeatures: lambda model: model.n_output_features_,
-    SplineTransformer: lambda model: model.n_features_out_,
+    preprocessing.PolynomialFeatures: lambda model: model.n_output_features_,
+    preprocessing.SplineTransformer: lambda model: model.n_features_out_,
     Nystroem: lambda model: len(model.components_),
-    OneHotEncoder: lambda model: sum(model._n_features_outs),
+    preprocessing.OneHotEncoder: lambda model: sum(model._n_features_outs),
     CountVectorizer: lambda model: len(model.vocabulary_),
     TfidfVectorizer: lambda model: len(model.vocabulary_),
     ColumnTransformer: _width_of_columns,
-    **dict.fromkeys((StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OrdinalEncoder), _as_many),
+    **dict.fromkeys(
+        (
+            preprocessing.StandardScaler,
+            preprocessing.MinMaxScaler,
+            preprocessing.MaxAbsScaler,
+            preprocessing.RobustScaler,
+            preprocessing.OrdinalEncoder,
+        ),
+        _as_many,
+    ),
     Pipeline: lambda model: width(model.steps[-1][1]),
 }

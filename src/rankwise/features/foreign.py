@@ -13,23 +13,13 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline
+from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.features._coherent import is_coherent
@@ -163,16 +153,18 @@ _SCALER: dict[str, Check] = {**_COMMON, "n_samples_seen_": _seen, "scale_": _eac
 
 #: Attributes of every class, in the order in which they are checked.
 ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
-    StandardScaler: {**_SCALER, "mean_": _each, "var_": _each},
-    MinMaxScaler: {**_SCALER, "min_": _each, "data_min_": _each, "data_max_": _each, "data_range_": _each},
-    MaxAbsScaler: {**_SCALER, "max_abs_": _each},
-    RobustScaler: {**_COMMON, "center_": _each, "scale_": _each},
-    OneHotEncoder: {
+    preprocessing.StandardScaler: {**_SCALER, "mean_": _each, "var_": _each},
+    preprocessing.MinMaxScaler: {
+        **_SCALER, "min_": _each, "data_min_": _each, "data_max_": _each, "data_range_": _each
+    },
+    preprocessing.MaxAbsScaler: {**_SCALER, "max_abs_": _each},
+    preprocessing.RobustScaler: {**_COMMON, "center_": _each, "scale_": _each},
+    preprocessing.OneHotEncoder: {
         **_COMMON, "categories_": _categories, "drop_idx_": _maybe_array, "_drop_idx_after_grouping": _maybe_array,
         "_infrequent_enabled": _FLAG, "_infrequent_indices": _one_each, "_default_to_infrequent_mappings": _one_each,
         "_n_features_outs": _one_each,
     },
-    OrdinalEncoder: {
+    preprocessing.OrdinalEncoder: {
         **_COMMON, "categories_": _categories, "_missing_indices": _DICT, "_infrequent_enabled": _FLAG,
         "_infrequent_indices": _one_each, "_default_to_infrequent_mappings": _one_each,
     },
@@ -181,15 +173,15 @@ ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
         "_fit_dtype": lambda value, model: isinstance(value, np.dtype),
         "_fill_dtype": lambda value, model: isinstance(value, np.dtype),
     },
-    PolynomialFeatures: {
+    preprocessing.PolynomialFeatures: {
         **_COMMON, "n_output_features_": _COUNT, "_n_out_full": _COUNT, "_min_degree": _COUNT, "_max_degree": _COUNT,
     },
-    SplineTransformer: {**_COMMON, "bsplines_": _splines, "n_features_out_": _COUNT},
+    preprocessing.SplineTransformer: {**_COMMON, "bsplines_": _splines, "n_features_out_": _COUNT},
     Nystroem: {
         **_COMMON, "components_": _components, "component_indices_": _numbers, "normalization_": _square,
         "_n_features_out": _COUNT,
     },
-    FunctionTransformer: dict(_COMMON),
+    preprocessing.FunctionTransformer: dict(_COMMON),
     TfidfTransformer: {**_COMMON, "idf_": _numbers},
     CountVectorizer: {"vocabulary_": _vocabulary, "fixed_vocabulary_": _FLAG},
     TfidfVectorizer: {"vocabulary_": _vocabulary, "fixed_vocabulary_": _FLAG, "_tfidf": _weights},
@@ -237,7 +229,9 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
         raise ValueError(f"a {type(model).__name__} needs {sorted(absent)}")
     if isinstance(model, Pipeline) and model.memory is not None:  # a cache is pickles, which a later fit would load
         raise ValueError("a Pipeline in a file has no cache")
-    if isinstance(model, FunctionTransformer) and (model.func is not None or model.inverse_func is not None):
+    if isinstance(model, preprocessing.FunctionTransformer) and (
+        model.func is not None or model.inverse_func is not None
+    ):
         raise ValueError("a FunctionTransformer may only pass its columns on")
     for name, is_right in known.items():
         if name in plain:
