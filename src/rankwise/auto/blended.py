@@ -151,9 +151,6 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         pairs = zip(self.weights_, self.estimators_, strict=True)
         return np.asarray(sum(v * one.predict_proba(rows) for v, one in pairs if v > 0.0))
 
-    def _cumulative(self, rows: Any) -> Floats:
-        return np.asarray(np.cumsum(self._probabilities(rows), axis=1)[:, :-1])
-
     @reader
     def decision_function(self, X: Any) -> Floats:
         """Minus the expected cost of every answer, (n, K); their difference, (n,), for two classes."""
