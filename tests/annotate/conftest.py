@@ -25,6 +25,13 @@ def make_items(n=40, shown=None, **more):
     return Items(columns, shown or Shown())
 
 
+def write_items(folder, text):
+    """A file of items."""
+    path = folder / "items.csv"
+    path.write_text(text)
+    return path
+
+
 def truth(item):
     """The class of an item: a rater who knows it."""
     row = dict(item["table"]) if isinstance(item, dict) else item

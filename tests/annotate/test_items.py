@@ -6,13 +6,12 @@ pytest.importorskip("starlette")
 
 from rankwise.annotate.items import Items, Shown, read_items
 from rankwise.io import TableError
+from tests.annotate.conftest import write_items
 
 
 @pytest.fixture
 def path(tmp_path):
-    path = tmp_path / "items.csv"
-    path.write_text("id,remark,size,photo,when\n07,good,1.5,a.png,2024-01-02\n8,,2,,2024-01-03\n")
-    return path
+    return write_items(tmp_path, "id,remark,size,photo,when\n07,good,1.5,a.png,2024-01-02\n8,,2,,2024-01-03\n")
 
 
 def test_names_features_and_what_is_shown(path):

@@ -9,15 +9,13 @@ pytest.importorskip("starlette")
 from rankwise.annotation._questions import STRATEGIES
 from rankwise.cli.commands.annotate import PageLanguage, Strategy
 from rankwise.io import read_answers
-from tests.annotate.conftest import Rater, annotated, desk_of, settled  # noqa: F401
+from tests.annotate.conftest import Rater, annotated, desk_of, settled, write_items  # noqa: F401
 from tests.cli.commands import fail, succeed
 
 
 @pytest.fixture
 def items(tmp_path):
-    path = tmp_path / "items.csv"
-    path.write_text("id,remark,photo\n1,good,a.png\n2,bad,b.png\n")
-    return path
+    return write_items(tmp_path, "id,remark,photo\n1,good,a.png\n2,bad,b.png\n")
 
 
 def test_choices_are_those_of_the_library():
