@@ -17,10 +17,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
-# One stamp per extra: installed again only when a pyproject.toml changes.
+# One stamp per extra: installed again only when a pyproject.toml changes. Several with commas are resolved at once.
+COMMA := ,
 $(VENV)/installed-%: pyproject.toml $(EXPERIMENTS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(EDITABLE_EXPERIMENTS)
-	@touch $@
+	@touch $@ $(patsubst %,$(VENV)/installed-%,$(subst $(COMMA), ,$*))
 
 demo: $(VENV)/installed-demo ## learn from exact and interval labels on built-in data; table and picture
 	@$(BIN)/rankwise demo
