@@ -58,6 +58,12 @@ def _shape_of_row(X, i):
     return rows.n_rows(X), rows.n_entries(X, i)
 
 
+def _csr(X):
+    """The arrays of a CSR matrix, of the types they have: kernel_rows converts few entries."""
+    X = sparse.csr_matrix(X)
+    return X.data, X.indices, X.indptr
+
+
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
@@ -68,7 +74,7 @@ def test_compiled_dense_and_sparse_rows_give_the_bits_of_the_plain_operations(da
     X = data.draw(arrays(dtype, (3, d), elements=values))
     w, lag = (data.draw(arrays(np.float64, d + 5, elements=finite)) for _ in range(2))  # five spare places behind
     W, W_lag = (np.outer(np.append(w, 1.0)[: d + 2], [1.0, -2.5, 0.3]) for w in (w, lag))
-    tuples = kernel_rows(sparse.csr_matrix(X)) if d else X
+    tuples = _csr(X) if d else X
     for i in range(3):
         for form in (X, tuples):
             assert _dot(form, i, w) == rows.dot(form, i, w) == rows.dot(X, i, w)
@@ -100,7 +106,7 @@ def test_columns_of_every_width_give_the_bits_of_the_plain_operations(seed, d, w
     rng = np.random.default_rng(seed)
     X = (rng.standard_normal((2, d)) * rng.integers(0, 2, (2, d))).astype(dtype)
     W, lag = rng.standard_normal((2, d + 3, width))  # three spare features behind
-    for form in (X, kernel_rows(sparse.csr_matrix(X))):
+    for form in (X, _csr(X)):
         for rate in (0.0, 0.3):
             found, expected = np.full(width, 9.0), np.full(width, 9.0)
             _dots_lagged(form, 1, W, lag, rate, found)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from numba.extending import register_jitable
 from scipy import sparse
 from scipy.special import expit, logit
 
 from rankwise import LabelRanker
+from rankwise._kernels.compile import register_jitable
 from rankwise.label_ranking.interior_point import WORK_ROWS, make_interior_point, make_joint_solver, room_for_joint
 from rankwise.label_ranking.levels import lead_of_log_odds, lead_of_scores, make_levels
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import dot
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass

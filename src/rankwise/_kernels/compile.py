@@ -21,10 +21,13 @@ import tempfile
 from pathlib import Path
 
 import numba
+from numba import extending
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.extending import register_jitable
 
 from rankwise._warn import warn_user
+
+# Nobody calls these functions from C. The wrappers for that would take a quarter of the time of compilation.
+_UNCALLED = {"no_cfunc_wrapper": True}
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^ *(?:from|import) rankwise([\w.]*)(?: import (\([\w,\s]*|[\w, ]*))?", re.MULTILINE)
@@ -171,11 +174,22 @@ def _private_directory():
 
 def kernel(function):
     """Compile a loop. Division by zero gives infinity as in numpy, not an exception."""
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", **_UNCALLED)(function)
     if hasattr(compiled, "_cache"):  # there is none where numba is switched off
         cache = _cache_of(function)
         compiled._cache = compiled._cache if cache is None else cache
     return compiled
+
+
+def register_jitable(function=None, **options):
+    """Let kernels call a function: numba's decorator of this name, which compiles less."""
+    decorate = extending.register_jitable(**_UNCALLED, **options)
+    return decorate if function is None else decorate(function)
+
+
+def overload(function, inline="never", **options):
+    """Give kernels another form of a function: numba's decorator of this name, which compiles less."""
+    return extending.overload(function, jit_options={**_UNCALLED, **options}, inline=inline)
 
 
 def inlined(function):
@@ -183,4 +197,4 @@ def inlined(function):
 
     The caller holds all arrays meanwhile, so references to them are not counted in it: counting costs more than a row.
     """
-    return register_jitable(forceinline=True, _nrt=False)(function)
+    return register_jitable(function, forceinline=True, _nrt=False)

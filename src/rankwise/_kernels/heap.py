@@ -4,7 +4,7 @@ The item with the smallest ``sign * keys[item]`` is on top, of equal ones the sm
 end up behind the heap, the first in the last place.
 """
 
-from numba.extending import register_jitable
+from rankwise._kernels.compile import register_jitable
 
 
 @register_jitable

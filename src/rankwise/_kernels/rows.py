@@ -10,10 +10,10 @@ Both forms give the same bits (see :mod:`rankwise._kernels.lanes`).
 
 import numpy as np
 from numba import types
-from numba.extending import overload, register_jitable
 
 from rankwise._kernels import lanes
 from rankwise._kernels.columns import columns_axpy, columns_dot
+from rankwise._kernels.compile import overload, register_jitable
 from rankwise._kernels.llvm import LANES
 
 
@@ -188,7 +188,7 @@ def _blocks_dot(data, indices, start, stop, W, lag, rate, out):
     return k
 
 
-@overload(dots_lagged, jit_options={"forceinline": True})
+@overload(dots_lagged, forceinline=True)
 def _dots_lagged(X, i, W, lag, rate, out):
     if isinstance(X, types.BaseTuple):
 
@@ -246,7 +246,7 @@ def axpy_columns(X, i, factors, rounds, W, lag, first, last):
     lag[columns] += np.multiply.outer(values, factors * rounds)
 
 
-@overload(axpy_columns, jit_options={"forceinline": True})
+@overload(axpy_columns, forceinline=True)
 def _axpy_columns(X, i, factors, rounds, W, lag, first, last):
     if isinstance(X, types.BaseTuple):
 

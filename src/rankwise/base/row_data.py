@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 _ROWS_LOOKED_AT = 500  # to see the scales of the columns
+_FEW = 1 << 16  # entries that are converted faster than a kernel for their types is compiled
 
 Rows = Any  # a C-contiguous 2-D array, or the tuple (data, indices, indptr) of a CSR matrix
 
@@ -30,13 +31,22 @@ def for_kernel(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kernel_rows(X: Any) -> Rows:
-    """2-D array or CSR matrix, whose indices were checked (``require_sound``), as the row operations read it."""
+    """2-D array or CSR matrix, whose indices were checked (``require_sound``), as the row operations read it.
+
+    Kernels read float32 and wide indices too, and give the same bits for them. Few entries are converted: that takes
+    microseconds, and compiling a kernel for their types seconds.
+    """
     if not sparse.issparse(X):
-        return for_kernel(np.ascontiguousarray(X))
+        return for_kernel(np.ascontiguousarray(X, dtype=np.float64 if X.size <= _FEW else None))
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return for_kernel(X.data), for_kernel(X.indices), for_kernel(X.indptr)
+    if X.nnz > _FEW or X.shape[0] > _FEW:
+        return for_kernel(X.data), for_kernel(X.indices), for_kernel(X.indptr)
+    index = np.int32 if X.shape[1] <= np.iinfo(np.int32).max else np.int64
+    types = (np.float64, index, index)
+    data, indices, indptr = (np.asarray(a, dtype=t) for a, t in zip((X.data, X.indices, X.indptr), types, strict=True))
+    return for_kernel(data), for_kernel(indices), for_kernel(indptr)
 
 
 def length(rows: Rows) -> int:

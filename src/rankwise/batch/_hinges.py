@@ -4,9 +4,8 @@ Everywhere f are the scores, t the thresholds, ``[lo, hi]`` the codes of a row, 
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, n_entries, value
 
 

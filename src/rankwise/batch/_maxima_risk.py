@@ -20,12 +20,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.losses import Loss, check_v_shaped, loss_matrix

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from rankwise._kernels.compile import register_jitable
 
 Floats = NDArray[np.float64]
 

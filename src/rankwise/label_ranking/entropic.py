@@ -21,9 +21,8 @@ Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import absolute_sizes, all_finite, dots_positive, n_rows
 from rankwise.label_ranking.rounds import FIXED, make_ranker_pass
 from rankwise.label_ranking.softmax import (

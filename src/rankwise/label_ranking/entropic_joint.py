@@ -12,8 +12,8 @@ label of the other side, or if it is beyond the score that the worst label of it
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
+from rankwise._kernels.compile import register_jitable
 from rankwise.label_ranking.entropic import make_entropic_pass, pair_step
 from rankwise.label_ranking.interior_point import make_joint_solver, room_for_joint
 from rankwise.label_ranking.levels import lead_of_log_odds, make_levels

@@ -22,9 +22,8 @@ Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import all_finite, column, dots, n_entries, n_rows, squared_norm, value
 from rankwise.label_ranking.levels import lead_of_scores, make_levels
 from rankwise.label_ranking.rounds import FIXED, JOINT, make_ranker_pass

@@ -35,7 +35,8 @@ The slack is one more variable, with f = 0, behind those of the labels.
 """
 
 import numpy as np
-from numba.extending import register_jitable
+
+from rankwise._kernels.compile import register_jitable
 
 WORK_ROWS = 9  # of the array that the solver works in
 _MOST_HALVINGS = 6

@@ -20,8 +20,8 @@ A heap on each side finds the next label: O(k) and O(log k) for each label that 
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
+from rankwise._kernels.compile import register_jitable
 from rankwise._kernels.heap import heapify, take_top
 
 _MOST_STEPS = 100

@@ -10,8 +10,8 @@ Of equal labels the one with the smaller code counts as the better ranked, the w
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
+from rankwise._kernels.compile import register_jitable
 from rankwise._kernels.heap import heapify, take_top
 from rankwise._kernels.rows import absolute_sizes, n_rows
 from rankwise.base.state import VIOLATIONS

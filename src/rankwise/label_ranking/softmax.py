@@ -17,9 +17,8 @@ With intercepts, x has one feature more, the constant 1. Its weights stand apart
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, n_entries, value
 
 LOWEST = -600.0  # logarithm of the smallest weight that is kept as such

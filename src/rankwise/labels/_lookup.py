@@ -1,9 +1,8 @@
 """Compiled look-up of numeric labels: one pass over y, no temporary arrays."""
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 
 MISSING, UNKNOWN = -1, -2
 

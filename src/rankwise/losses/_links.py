@@ -21,11 +21,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy import special
 
-from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.compile import inlined, kernel, register_jitable
 
 Floats = NDArray[np.float64]
 

@@ -32,11 +32,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
 from rankwise.solvers.solution import relative_gap
 

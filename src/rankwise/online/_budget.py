@@ -22,9 +22,8 @@ a vector that was admitted in the block at hand come from these.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 
 #: A neighbour counts if at least this part of its squared length is independent of the nearer ones.
 _INDEPENDENT = 1e-3

@@ -19,8 +19,8 @@ and the array ``(lead, spread)``.
 from __future__ import annotations
 
 from numba import types
-from numba.extending import overload, register_jitable
 
+from rankwise._kernels.compile import overload, register_jitable
 from rankwise.base.state import StateArray
 
 #: Standing of the contest, for every model that has averages.

@@ -11,10 +11,9 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import dots_lagged, n_rows
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows

@@ -26,9 +26,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import column, dot, n_entries, value
 from rankwise.decisions.thresholds import rank
 from rankwise.losses._links import LINKS, log_terms

@@ -36,15 +36,21 @@ have one entry, or row, for each feature, and the 1-D arrays that any row may ch
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
-from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import column, n_entries, n_rows
 from rankwise.base.state import LARGEST, ROUNDS, UPDATES, VIOLATIONS
 from rankwise.online._contest import averages, is_due, judged, opened, settle
 
 #: What a step returns instead of a number of violations.
 UNCHANGED, NOT_FINITE = -1, -2
+
+
+@register_jitable
+def write_back(values, array):
+    """Copy values into an array of the same length, for ``finish``."""
+    for k in range(array.size):  # numba takes two seconds for an assignment of slices: it compiles the texts of errors
+        array[k] = values[k]
 
 
 @register_jitable
@@ -64,17 +70,7 @@ def nothing_to_refuse(X, weight, room):
     return -1
 
 
-def _entry(array, j, k):
-    """Entry j of a 1-D array, entry (j, k) of a 2-D one."""
-    return array[j] if array.ndim == 1 else array[j, k]
-
-
-@overload(_entry, inline="always")
-def _compiled_entry(array, j, k):
-    return (lambda array, j, k: array[j]) if array.ndim == 1 else (lambda array, j, k: array[j, k])
-
-
-@inlined
+@register_jitable
 def _n_touched(X, model):
     """How many numbers a row alone may change; of several rows nothing is kept."""
     of_features, of_all = model[:2]
@@ -86,57 +82,45 @@ def _n_touched(X, model):
     return n if n_rows(X) == 1 else 0
 
 
-@inlined
-def _touched(X, model, copy):
-    """Copy all that row 0 may change; return whether it is tame."""
-    of_features, of_all = model[:2]
-    place, tame = 0, True
-    for array in of_features:
-        for p in range(n_entries(X, 0)):
-            for k in range(array.size // max(1, array.shape[0])):
-                copy[place] = _entry(array, column(X, 0, p), k)
-                tame &= abs(copy[place]) <= LARGEST  # false for NaN
-                place += 1
-    for array in of_all:
-        for j in range(array.size):
+@register_jitable
+def _exchange(array, first, stop, copy, place, back):
+    """Copy some numbers of an array, or put them back; return whether all are tame."""
+    tame = True
+    for j in range(first, stop):
+        if back:
+            array[j] = copy[place]
+        else:
             copy[place] = array[j]
-            tame &= abs(copy[place]) <= LARGEST
-            place += 1
+        tame &= abs(array[j]) <= LARGEST  # false for NaN
+        place += 1
     return tame
 
 
 @register_jitable
-def _put_back(X, model, copy):
+def _touched(X, model, copy, back):
+    """Copy all that row 0 may change, or put it back; return whether it is tame."""
     of_features, of_all = model[:2]
-    place = 0
+    place, tame = 0, True
     for array in of_features:
-        width = array.size // max(1, array.shape[0])
+        flat, width = array.reshape(-1), array.size // max(1, array.shape[0])
         for p in range(n_entries(X, 0)):
             first = column(X, 0, p) * width
-            array.reshape(-1)[first : first + width] = copy[place : place + width]
+            tame &= _exchange(flat, first, first + width, copy, place, back)
             place += width
     for array in of_all:
-        array[:] = copy[place : place + array.size]
+        tame &= _exchange(array, 0, array.size, copy, place, back)
         place += array.size
+    return tame
 
 
-@inlined
+@register_jitable
 def _none_touched(X, model):
     return 0
 
 
-@inlined
-def _nothing_touched(X, model, copy):
-    return True
-
-
 @register_jitable
-def _nothing_to_put_back(X, model, copy):
-    pass
-
-
-_GUARDED = _n_touched, _touched, _put_back
-_UNGUARDED = _none_touched, _nothing_touched, _nothing_to_put_back
+def _nothing_touched(X, model, copy, back):
+    return True
 
 
 def make_pass(
@@ -164,7 +148,7 @@ def make_pass(
         or the row whose score is not finite. ``labels`` are ``(lower, upper, mask)``. An empty array stands for unit
         weights, the order given, and predictions that nobody asked for.
     """
-    n_touched, touched, put_back = _GUARDED if in_place else _UNGUARDED
+    n_touched, touched = (_n_touched, _touched) if in_place else (_none_touched, _nothing_touched)
 
     @kernel
     def learn(X, labels, weight, order, model, counts, options, predictions):
@@ -175,13 +159,20 @@ def make_pass(
         bad = refuse(X, weight, room)
         before = np.empty(n_touched(X, model))
         if before.size:
-            touched(X, model, before)
+            touched(X, model, before, False)
         n_steps = order.size if not plain and order.size else n_rows(X)
         for r in range(n_steps if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
             found = score(X, i, room)
-            if not plain and predictions.size:
-                predictions[i] = predict(X, i, found, rounds if averages(options[0], lead, spread) else 0.0, room)
+            # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
+            due, asked = is_due(options[0], rounds), not plain and predictions.size > 0
+            mean_predicts = averages(options[0], lead, spread)
+            last = mean = 0
+            for way in range(0 if due else mean_predicts, (2 if due else 1 + mean_predicts) if due or asked else 0):
+                code = predict(X, i, found, way * rounds, room)
+                last, mean = (last, code) if way else (code, mean)
+            if asked:
+                predictions[i] = mean if mean_predicts else last
                 if predictions[i] < 0:
                     bad = i
                     break
@@ -189,8 +180,7 @@ def make_pass(
             c = 1.0 if plain or not weight.size else weight[i]
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
             informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
-            if is_due(options[0], rounds):
-                last, mean = predict(X, i, found, 0.0, room), predict(X, i, found, rounds, room)
+            if due:
                 label = lo, hi, mask, i, ordered
                 lead, spread = judged(options[0], last, mean, label, c * informative, lead, spread)
             violated = step(X, i, found, lo, hi, c * informative, (rounds, updates, violations), room)
@@ -203,8 +193,8 @@ def make_pass(
             rounds += informative
         if bad < 0:
             finish(model, room)
-            if before.size and not touched(X, model, np.empty(before.size)):
-                put_back(X, model, before)
+            if before.size and not touched(X, model, np.empty(before.size), False):
+                touched(X, model, before, True)
                 repair(model, options)
                 return 0
             counts[ROUNDS], counts[UPDATES], counts[VIOLATIONS] = rounds, updates, violations

@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import dot, dot_lagged, n_rows
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import LINEAR_THRESHOLDS, ROUNDS
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
-from rankwise.online._loop import NOT_FINITE, UNCHANGED
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, write_back
 from rankwise.online._online_estimator import OnlineEstimator
 
 Floats = NDArray[np.float64]
@@ -29,7 +28,7 @@ def with_sentinels(t):
     """Thresholds between -inf and +inf: every label then has one below and one above it, and every walk ends."""
     ends = np.empty(t.size + 2)
     ends[0] = -np.inf
-    ends[1:-1] = t
+    write_back(t, ends[1:-1])
     ends[-1] = np.inf
     return ends
 

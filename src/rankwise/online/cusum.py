@@ -26,10 +26,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import axpy_columns, squared_norm
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, averaged

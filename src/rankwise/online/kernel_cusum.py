@@ -29,10 +29,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._budget import admit, scratch

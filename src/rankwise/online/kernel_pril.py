@@ -16,15 +16,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._budget import admit, scratch
 from rankwise.online._kernel_models import SLOTS, KernelEstimator
-from rankwise.online._loop import make_pass
+from rankwise.online._loop import make_pass, write_back
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
@@ -66,7 +65,7 @@ def _step(values, b, f, lo, hi, c, past, room):
 
 @register_jitable
 def _finish(model, room):
-    model[2][:] = room[3]
+    write_back(room[3], model[2])
 
 
 _learn_block = make_pass(_prepare, score_row, predict_row, _step, _finish, in_place=False)

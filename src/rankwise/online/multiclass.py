@@ -37,13 +37,12 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from rankwise import metrics
 from rankwise._errors import RowError
-from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions, take_rows
 from rankwise.base.row_data import Rows, length

@@ -32,11 +32,10 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._kernels.compile import inlined, kernel
+from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.row_data import Rows, length
@@ -44,7 +43,7 @@ from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, a
 from rankwise.decisions.thresholds import rank, ranks
 from rankwise.labels import ClassOrder
 from rankwise.online._contest import JUDGED, mode_of
-from rankwise.online._loop import make_pass
+from rankwise.online._loop import make_pass, write_back
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
@@ -154,8 +153,8 @@ def _step(X, i, f, lo, hi, c, past, room):
 
 @register_jitable
 def _finish(model, room):
-    model[1][0][:] = room[6]
-    model[1][2][:] = room[4]
+    write_back(room[6], model[1][0])
+    write_back(room[4], model[1][2])
 
 
 @register_jitable

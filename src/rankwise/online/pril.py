@@ -34,12 +34,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import axpy_lagged, squared_norm
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass, write_back
 from rankwise.online._threshold_models import (
     LinearThresholdEstimator,
     move,
@@ -160,7 +159,7 @@ def _prepare(model, mask, options, predicting):
 
 @register_jitable
 def _finish(model, room):
-    model[1][0][:] = room[3]
+    write_back(room[3], model[1][0])
 
 
 def _make_passes(move_thresholds, margin):

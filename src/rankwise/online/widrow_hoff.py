@@ -17,11 +17,10 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._kernels.compile import inlined
+from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, squared_norm
 from rankwise._sklearn import Interval
 from rankwise.base.row_data import Rows, length

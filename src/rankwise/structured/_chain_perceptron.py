@@ -17,10 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import axpy_two, dots_lagged, padded
 from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State
 from rankwise.structured._sequences import Annotation, Sequences

@@ -21,10 +21,9 @@ weight to the entry that was its maximum. One part costs K^2, as on the way fort
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rankwise._kernels.compile import kernel
+from rankwise._kernels.compile import kernel, register_jitable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
