@@ -164,18 +164,19 @@ def make_pass(
         for r in range(n_steps if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
             found = score(X, i, room)
-            # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
             due, asked = is_due(options[0], rounds), not plain and predictions.size > 0
-            mean_predicts = averages(options[0], lead, spread)
             last = mean = 0
-            for way in range(0 if due else mean_predicts, (2 if due else 1 + mean_predicts) if due or asked else 0):
-                code = predict(X, i, found, way * rounds, room)
-                last, mean = (last, code) if way else (code, mean)
-            if asked:
-                predictions[i] = mean if mean_predicts else last
-                if predictions[i] < 0:
-                    bad = i
-                    break
+            if due or asked:
+                averaged = averages(options[0], lead, spread)
+                # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
+                for way in range(0 if due else int(averaged), 2 if due else 1 + int(averaged)):
+                    code = predict(X, i, found, way * rounds, room)
+                    last, mean = (last, code) if way else (code, mean)
+                if asked:
+                    predictions[i] = mean if averaged else last
+                    if predictions[i] < 0:
+                        bad = i
+                        break
             lo, hi = lower[i], upper[i]
             c = 1.0 if plain or not weight.size else weight[i]
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
