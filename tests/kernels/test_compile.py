@@ -11,7 +11,7 @@ import pytest
 
 import rankwise
 from rankwise._kernels import compile as compiling
-from rankwise._kernels.compile import digest_of_sources, kernel
+from rankwise._kernels.compile import digest_of_sources, inlined, kernel, overload, register_jitable
 
 
 def _make_plus(added):
@@ -20,6 +20,32 @@ def _make_plus(added):
         return x + added
 
     return plus
+
+
+def _twice(x):
+    return 2 * x
+
+
+@overload(_twice)
+def _compiled_twice(x):
+    return lambda x: 2 * x
+
+
+_with_one, _with_two = register_jitable(lambda x: x + 1), inlined(lambda x: x + 2)
+
+
+def test_nothing_is_compiled_for_callers_in_c(tmp_path, monkeypatch):
+    """Wrappers for such callers take a quarter of the time of compilation; numba names them ``cfunc``."""
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
+
+    @kernel
+    def all_of_them(x):
+        return _twice(x) + _with_one(x) + _with_two(x)
+
+    assert all_of_them(1) == 7
+    (code,) = all_of_them.inspect_llvm().values()
+    assert "_ZN7cpython" in code  # the wrapper for callers in Python
+    assert "cfunc." not in code
 
 
 def test_variants_of_a_kernel_have_files_of_their_own():
