@@ -5,14 +5,14 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise import PRIL, CumulativeLink, MulticlassPerceptron
+from rankwise import PRIL, CumulativeLink
 from rankwise.base import row_data
 from rankwise.base.row_data import kernel_rows
 from tests.online.test_online import ESTIMATORS
 from tests.streams import make_stream
 
 ALL = [CumulativeLink(), *ESTIMATORS]
-QUICK = {str(PRIL()), str(CumulativeLink()), str(MulticlassPerceptron())}
+QUICK = {str(PRIL()), str(CumulativeLink())}
 
 
 def _wide(X, dtype=np.float64):
