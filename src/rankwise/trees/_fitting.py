@@ -124,9 +124,11 @@ def fit_trees(
     trees, thresholds : optional
         What to continue.
     """
-    progress = Progress(settings.name, settings.verbose)
+    team = objective.team
+    settings = replace(settings, params={**settings.params, **team.params})
+    progress = Progress(settings.name, settings.verbose, team.tell)
     with translated():
-        data = _dataset(matrix, categorical, settings.params, keep_rows=trees is not None)
+        data = _dataset(matrix, categorical, settings.params, keep_rows=trees is not None, sample=team.sample)
         start = objective.start() if thresholds is None else thresholds
         try:
             if data is None or start.size == 0:
@@ -173,19 +175,19 @@ def check_engine_params(params: Any) -> None:
         )
 
 
-def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, keep_rows: bool) -> Any:
+def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, keep_rows: bool, sample: Any) -> Any:
     """Rows as LightGBM keeps them; None if no column can be split. Trees to continue need the rows themselves, too."""
     lightgbm = load_lightgbm()
     keep = {
         "max_bin", "min_data_in_bin", "bin_construct_sample_cnt", "num_threads", "verbosity", "seed",
         "feature_pre_filter", "deterministic",
     }  # fmt: skip
-    data = lightgbm.Dataset(
-        matrix,
-        categorical_feature=categorical or "auto",
-        params={key: value for key, value in params.items() if key in keep},
-        free_raw_data=not keep_rows,
-    ).construct()
+    options: dict[str, Any] = {
+        "categorical_feature": categorical or "auto",
+        "params": {key: value for key, value in params.items() if key in keep},
+    }
+    bins = None if sample is None else lightgbm.Dataset(sample, **options)
+    data = lightgbm.Dataset(matrix, reference=bins, free_raw_data=not keep_rows, **options).construct()
     return data if any(data.feature_num_bin(j) > 1 for j in range(matrix.shape[1])) else None
 
 
@@ -195,7 +197,9 @@ def _plain(
 ) -> Fit:  # fmt: skip
     """So many rounds on all rows."""
     growth = Growth(data, objective, settings.params, start, trees=trees)
-    interrupted = _until(lambda: growth.advance(), n_rounds, lambda done: progress("boosting", done, n_rounds))
+    interrupted = _until(
+        growth.advance, n_rounds, lambda done: progress("boosting", done, n_rounds), objective.team.is_asked_to_stop
+    )
     before = 0 if trees is None else trees.current_iteration()
     if interrupted:  # the stages tell which rounds are whole
         if len(growth.stages) < 2:
@@ -204,7 +208,7 @@ def _plain(
         stages = growth.stages[1:]
     else:
         scores = growth.scores()
-        thresholds, mean = objective.balanced(scores, growth.thresholds), float(scores.mean())
+        thresholds, mean = objective.balanced(scores, growth.thresholds), objective.mean(scores)
         stages = [*growth.stages[1:], thresholds]
     text = trimmed(growth.booster.model_to_string(num_iteration=before + len(stages), start_iteration=0))
     return Fit(text, thresholds, stages, losses, mean, interrupted)
@@ -218,15 +222,16 @@ def _best_of(watch: Watch, matrix: Any, objective: Objective, interrupted: bool)
     stages = [*growth.stages[1:], growth.thresholds][:best]
     thresholds = objective.balanced(scores, stages[-1])
     text = trimmed(growth.booster.model_to_string(num_iteration=best, start_iteration=0))
-    return Fit(text, thresholds, [*stages[:-1], thresholds], watch.losses, float(scores.mean()), interrupted)
+    return Fit(text, thresholds, [*stages[:-1], thresholds], watch.losses, objective.mean(scores), interrupted)
 
 
 def _watched(watch: Watch, settings: Settings, what: str, progress: Progress) -> bool:
     """Rounds until the loss no longer falls; return whether the user stopped them."""
     try:
         interrupted = _until(
-            watch.advance, settings.max_iter, lambda done: progress(what, done, settings.max_iter, watch.losses[-1])
-        )
+            watch.advance, settings.max_iter, lambda done: progress(what, done, settings.max_iter, watch.losses[-1]),
+            watch.objectives[0].team.is_asked_to_stop,
+        )  # fmt: skip
         if interrupted and len(watch.losses) < 2:
             raise KeyboardInterrupt
         if not interrupted:
@@ -237,21 +242,23 @@ def _watched(watch: Watch, settings: Settings, what: str, progress: Progress) ->
     return interrupted
 
 
-def _until(advance: Callable[[], bool], n_rounds: int, tell: Callable[[int], None]) -> bool:
-    """Rounds until one says that it was the last; return whether the user stopped them."""
-    with _noting_interrupts() as is_asked:
+def _until(
+    advance: Callable[[], bool], n_rounds: int, tell: Callable[[int], None], is_told: Callable[[], bool]
+) -> bool:
+    """Rounds until one says that it was the last; return whether the user stopped them, here or elsewhere."""
+    with noting_interrupts() as is_asked:
         try:
             for done in range(n_rounds):
-                if advance() or is_asked():
+                if advance() or is_asked() or is_told():
                     break
                 tell(done + 1)
         except KeyboardInterrupt:
             return True
-        return is_asked()
+        return is_asked() or is_told()
 
 
 @contextmanager
-def _noting_interrupts() -> Iterator[Callable[[], bool]]:
+def noting_interrupts() -> Iterator[Callable[[], bool]]:
     """Note the first SIGINT, to be looked for between rounds; a second one interrupts at once.
 
     An exception would be lost where it is raised inside a callback or a destructor of a package below.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -154,21 +154,26 @@ class Watch:
         self._look([growth.objective.step(growth.scores(), growth.thresholds) for growth in self.growths])
 
     def _look(self, thresholds: Sequence[Floats]) -> None:
-        weights = np.array([objective.n_rows for objective in self.objectives], dtype=np.float64)
+        weights = np.array([objective.n_of_team for objective in self.objectives], dtype=np.float64)
         parts = zip(self.objectives, self._scores, thresholds, strict=True)
         losses = [objective.loss(scores, t) for objective, scores, t in parts]
         self.losses.append(float(weights @ losses / weights.sum()))
 
 
 class Progress:
-    """A line on a terminal that says how far a long fit has come; silent elsewhere."""
+    """A line on a terminal that says how far a long fit has come; silent elsewhere.
 
-    def __init__(self, name: str, wanted: bool | str) -> None:
+    ``tell`` hears of it too, at once.
+    """
+
+    def __init__(self, name: str, wanted: bool | str, tell: Callable[..., None]) -> None:
+        self.tell = tell
         self.shown = wanted is True or (wanted == "auto" and sys.stderr.isatty())
         self.name, self.began, self.width = name, time.monotonic(), 0
 
     def __call__(self, what: str, done: int, total: int, loss: float | None = None) -> None:
         """Say it, once the fit has taken some seconds."""
+        self.tell(what, done, total, loss)
         if self.shown and time.monotonic() - self.began > _PATIENCE_TO_SHOW:
             said = f"{self.name}: {what}, round {done} of {total}" + ("" if loss is None else f", loss {loss:.4f}")
             sys.stderr.write("\r" + said.ljust(self.width))

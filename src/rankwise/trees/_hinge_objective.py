@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from rankwise._kernels.compile import kernel
-from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.trees._objective import FLOOR, Objective, Places
+from rankwise.trees._rows import TeamRows
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class HingeObjective(Objective):
 
     Parameters
     ----------
-    rows : CodedRows
+    rows : TeamRows
         Rows whose weights add up to 1.
     told : ToldClasses
         Thresholds that the labels determine.
@@ -44,8 +44,8 @@ class HingeObjective(Objective):
         Threads that may pass the rows.
     """
 
-    def __init__(self, rows: CodedRows, told: ToldClasses, reach: int, n_threads: int = 1) -> None:
-        super().__init__(len(rows), n_threads)
+    def __init__(self, rows: TeamRows, told: ToldClasses, reach: int, n_threads: int = 1) -> None:
+        super().__init__(len(rows), n_threads, rows.team)
         self.rows, self.told, self.reach = rows, told, reach
         self.low = told.low_ends()[rows.lower].astype(np.int32)
         self.high = told.high_ends()[rows.upper].astype(np.int32) - np.int32(1)
@@ -84,7 +84,7 @@ class HingeObjective(Objective):
             sums = np.zeros(t.size), np.zeros(t.size)
             rows = f[block], self.low[block], self.high[block], self.rows.weight[block]
             filled = self.gradient[block], self.curvature[block]
-            return _derivatives(*rows, t, self.reach, float(self.n_rows), *filled, *sums), *sums
+            return _derivatives(*rows, t, self.reach, float(self.n_of_team), *filled, *sums), *sums
 
         return self.blocks.sums(work)
 

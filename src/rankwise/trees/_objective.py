@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
-from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step, padded
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.losses._links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms
-from rankwise.trees._rows import RowBlocks
+from rankwise.trees._rows import ALONE, RowBlocks, Team, TeamRows
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -50,13 +49,16 @@ class Objective(ABC):
         Which thresholds the labels determine; only these are counted here.
     gradient, curvature : float32 arrays of shape (n,)
         Derivatives of n times the mean loss by the scores, as the last step left them.
+    n_rows, n_of_team : int
+        Rows here, and those of all machines, whose number is the n in the line above.
     """
 
     told: ToldClasses
 
-    def __init__(self, n_rows: int, n_threads: int) -> None:
-        self.n_rows, self.n_threads = n_rows, n_threads
-        self.blocks = RowBlocks(n_rows, n_threads)
+    def __init__(self, n_rows: int, n_threads: int, team: Team = ALONE) -> None:
+        self.n_rows, self.n_threads, self.team = n_rows, n_threads, team
+        self.n_of_team = int(team.total((n_rows,))[0])
+        self.blocks = RowBlocks(n_rows, n_threads, team)
         self.gradient = np.empty(n_rows, dtype=np.float32)
         self.curvature = np.empty(n_rows, dtype=np.float32)
 
@@ -80,6 +82,10 @@ class Objective(ABC):
     def part(self, index: Places) -> Objective:
         """The objective of some of the rows, with the same thresholds."""
 
+    def mean(self, f: Floats) -> float:
+        """Mean score."""
+        return float(self.team.total((float(f.sum()),))[0] / self.n_of_team)
+
 
 class LikelihoodObjective(Objective):
     """Mean of ``-log P`` of the labels; see the module's docstring.
@@ -95,16 +101,16 @@ class LikelihoodObjective(Objective):
     """
 
     def __init__(self, risk: LinkRisk, owner: Places | None = None, n_threads: int = 1) -> None:
-        super().__init__(len(risk.rows) if owner is None else int(owner[-1]) + 1, n_threads)
+        rows: TeamRows = risk.rows
+        super().__init__(len(rows) if owner is None else int(owner[-1]) + 1, n_threads, rows.team)
         self.risk, self.owner, self.told = risk, owner, risk.told
-        rows: CodedRows = risk.rows
         self.low = risk.ends[0][rows.lower].astype(np.int32)
         self.high = risk.ends[1][rows.upper].astype(np.int32)
         self.weight = rows.weight if owner is None else np.bincount(owner, rows.weight)
         self.runs: tuple[Any, ...] = self.blocks, self.gradient, self.curvature
         if owner is not None:
             by_run = (np.empty(len(owner), dtype=np.float32) for _ in range(2))
-            self.runs = RowBlocks(len(owner), n_threads), *by_run
+            self.runs = RowBlocks(len(owner), n_threads, self.team), *by_run
 
     def start(self) -> Floats:
         """See :class:`Objective`, as for the other methods."""
@@ -140,7 +146,7 @@ class LikelihoodObjective(Objective):
         if self.owner is not None:
             with np.errstate(divide="ignore"):
                 loss = -np.log(np.bincount(self.owner, np.exp(-loss)))
-        return float(self.weight @ loss)
+        return float(self.team.total((self.weight @ loss,))[0])
 
     def part(self, index: Places) -> LikelihoodObjective:
         """Rows whose labels, if some thresholds have none among them, get a little of all labels."""
@@ -161,7 +167,7 @@ class LikelihoodObjective(Objective):
         chance = np.exp(-self._losses(scores, t))
         share = chance / np.maximum(np.bincount(self.owner, chance), 1e-300)[self.owner]
         weight = self.weight[self.owner] * np.maximum(share, _LEAST_SHARE)
-        self.risk = self.risk.weighted(replace(self.risk.rows, weight=weight / weight.sum()))
+        self.risk = self.risk.weighted(replace(self.risk.rows, weight=weight).normalised())
         return scores
 
     def _losses(self, scores: Floats, t: Floats) -> Floats:
@@ -174,7 +180,7 @@ class LikelihoodObjective(Objective):
         """Fill the derivatives; sums of derivatives by padded threshold, and of springs, over all rows."""
         blocks, gradient, curvature = self.runs
         t = padded(t)
-        fixed = t, *exponentials(t), LINKS[self.risk.link], float(self.n_rows)
+        fixed = t, *exponentials(t), LINKS[self.risk.link], float(self.n_of_team)
 
         def work(block: slice) -> tuple[Floats, Floats, Floats]:
             sums = np.zeros(t.size), np.zeros(t.size), np.zeros((t.size, t.size))

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LinkRisk, at_ends
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.labels import Labels
 from rankwise.solvers.row_sums import near_one
 from rankwise.trees._hinge_objective import HingeObjective
 from rankwise.trees._objective import LikelihoodObjective, Objective
+from rankwise.trees._rows import ALONE, Team, TeamRows
 
 Floats = NDArray[np.float64]
 
 
-def row_weights(sample_weight: Floats, class_weight: Any, labels: Labels) -> Floats:
+def row_weights(sample_weight: Floats, class_weight: Any, labels: Labels, team: Team = ALONE) -> Floats:
     """Weights of the rows that add up to 1; rows whose label says nothing have none.
 
     Parameters
@@ -30,22 +30,27 @@ def row_weights(sample_weight: Floats, class_weight: Any, labels: Labels) -> Flo
         Weight of every class; a label of several classes has the mean of their weights.
     labels : Labels
         Of the rows.
+    team : Team, optional
+        Whose rows they are. The weights of all machines add up to 1.
     """
     weight = np.ones(len(labels)) if sample_weight.size == 0 else sample_weight
     if len(labels) and not weight.any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-    weight = near_one(np.where(labels.is_missing, 0.0, weight))
+    weight = np.where(labels.is_missing, 0.0, weight)
+    weight = near_one(weight, team.largest(float(weight.max(initial=0.0))))
     if len(labels.order) > 1 and not weight.any():
         raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
     if class_weight is not None:
         share = labels.admissible() / labels.admissible().sum(axis=1, keepdims=True)
-        weight = weight * (share @ _of_classes(class_weight, weight @ share, labels.classes))
+        (counts,) = team.total((weight @ share,))
+        weight = weight * (share @ of_classes(class_weight, counts, labels.classes))
         if not weight.any():
             raise ValueError("class_weight gives every row the weight zero: there is nothing to learn from.")
-    return np.asarray(weight / weight.sum())
+    return np.asarray(weight / team.total((weight.sum(),))[0])
 
 
-def _of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Floats:
+def of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Floats:
+    """Weight of every class; ``counts`` are the weights of the rows of each."""
     if isinstance(class_weight, str):  # "balanced"
         present = counts > 0.0
         return np.where(present, counts.sum() / (present.sum() * np.where(present, counts, 1.0)), 1.0)
@@ -61,23 +66,26 @@ def _of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Flo
     return weights
 
 
-def make_objective(labels: Labels, weight: Floats, loss: str, link: str, n_threads: int) -> Objective:
+def make_objective(
+    labels: Labels, weight: Floats, loss: str, link: str, n_threads: int, team: Team = ALONE
+) -> Objective:
     """Objective of rows, all of which have a weight above zero."""
     n_classes = len(labels.order)
     if loss != "likelihood":
-        rows = CodedRows(weight, labels.lower, labels.upper)
-        begins, ends = (at_ends(codes.astype(np.intp), weight, n_classes) for codes in (labels.lower, labels.upper))
+        rows = TeamRows(weight, labels.lower, labels.upper, team)
+        begins, ends = team.total(
+            tuple(at_ends(codes.astype(np.intp), weight, n_classes) for codes in (labels.lower, labels.upper))
+        )
         reach = 1 if loss == "explicit" else n_classes
         return HingeObjective(rows, ToldClasses.of(begins, ends), reach, n_threads)
-    if not labels.has_gaps.any():
-        return LikelihoodObjective(
-            LinkRisk(CodedRows(weight, labels.lower, labels.upper), n_classes, link), None, n_threads
-        )
+    if not team.total((int(labels.has_gaps.any()),))[0]:
+        rows = TeamRows(weight, labels.lower, labels.upper, team)
+        return LikelihoodObjective(LinkRisk(rows, n_classes, link), None, n_threads)
     admitted = np.pad(labels.admissible(), ((0, 0), (1, 1)))
     owner, lower = np.nonzero(admitted[:, 1:-1] & ~admitted[:, :-2])
     _, upper = np.nonzero(admitted[:, 1:-1] & ~admitted[:, 2:])
     shared = weight[owner] / np.bincount(owner)[owner]
-    runs = CodedRows(shared, lower.astype(np.int32), upper.astype(np.int32))
+    runs = TeamRows(shared, lower.astype(np.int32), upper.astype(np.int32), team)
     return LikelihoodObjective(LinkRisk(runs, n_classes, link), owner, n_threads)
 
 

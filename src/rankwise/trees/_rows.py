@@ -1,15 +1,19 @@
-"""Blocks of rows that several threads pass, with sums in a fixed order."""
+"""Rows that several threads, or several machines, pass together, with sums in a fixed order."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
+
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.solvers.row_sums import Sums
 
 BLOCK = 1 << 14  # rows that one thread takes at a time
 
@@ -28,6 +32,75 @@ def n_threads(n_jobs: int | None) -> int:
     return int(max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs))
 
 
+class Team:
+    """Machines that grow the same trees, each on its own rows: here one, so that a sum over its rows is over all.
+
+    Attributes
+    ----------
+    params : dict
+        What LightGBM must know of the team.
+    sample : array or CSR matrix, optional
+        Rows of all machines, to find the bins of every column; without it, the rows that are here.
+    """
+
+    params: dict[str, Any]
+    sample: Any = None
+
+    def __init__(self) -> None:
+        self.params = {}
+
+    def total(self, sums: Sums) -> Sums:
+        """Sums over the rows of all machines, from those over the rows here; every machine must ask for it."""
+        return sums
+
+    def largest(self, number: float) -> float:
+        """The largest of the numbers that the machines give."""
+        return float(max(self.total(([number],))[0]))
+
+    def is_asked_to_stop(self) -> bool:
+        """Whether the user wants no more rounds; the same on every machine."""
+        return False
+
+    def tell(self, *progress: Any) -> None:
+        """Say how far the fit has come."""
+
+
+ALONE = Team()
+
+
+@dataclass(frozen=True, eq=False)
+class TeamRows(CodedRows):
+    """Rows of one machine that know sums over the rows of all machines.
+
+    Attributes
+    ----------
+    team : Team
+        Whose rows they are.
+    """
+
+    team: Team = ALONE
+
+    def at(self, index: Any) -> Self:
+        """See :class:`rankwise.solvers.row_sums.RowsHere`, as for the other methods."""
+        return replace(self, weight=self.weight[index], lower=self.lower[index], upper=self.upper[index])
+
+    def normalised(self) -> Self:
+        """Weights of all machines add up to 1."""
+        (total,) = self.team.total((float(self.weight.sum()),))
+        return replace(self, weight=self.weight / (total or 1.0))
+
+    def count(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Sums over all machines."""
+        return self.team.total(function(self, *arguments))
+
+    mean = count
+
+    def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """The derivatives by score are of the rows here."""
+        by_score, *sums = function(self, *arguments)
+        return by_score, *self.team.total(tuple(sums))
+
+
 class RowBlocks:
     """Blocks of a fixed length, so that sums over rows do not depend on the number of threads.
 
@@ -35,9 +108,12 @@ class RowBlocks:
     ----------
     n_rows, n_threads : int
         How many.
+    team : Team, optional
+        Whose rows they are.
     """
 
-    def __init__(self, n_rows: int, n_threads: int) -> None:
+    def __init__(self, n_rows: int, n_threads: int, team: Team = ALONE) -> None:
+        self.team = team
         edges = np.append(np.arange(0, n_rows, BLOCK), n_rows).tolist()
         self.blocks = [slice(a, b) for a, b in pairwise(edges)]
         self.n_threads = min(n_threads, len(self.blocks))
@@ -51,8 +127,9 @@ class RowBlocks:
         return list(self._pool.map(work, self.blocks))
 
     def sums(self, work: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Sums over the blocks of every value that the work gives."""
-        return tuple(sum(values[1:], start=values[0]) for values in zip(*self.each(work), strict=True))
+        """Sums of every value that the work gives, over the blocks and over the team."""
+        here = tuple(sum(values[1:], start=values[0]) for values in zip(*self.each(work), strict=True))
+        return self.team.total(here)
 
     def close(self) -> None:
         """End the threads."""

@@ -23,13 +23,14 @@ from sklearn.utils import check_random_state
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS
+from rankwise.base.row_data import Rows
 from rankwise.batch._told_classes import ToldClasses
-from rankwise.labels import require_support
+from rankwise.labels import Labels, require_support
 from rankwise.losses._links import LINKS
 from rankwise.trees._fitting import FEW, Fit, Settings, check_engine_params, fit_trees
 from rankwise.trees._model_text import without_trees
 from rankwise.trees._reading import constraints_of, make_objective, row_weights
-from rankwise.trees._rows import n_threads
+from rankwise.trees._rows import ALONE, Team, n_threads
 from rankwise.trees._tree_model import TreeModel
 
 Floats = NDArray[np.float64]
@@ -232,39 +233,48 @@ class BoostedThresholds(TreeModel):
             check_engine_params(self.engine_params)
         rows = self._rows(X, reset=True)
         labels = self._labels(y, self.classes, rows)
+        for said in self._grow(rows, labels, self._weights(sample_weight, rows), before, ALONE):
+            warn_user(f"{type(self).__name__}: {said}")
+
+    def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
+        labels = super()._labels(y, classes, rows)
         if self.loss != "likelihood":
             require_support(labels, f"{type(self).__name__}(loss={self.loss!r})", {"exact", "interval"})
+        return labels
+
+    def _grow(
+        self, rows: Rows, labels: Labels, sample_weight: Floats, before: Mapping[str, Any] | None, team: Team
+    ) -> list[str]:
+        """Learn from rows that were read, together with the rows of a team; return what the user should know."""
         self._check_decision(len(labels.order))
-        weight = row_weights(self._weights(sample_weight, rows), self.class_weight, labels)
+        weight = row_weights(sample_weight, self.class_weight, labels, team)
         self.classes_ = labels.order.values
         if before is not None:
             self._require_same(before)
         if len(labels.order) == 1:
             self._accept(Fit(without_trees(self.n_features_in_), np.empty(0), [np.empty(0)], [], 0.0), None, None)
-            return
+            return []
         keep = np.flatnonzero(weight)
         matrix, labels, weight = self._matrix(rows), labels.take(keep), weight[keep]
         matrix = matrix if keep.size == matrix.shape[0] else matrix[keep]
-        objective = make_objective(labels, weight, self.loss, self.link, n_threads(self.n_jobs))
-        said = objective.told.describe(self.classes_) if self.loss == "likelihood" else ""
-        if said:
-            warn_user(f"{type(self).__name__}: {said}")
+        objective = make_objective(labels, weight, self.loss, self.link, n_threads(self.n_jobs), team)
+        said = [objective.told.describe(self.classes_)] if self.loss == "likelihood" else []
         generator = check_random_state(self.random_state)
-        settings = self._settings(keep.size, generator)
+        settings = self._settings(objective.n_of_team, generator)
         goes_on: dict[str, Any] = {}
         if before is not None:
             if settings.max_iter <= 0:
                 self.__dict__.update(before)
-                return
+                return []
             goes_on = dict(trees=before["booster_"], thresholds=objective.told.determined_of(before["thresholds_"]))
         order_by = labels.lower + labels.upper
         fit = fit_trees(matrix, self._categorical(), objective, settings, order_by, generator, **goes_on)
         self._accept(fit, objective.told, None if before is None else before["stage_thresholds_"])
         if fit.interrupted:
-            warn_user(
-                f"{type(self).__name__}: the fit was interrupted; it keeps the {self.n_iter_} rounds that were "
-                f"finished of {self.max_iter}."
+            said.append(
+                f"the fit was interrupted; it keeps the {self.n_iter_} rounds that were finished of {self.max_iter}."
             )
+        return [sentence for sentence in said if sentence]
 
     def _settings(self, n_rows: int, generator: np.random.RandomState) -> Settings:
         leaves = self.max_leaf_nodes if self.max_leaf_nodes != "auto" else int(np.clip(n_rows**0.5 / 3.0, 4, 31))
