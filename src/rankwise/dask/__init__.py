@@ -11,6 +11,8 @@ MissingLabelClassifier
 PRank, PRIL, MultiplicativePRIL, CuSumRank,              partitions in turn (``mode="sequential"``), or side by side
 ImportanceWeightedPerceptron, LabelRanker,               from a shared model (``mode="mixing"``)
 OnlineCumulativeLink
+BoostedThresholds                                        one long task on each worker; LightGBM adds up histograms, we
+                                                         the sums for the thresholds; a lost worker is an error
 =======================================================  ===========================================================
 
 Tasks run on the current ``dask.distributed.Client``; without one, in threads of this machine. ``to_local`` gives the
@@ -28,6 +30,7 @@ from rankwise.dask.estimators import (
     PRIL,
     SVOR,
     VILMA,
+    BoostedThresholds,
     CumulativeLink,
     CuSumRank,
     ImportanceWeightedPerceptron,
@@ -46,6 +49,7 @@ __all__ = [
     "PRIL",
     "SVOR",
     "VILMA",
+    "BoostedThresholds",
     "CuSumRank",
     "CumulativeLink",
     "ImportanceWeightedPerceptron",

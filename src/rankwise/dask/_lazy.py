@@ -43,7 +43,7 @@ class OnDask:
             if not issubclass(base, OnDask) and not isabstract(base):
                 cls.plain = base
                 for name in _ROW_BY_ROW:
-                    if hasattr(base, name):
+                    if hasattr(base, name) and name not in cls.__dict__:
                         setattr(cls, name, lazily(base, name))
 
     def _as_local(self) -> Any:

@@ -28,12 +28,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A partition with checked features and weights, and labels as they came."""
+    """A partition with checked features and weights, labels as they came, and the estimator that read the features."""
 
     design: Design
     names: NDArray[Any] | None
     y: Any
     weight: Floats
+    reader: Any
 
     def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
         return int(self.design.nbytes + sizeof(self.y) + self.weight.nbytes)
@@ -57,7 +58,7 @@ class Partitions:
         full = [p for p, part in enumerate(told) if part is not None]
         if not full:
             raise ValueError("every partition is empty: there is nothing to learn from.")
-        self._loaded = {p: loaded[p] for p in full}
+        self.loaded = {p: loaded[p] for p in full}
         self.features = {p: told[p][0] for p in full}
         self.described = {p: told[p][1] for p in full}
         self.largest_weight = max(told[p][2] for p in full)
@@ -65,7 +66,7 @@ class Partitions:
     def encoded(self, encode: Callable[..., RowsHere], *arguments: Any) -> Blocks:
         """Blocks with the rows that ``encode(loaded, *arguments)`` makes of labels and weights."""
         task, top = delayed(_encode, pure=False), self.largest_weight
-        blocks = self.engine.kept([task(p, part, top, encode, arguments) for p, part in self._loaded.items()])
+        blocks = self.engine.kept([task(p, part, top, encode, arguments) for p, part in self.loaded.items()])
         return Blocks(blocks, next(iter(self.features.values()))[0], self.engine)
 
 
@@ -78,7 +79,7 @@ def _load(model: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Loaded
         design = Design(rows, model.n_features_in_)
         weight = check_weights(sample_weight, design.n_rows)
         weight = weight if weight.size else np.ones(design.n_rows)
-        return Loaded(design, getattr(model, "feature_names_in_", None), y, weight)
+        return Loaded(design, getattr(model, "feature_names_in_", None), y, weight, model)
 
 
 def _describe(

@@ -130,12 +130,12 @@ class Engine:
         """Threads of the cluster, or of this process."""
         if self.client is None:
             return int(dask.config.get("num_workers", None) or os.cpu_count() or 1)
-        with self._clear_errors():
+        with self.clear_errors():
             return max(1, int(sum(self.client.nthreads().values())))
 
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
         """Results of delayed tasks."""
-        with self._clear_errors():
+        with self.clear_errors():
             if self.client is None:
                 results = dask.compute(*tasks, optimize_graph=False)
             else:
@@ -146,13 +146,14 @@ class Engine:
 
     def kept(self, tasks: Sequence[Any]) -> list[Any]:
         """Delayed tasks whose results stay where they are computed, in the memory of the workers."""
-        with self._clear_errors():
+        with self.clear_errors():
             if self.client is None:
                 return list(dask.persist(*tasks, optimize_graph=False))
             return list(self.client.persist(list(tasks), optimize_graph=False))
 
     @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
+    def clear_errors(self) -> Iterator[None]:
+        """Say so in one error, where the scheduler is lost."""
         try:
             if self.client is not None and self.client.status != "running":
                 raise ConnectionError(f"the client is {self.client.status}")

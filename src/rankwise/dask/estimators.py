@@ -9,6 +9,7 @@ from rankwise import batch, label_ranking, online
 from rankwise.dask._batch import BatchOnDask
 from rankwise.dask._missing import MissingLabelsOnDask
 from rankwise.dask._online import OnlineOnDask
+from rankwise.dask._trees import TreesOnDask
 
 Estimator = TypeVar("Estimator", bound=type[Any])
 
@@ -127,6 +128,27 @@ class MissingLabelClassifier(MissingLabelsOnDask):
            [0, 1],
            [1, 0],
            [1, 1]])
+    """
+
+
+class BoostedThresholds(TreesOnDask):
+    """Boosted trees and thresholds of rows that stay on the workers, with LightGBM's distributed learning.
+
+    Parameters and attributes are those of :class:`rankwise.BoostedThresholds`. ``n_jobs`` counts the threads of one
+    worker, by default those that Dask gave it. Each worker holds out the rows of its own for early stopping. The result
+    is the same for the same partitions, seed, number of workers and threads. A worker that is lost during ``fit`` ends
+    it with an error.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from rankwise.dask import BoostedThresholds
+    >>> X = da.from_array(np.linspace(-2, 2, 400).reshape(-1, 1), chunks=(100, 1))
+    >>> y = np.searchsorted([0.5, 1.0, 2.0], np.linspace(-2, 2, 400) ** 2)
+    >>> model = BoostedThresholds(random_state=0, n_jobs=1).fit(X, y)
+    >>> model.predict(X[::100]).compute()
+    array([3, 2, 0, 1])
     """
 
 

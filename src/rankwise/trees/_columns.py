@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import as_table, coded_texts
+from rankwise.features._arrow import as_table, coded_texts, load_pyarrow
 from rankwise.features._columns import NumberColumn
 from rankwise.features._kinds import DECIMAL_COMMA, kind_of
 from rankwise.features._rules import Rules
@@ -50,7 +50,7 @@ class RawColumn:
                 f"column {name!r} holds texts of several words, which are no categories: leave it out, or encode the "
                 f"table with TableEncoder."
             )
-        if kind == "category":
+        if kind == "category" or (kind == "ignore" and load_pyarrow().types.is_dictionary(column.type)):
             return cls(name, "category", sorted(coded_texts(column)[0]))
         if kind == "ignore":  # nothing in it: trees pass over it
             return cls(name, "number")

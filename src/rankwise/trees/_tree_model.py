@@ -39,7 +39,7 @@ def _categories_of(rows: Rows, j: int) -> Floats:
     return np.arange(found.max(initial=0.0) + 1.0)
 
 
-class _WithLikelihood:
+class WithLikelihood:
     """A method that is there only if ``loss="likelihood"``."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
@@ -133,9 +133,9 @@ class TreeModel(LinkModel):
 
     # -- using -----------------------------------------------------------------------------------------------------
 
-    predict_proba: Any = _WithLikelihood(ProbabilityModel.predict_proba)
-    predict_quantile: Any = _WithLikelihood(ProbabilityModel.predict_quantile)
-    predict_interval: Any = _WithLikelihood(ProbabilityModel.predict_interval)
+    predict_proba: Any = WithLikelihood(ProbabilityModel.predict_proba)
+    predict_quantile: Any = WithLikelihood(ProbabilityModel.predict_quantile)
+    predict_interval: Any = WithLikelihood(ProbabilityModel.predict_interval)
 
     @property
     def _median_shift(self) -> float:
@@ -169,7 +169,7 @@ class TreeModel(LinkModel):
         for model, rows in self._staged(X):
             yield model._probabilities(rows)
 
-    staged_predict_proba: Any = _WithLikelihood(_staged_predict_proba)
+    staged_predict_proba: Any = WithLikelihood(_staged_predict_proba)
 
     def _staged(self, X: Any) -> Iterator[tuple[TreeModel, Floats]]:
         """The model of each round, as one whose rows are their scores, and the scores."""

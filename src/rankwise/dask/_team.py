@@ -1,0 +1,155 @@
+"""Workers that grow the same trees: LightGBM's network between them, and the sums that are ours.
+
+LightGBM adds up the histograms of all workers inside, and so all grow the same tree. What it knows nothing of (derivatives
+by the thresholds, losses, weights of classes) goes through a :class:`Meeting`, a Dask actor: each worker brings its sums,
+and when all have come, everyone gets their total. It is added in the order of the workers' ranks, so it does not depend
+on who was faster. Some kilobytes go to the meeting and back, once or twice a round.
+
+A worker that is lost would leave the others waiting. The client looks after them (:mod:`rankwise.dask._trees`): it ends
+the meeting, and those who wait there get an error. The meeting may be on the lost worker itself; whoever hears nothing
+from it for a while asks for a sign of life.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from distributed.comm import get_address_host
+from distributed.worker import get_worker
+
+from rankwise.dask._blocks import added
+from rankwise.solvers.row_sums import Sums
+from rankwise.trees._growth import load_lightgbm
+from rankwise.trees._rows import Team
+
+_MINUTES = 2  # that LightGBM waits for the others to connect
+_SILENCE = 5.0  # seconds after which a worker asks whether the meeting is still there
+
+
+class MeetingError(RuntimeError):
+    """The others do not come any more."""
+
+
+class Meeting:
+    """Where the workers of one fit add up their sums; methods run in the event loop of one worker.
+
+    Parameters
+    ----------
+    size : int
+        How many workers.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._brought: dict[int, dict[int, Sums]] = {}
+        self._totals: dict[int, tuple[Sums, bool]] = {}
+        self._changed = asyncio.Condition()
+        self._ended = ""
+        self._stop = False
+        self._progress: tuple[Any, ...] = ()
+
+    async def meet(self, rank: int, turn: int, sums: Sums, progress: tuple[Any, ...]) -> tuple[Sums, bool]:
+        """Total of what all bring in this turn, and whether the user wants no more rounds."""
+        async with self._changed:
+            self._progress = progress if rank == 0 else self._progress
+            brought = self._brought.setdefault(turn, {})
+            brought[rank] = sums
+            if len(brought) == self.size:
+                self._totals[turn] = added(*(brought[r] for r in range(self.size))), self._stop
+                self._changed.notify_all()
+            await self._changed.wait_for(lambda: turn in self._totals or self._ended)
+            if self._ended:
+                raise MeetingError(self._ended)
+            total = self._totals[turn]
+            del brought[rank]
+            if not brought:  # the last one takes the total with it
+                del self._brought[turn], self._totals[turn]
+            return total
+
+    async def end(self, why: str) -> None:
+        """Let no one wait any longer."""
+        async with self._changed:
+            self._ended = why
+            self._changed.notify_all()
+
+    async def progress(self, *, stop: bool = False) -> tuple[Any, ...]:
+        """How far the fit has come; ``stop``: let it end with this round."""
+        self._stop = self._stop or stop
+        return self._progress
+
+
+class MachineTeam(Team):
+    """One worker's view of the workers that grow the same trees.
+
+    Parameters
+    ----------
+    meeting : Meeting
+        Of all of them; an actor.
+    rank, size : int
+        Number of this worker, and of all.
+    sample : array or CSR matrix
+        Rows of all workers, to find the bins of every column.
+    """
+
+    def __init__(self, meeting: Any, rank: int, size: int, sample: Any) -> None:
+        super().__init__()
+        self.meeting, self.rank, self.size, self.sample = meeting, rank, size, sample
+        self._turn, self._stop, self._progress = 0, False, ()
+
+    def total(self, sums: Sums) -> Sums:
+        """See :class:`rankwise.trees._rows.Team`, as for the other methods."""
+        self._turn += 1
+        promise = self.meeting.meet(self.rank, self._turn, sums, self._progress)
+        while True:
+            try:
+                total, self._stop = promise.result(timeout=_SILENCE)
+                break
+            except TimeoutError:
+                self._require_meeting()
+        # What comes over the network may be read only.
+        return tuple(np.array(value) if isinstance(value, np.ndarray) else value for value in total)
+
+    def is_asked_to_stop(self) -> bool:
+        """As the last meeting said."""
+        return self._stop
+
+    def tell(self, *progress: Any) -> None:
+        """Goes with the next sums."""
+        self._progress = progress
+
+    def _require_meeting(self) -> None:
+        try:
+            self.meeting.progress().result(timeout=_SILENCE)
+        except Exception as error:
+            raise MeetingError("the worker where the sums of all workers are added is lost") from error
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """LightGBM's network, in this thread alone."""
+        if self.size == 1:
+            yield
+            return
+        lightgbm = load_lightgbm()
+        port = _free_port()
+        host = socket.gethostbyname(get_address_host(get_worker().address))
+        (machines,) = self.total(([f"{host}:{port}"],))
+        # Any booster can open the network of its thread, and other boosters use it.
+        rows = lightgbm.Dataset(np.arange(8.0)[:, None], params={"verbosity": -1, "min_data_in_bin": 1})
+        opener = lightgbm.Booster({"verbosity": -1, "num_threads": 1}, rows)
+        opener.set_network(machines, local_listen_port=port, listen_time_out=_MINUTES, num_machines=self.size)
+        self.params = {"tree_learner": "data", "num_machines": self.size}
+        try:
+            yield
+        finally:
+            opener.free_network()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return int(one.getsockname()[1])

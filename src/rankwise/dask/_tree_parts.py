@@ -1,0 +1,176 @@
+"""Partitions as trees take them: categories numbered alike everywhere, rows shared out to workers, a sample for bins.
+
+Each partition is read where it is, and tells the kind of every column and the categories that it met. These are put
+together, as one machine would find them if it saw all rows, and the numbers of the categories in every partition are
+changed to the common ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankwise.dask._loading import Found, Loaded, found_in
+from rankwise.dask._parts import naming_partition
+from rankwise.labels import ClassOrder, Labels
+from rankwise.trees._columns import RawColumn, RawColumns
+from rankwise.trees._reading import of_classes
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What a partition tells: its classes, columns of a table or categories by place, and which columns have values."""
+
+    classes: Found | None
+    raw: RawColumns | None
+    values: dict[str, Floats]
+    has_values: NDArray[np.bool_]
+
+
+def describe(loaded: Loaded, declared: bool) -> Read:
+    """What the client must know; classes, if they were not declared."""
+    raw, values = loaded.reader._raw, loaded.reader._values
+    has_values = np.empty(0, dtype=bool) if raw is None else ~np.isnan(loaded.design.rows).all(axis=0)
+    return Read(None if declared else found_in(loaded.y), raw, values, has_values)
+
+
+def merged_columns(found: Mapping[int, Read]) -> tuple[RawColumns | None, dict[str, Floats]]:
+    """Columns of all partitions: of the same kinds, with the categories of all."""
+    first, one = next(iter(found.items()))
+    for p, part in found.items():
+        if (part.raw is None) != (one.raw is None):
+            with_table, without = (first, p) if part.raw is None else (p, first)
+            raise ValueError(
+                f"partition {with_table} has columns that are no numbers, partition {without} has numbers alone: all "
+                f"must have columns of the same types."
+            )
+    if one.raw is not None:
+        columns = [_merged_column(j, found) for j in range(len(one.raw.columns))]
+        return RawColumns(columns), {}
+    joined = {key: np.concatenate([part.values[key] for part in found.values()]) for key in one.values}
+    return None, {key: np.unique(values) for key, values in joined.items()}
+
+
+def _merged_column(j: int, found: Mapping[int, Read]) -> RawColumn:
+    columns = {p: part.raw.columns[j] for p, part in found.items() if part.raw is not None}
+    telling = [p for p in columns if found[p].has_values[j]] or list(columns)  # a column without values is of any kind
+    first, column = telling[0], columns[telling[0]]
+    for p in telling:
+        if (columns[p].kind, columns[p].decimal) != (column.kind, column.decimal):
+            raise ValueError(
+                f"column {column.name!r}: partition {p} holds {_named(columns[p])}, partition {first} holds "
+                f"{_named(column)}. All partitions must hold the same: give the column a type, or name it in "
+                f"categorical_features if it holds categories."
+            )
+    known = (other.values for other in columns.values() if other.kind == column.kind)
+    return replace(column, values=sorted(set().union(*known)))
+
+
+def _named(column: RawColumn) -> str:
+    words = {"number": "numbers", "date": "dates", "duration": "durations", "category": "categories"}[column.kind]
+    return f"{words} with a decimal comma" if column.decimal == "," else words
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRows:
+    """Rows whose labels say something and have a weight: features as LightGBM takes them."""
+
+    matrix: Any
+    labels: Labels
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the rows."""
+        matrix = self.matrix.data if sparse.issparse(self.matrix) else self.matrix
+        return int(matrix.nbytes + self.labels.lower.nbytes * 2 + self.weight.nbytes)
+
+    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+        return self.nbytes
+
+    def size(self) -> tuple[int, int]:
+        """Rows and bytes."""
+        return len(self), self.nbytes
+
+    def drawn(self, count: int, seed: tuple[int, int]) -> Any:
+        """Features of some rows, drawn without replacement."""
+        if count == len(self):
+            return self.matrix
+        return self.matrix[np.sort(np.random.default_rng(seed).choice(len(self), count, replace=False))]
+
+    @classmethod
+    def joined(cls, parts: Sequence[TreeRows]) -> TreeRows:
+        """Rows of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        labels = Labels.concatenate([part.labels for part in parts])
+        return cls(stacked([part.matrix for part in parts]), labels, np.concatenate([part.weight for part in parts]))
+
+
+def stacked(matrices: Sequence[Any]) -> Any:
+    """Rows of several matrices; sparse, if one of them is."""
+    if any(map(sparse.issparse, matrices)):
+        return sparse.vstack(list(map(sparse.csr_matrix, matrices)), format="csr")
+    return np.concatenate(matrices)
+
+
+def encoded(number: int, loaded: Loaded, model: Any, order: ClassOrder) -> TreeRows:
+    """Rows of a partition in the numbers of the model, which knows the columns of all partitions."""
+    with naming_partition(number):
+        rows = loaded.design.rows
+        labels = model._labels(loaded.y, order, rows)
+    renumbered = {j: lookup for j, lookup in _lookups(loaded.reader, model) if not isinstance(rows, tuple)}
+    if renumbered:
+        rows = rows.copy()
+        for j, lookup in renumbered.items():
+            known = ~np.isnan(rows[:, j])
+            rows[known, j] = lookup[rows[known, j].astype(np.intp)]
+    keep = (loaded.weight > 0.0) & ~labels.is_missing
+    if isinstance(model.class_weight, Mapping):
+        keep &= labels.admissible() @ of_classes(model.class_weight, np.empty(0), labels.classes) > 0.0
+    matrix = model._matrix(rows)
+    return TreeRows(matrix if keep.all() else matrix[keep], labels.take(keep), loaded.weight[keep])
+
+
+def _lookups(here: Any, model: Any) -> list[tuple[int, Floats]]:
+    """Of every column of categories, the model's number of each category here; NaN if the model does not know it."""
+    if model._raw is None:
+        pairs = [(int(key), here._values[key].tolist(), known.tolist()) for key, known in model._values.items()]
+    else:
+        pairs = [(j, here._raw.columns[j].values, model._raw.columns[j].values) for j in model._raw.categorical]
+    found = []
+    for j, values, known in pairs:
+        place = {value: float(i) for i, value in enumerate(known)}
+        found.append((j, np.array([place.get(value, np.nan) for value in values])))
+    return found
+
+
+def groups_of(lengths: Sequence[int], most: int, least: int) -> list[list[int]]:
+    """Parts that follow each other, in at most so many groups of about as many rows, none with fewer than ``least``.
+
+    >>> groups_of([10, 500, 500, 10, 900], 2, 100)
+    [[0, 1, 2], [3, 4]]
+    >>> groups_of([10, 500], 2, 100)
+    [[0, 1]]
+    """
+    groups: list[list[int]] = [[]]
+    done = here = 0
+    for number, length in enumerate(lengths):
+        if here >= least and len(groups) < most and done + length / 2 >= len(groups) * sum(lengths) / most:
+            groups.append([])
+            here = 0
+        groups[-1].append(number)
+        done, here = done + length, here + length
+    if here < least and len(groups) > 1:
+        groups[-2:] = [groups[-2] + groups[-1]]
+    return groups
