@@ -1,8 +1,9 @@
 """The estimators on Dask, on clusters of one and two single-threaded worker processes, beside one plain process.
 
-``python -m benchmarks.scaling svor --rows 20e6`` and ``python -m benchmarks.scaling stream --rows 40e6``. The rows are
-written to Parquet files in ``--folder`` first, float32 with 20 features and ten classes, and left there for the next
-run. Each side is measured in a process of its own, so that memory is its own too.
+``python -m benchmarks.scaling svor --rows 20e6``, ``python -m benchmarks.scaling stream --rows 40e6`` and ``python -m
+benchmarks.scaling trees --rows 2e5 --rows-per-partition 5e4``. The rows are written to Parquet files in ``--folder``
+first, float32 with 20 features and ten classes, and left there for the next run. Each side is measured in a process of
+its own, so that memory is its own too.
 """
 
 from __future__ import annotations
@@ -199,7 +200,50 @@ def stream(place: Path, repeats: int) -> Iterator[Result]:
         yield Result("  memory of the client, MB", f"{mine / 1e6:.0f}", "1000", mine / 1e9, "< 1 GB", mine < 1e9)
 
 
-ALL = {"svor": svor, "stream": stream}
+def trees(place: Path, repeats: int) -> Iterator[Result]:
+    """BoostedThresholds on one and two workers of one thread, beside one process with one and two threads."""
+    X, y = read(place)
+    options = {"max_iter": 100, "max_leaf_nodes": 31, "early_stopping": False, "random_state": 0}
+    found: dict[str, list[float]] = {}
+
+    def timed(name: str, model: Any, *data: Any) -> Any:
+        start = time.perf_counter()
+        model.fit(*data)
+        found.setdefault(name, []).append(time.perf_counter() - start)
+        return model
+
+    rankwise.BoostedThresholds(max_iter=2, early_stopping=False).fit(X[:2000], y[:2000])
+    files = sorted(place.glob("*.parquet"))
+    with cluster(1) as one, cluster(2) as two:
+        sides = {}
+        for n_workers, client in ((1, one), (2, two)):
+            with client.as_current():
+                sides[n_workers] = [client.persist([delayed(part)(file, k) for file in files]) for k in range(2)]
+                wait(sides[n_workers])
+                rankwise.dask.BoostedThresholds(max_iter=2, early_stopping=False).fit(*sides[n_workers])
+        for _ in range(repeats):
+            for n_threads in (1, 2):
+                plain = timed(f"plain {n_threads}", rankwise.BoostedThresholds(n_jobs=n_threads, **options), X, y)
+            for n_workers, client in ((1, one), (2, two)):
+                with client.as_current():
+                    model = rankwise.dask.BoostedThresholds(**options)
+                    fitted = timed(f"workers {n_workers}", model, *sides[n_workers])
+    best = {name: min(times) for name, times in found.items()}
+    what = f"BoostedThresholds, {len(y):,} x {D} float32, K = {K}, 100 rounds of 31 leaves"
+    yield Result.at_most(
+        f"{what}: two workers vs one process with two threads", best["workers 2"], best["plain 2"], 1.5
+    )
+    yield Result.at_most("  one worker vs one process with one thread", best["workers 1"], best["plain 1"], 1.2)
+    yield Result.faster("  two workers vs one", best["workers 2"], best["workers 1"], 1.3)
+    X, y = rows(50_000, 10**6)
+    errors = [-model.score(X, y) for model in (fitted, plain)]
+    apart = abs(errors[0] / errors[1] - 1)
+    yield Result(
+        "  test MAE of two workers, of one process", *(f"{e:.4f}" for e in errors), apart, "<= 1 %", apart < 0.01
+    )
+
+
+ALL = {"svor": svor, "stream": stream, "trees": trees}
 
 
 def main() -> None:

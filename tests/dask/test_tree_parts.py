@@ -44,7 +44,8 @@ def test_without_a_cluster_the_fit_is_that_of_one_machine(data):
     assert rd.BoostedThresholds(**options).fit(_blocks(X), y)._text == plain._text
     assert rd.BoostedThresholds(**options).fit(X, y)._text == plain._text
     rows = sparse.csr_matrix(np.nan_to_num(X))
-    found = rd.BoostedThresholds(**options).fit([delayed(rows[:500]), delayed(rows[500:])], [delayed(y[:500]), delayed(y[500:])])
+    halves = [[delayed(half) for half in (whole[:500], whole[500:])] for whole in (rows, y)]
+    found = rd.BoostedThresholds(**options).fit(*halves)
     assert found._text == rw.BoostedThresholds(**options).fit(rows, y)._text
 
 
@@ -82,12 +83,13 @@ def test_what_cannot_be_learnt_from_is_refused_in_one_error(data):
     bad(r"^partition 2: .*infinity|^partition 2: .*not finite", _blocks(broken), y)
     bad("^sample_weight is zero for every row", _blocks(X), y, np.zeros(N))
     bad("^every label is missing", _blocks(X), np.full(N, np.nan), classes=[0, 1, 2])
+    bad("^class_weight gives every row the weight zero", _blocks(X), y, class_weight=dict.fromkeys(range(4), 0.0))
     bad("class_weight names 9", _blocks(X), y, class_weight={9: 1.0})
     for name in ("tree_learner", "machines", "forcedsplits_filename"):
         bad(f"^engine_params must not hold '{name}' on Dask", _blocks(X), y, engine_params={name: "data"})
     method = {"monotone_constraints_method": "advanced"}
     bad("^engine_params: monotone_constraints_method must be 'basic'", _blocks(X), y, engine_params=method)
-    tables = [pd.DataFrame({"a": ["u", "v"] * 10, "b": range(20)}), pd.DataFrame({"a": ["1,5", "2"] * 10, "b": range(20)})]
+    tables = [pd.DataFrame({"a": texts * 10, "b": range(20)}) for texts in (["u", "v"], ["1,5", "2"])]
     labels = [delayed(np.arange(20) % 3)] * 2
     bad("^column 'a': partition 1 holds numbers with a decimal comma, partition 0 holds categories",
         [delayed(table) for table in tables], labels)  # fmt: skip

@@ -8,14 +8,15 @@ Which partitions go together depends on their lengths and the number of workers 
 move to the worker of their group where they are not there already. Tasks leave the worker's pool of threads, so that
 fits at the same time cannot wait for each other.
 
-A worker that is lost ends the fit with an error: LightGBM cannot go on without it. Others may then hang inside LightGBM,
-which does not notice every closed connection; these are restarted.
+A worker that is lost ends the fit with an error: LightGBM cannot go on without it. Others may then hang inside
+LightGBM, which does not notice every closed connection; these are restarted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,10 @@ from rankwise.trees._fitting import check_engine_params, noting_interrupts
 from rankwise.trees._growth import EngineError, Progress
 from rankwise.trees._rows import ALONE
 from rankwise.trees._tree_model import WithLikelihood
+from rankwise.trees.boosted_thresholds import BINNED
 
 _LEAST = 200  # rows of a worker that takes part: enough for a part of them in every fold
-_SAMPLE_ROWS, _SAMPLE_BYTES = 200_000, 1 << 27  # from which bins are found; LightGBM's own number of rows
+_SAMPLE_BYTES = 1 << 27  # of the rows that bins are made from, which go to every worker
 _POLL = 0.5  # seconds between looks at the workers
 _GRACE = 15.0  # seconds for workers to end a fit that failed
 _NOT_HERE = {
@@ -132,8 +134,9 @@ class Fit:
         self.lengths = [n for n, _ in sizes if n]
         self.nbytes = sum(size for _, size in sizes)
         if not self.blocks:
-            what = "every label is missing, or its weight is zero"
-            raise ValueError(f"{what}: there is nothing to learn from.")
+            by_class = isinstance(model.class_weight, Mapping)
+            what = "class_weight gives every row the weight" if by_class else "every label is missing, or its weight is"
+            raise ValueError(f"{what} zero: there is nothing to learn from.")
 
     def run(self) -> tuple[dict[str, Any], list[str]]:
         """The fitted model as plain values, and what the user should know."""
@@ -182,8 +185,9 @@ class Fit:
     def _sample(self) -> Any:
         """Future of rows drawn from all blocks; all rows, if they are few."""
         n = sum(self.lengths)
-        count = min(n, _SAMPLE_ROWS, max(10_000, _SAMPLE_BYTES * n // max(self.nbytes, 1)))
-        seed = int(self.model.random_state) % 2**32  # type: ignore[arg-type]
+        wanted = (self.model.engine_params or {}).get("bin_construct_sample_cnt", BINNED)
+        count = min(n, wanted, max(10_000, _SAMPLE_BYTES * n // max(self.nbytes, 1)))
+        seed = int(self.model.random_state) % 2**32
         counts = np.random.default_rng(seed).multivariate_hypergeometric(self.lengths, count, method="marginals")
         drawn = [block.drawn(int(k), (seed, b)) for b, (block, k) in enumerate(zip(self.blocks, counts, strict=True))]
         return futures_of(self.engine.kept([delayed(stacked, pure=False)(drawn)])[0])[0]
@@ -258,14 +262,15 @@ class Tasks:
         return hanging
 
     def _pause(self) -> None:
-        try:
+        with suppress(TimeoutError):
             wait([task for task in self.tasks if not task.done()], timeout=_POLL, return_when="FIRST_COMPLETED")
-        except TimeoutError:
-            pass
 
     def _lost(self) -> list[str]:
         there = self.client.nthreads()
         return [worker for worker in self.workers if worker not in there]
+
+    def _errors(self) -> list[BaseException]:
+        return [task.exception() for task in self.tasks if task.status == "error"]
 
     def _running(self) -> list[str]:
         lost = self._lost()
@@ -274,19 +279,22 @@ class Tasks:
 
     def _fail(self) -> None:
         """Raise the error of the task that failed of itself, not because others did."""
-        errors = {worker: task.exception() for task, worker in zip(self.tasks, self.workers, strict=True) if task.status == "error"}
         until = time.monotonic() + _GRACE / 3
-        while all(map(_is_of_others, errors.values())) and not self._lost() and time.monotonic() < until:
-            self._pause() if self._running() else time.sleep(_POLL)
-        lost = self._lost()
+        while all(map(_is_of_others, self._errors())) and not self._lost() and time.monotonic() < until:
+            time.sleep(_POLL)
+        lost, errors = self._lost(), self._errors()
         hanging = self.end("another worker failed")
         if lost:
-            restarted = f" {', '.join(hanging)} hung inside LightGBM and had to be restarted." if hanging else ""
+            restarted = f" {', '.join(hanging)} hung inside LightGBM and had to be restarted, too." if hanging else ""
             raise WorkerLostError(
                 f"the worker {', '.join(lost)} was lost while trees grew on it, and the fit cannot go on without it."
                 f"{restarted} Nothing was learnt, and the estimator is as it was: call fit again."
             )
-        error = sorted(errors.values(), key=_is_of_others)[0]
+        if not errors:
+            raise RuntimeError(
+                "the tasks of the fit were cancelled. Nothing was learnt, and the estimator is as it was."
+            )
+        error = sorted(errors, key=_is_of_others)[0]
         raise KeyboardInterrupt if isinstance(error, InterruptedFitError) else error
 
 

@@ -36,7 +36,7 @@ from rankwise.trees._tree_model import TreeModel
 Floats = NDArray[np.float64]
 
 _NARROW = 64  # columns up to which LightGBM counts row by row, which is faster
-_BINNED = 50_000  # rows that bins are made from: 200 for each of 255, in half the time of LightGBM's 200,000
+BINNED = 50_000  # rows that bins are made from: 200 for each of 255, in half the time of LightGBM's 200,000
 
 
 class BoostedThresholds(TreeModel):
@@ -292,7 +292,7 @@ class BoostedThresholds(TreeModel):
             "min_data_in_leaf": int(least),
             "lambda_l2": float(self.l2_regularization),
             "max_bin": int(self.max_bins),
-            "bin_construct_sample_cnt": _BINNED,
+            "bin_construct_sample_cnt": BINNED,
             "min_data_in_bin": min(3, max(1, n_rows // 50)),
             # LightGBM's own numbers are for large data: it would pass over categories with few rows.
             "min_data_per_group": min(100, max(int(least), n_rows // 50)),
