@@ -54,6 +54,12 @@ def _takes_categories(estimator: Any) -> bool:
     return isinstance(chosen, str) and chosen == "from_dtype"
 
 
+def name_categories(estimator: Any, encoder: Any) -> None:
+    """Tell an estimator that takes categories which of the encoder's columns hold them."""
+    if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
+        estimator.set_params(categorical_features=encoder.categorical_)
+
+
 class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """An encoder of raw columns and an estimator of ordered classes.
 
@@ -109,8 +115,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         encoder = self._new_encoder()
         rows = X if encoder is None else encoder.fit(X, y).transform(X)
         estimator = clone(self._template())
-        if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
-            estimator.set_params(categorical_features=encoder.categorical_)
+        name_categories(estimator, encoder)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator.fit(rows, y, **weights)
         self.encoder_, self.estimator_ = encoder, estimator

@@ -38,6 +38,17 @@ def test_fit_on_workers_of_its_own(files, tmp_path):
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5, atol=1e-9)
 
 
+def test_trees_on_workers_know_which_columns_hold_categories(files, tmp_path):
+    labels = ("--label", "grade", "--ignore", "w,lower,upper,said,remark")
+    options = ("--estimator", "BoostedThresholds", "--set", "max_iter=5", "--set", "early_stopping=false")
+    result = run("fit", *files, *labels, *options, "--workers", 1, "-o", tmp_path / "m")
+    assert result.exit_code == 0, result.output
+    model = rw.load(tmp_path / "m")
+    assert type(model.estimator_) is rw.BoostedThresholds
+    assert model.estimator_._categorical() == model.encoder_.categorical_
+    assert model.encoder_.categorical_
+
+
 def test_wrong_usage_is_found_before_any_cluster(files, tmp_path):
     there = ("fit", *files, *LABELS, "-o", tmp_path / "m")
     assert "either at --dask ADDRESS or of --workers N" in fail(

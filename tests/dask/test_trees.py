@@ -17,6 +17,7 @@ from dask.delayed import delayed
 
 import rankwise as rw
 import rankwise.dask as rd
+from rankwise.dask import _trees
 from rankwise.dask._trees import Tasks, WorkerLostError
 from rankwise.trees import _fitting
 from rankwise.trees._growth import dealt
@@ -53,6 +54,12 @@ def cluster():
 def client(cluster):
     with distributed.Client(cluster) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def _on_both_workers(monkeypatch):
+    """Two workers, though one would be faster with so few rows."""
+    monkeypatch.setattr(_trees, "_LEAST", 200)
 
 
 def _blocks(X, size=400):
@@ -211,6 +218,7 @@ def test_a_worker_killed_during_the_fit_is_one_error_in_bounded_time(client, dat
     assert time.monotonic() - began[0] < 60
     assert not hasattr(model, "booster_")
     monkeypatch.undo()
+    monkeypatch.setattr(_trees, "_LEAST", 200)
     client.wait_for_workers(2, timeout=60)
     assert model.set_params(max_iter=3).fit(_blocks(X), y).n_iter_ == 3
 
@@ -222,6 +230,16 @@ def test_an_interrupt_keeps_the_finished_rounds(client, data, monkeypatch):
     with pytest.warns(UserWarning, match=r"the fit was interrupted; it keeps the \d+ rounds"):
         model.fit(_blocks(X), y)
     assert 0 < model.n_iter_ < 100_000
+
+
+def test_few_rows_are_learnt_by_one_worker_and_an_interrupt_ends_that_too(client, data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(_trees, "_LEAST", 5000)
+    options = {"random_state": 0, "n_jobs": 1, "max_iter": 8}
+    assert rd.BoostedThresholds(**options).fit(_blocks(X), y)._text == rw.BoostedThresholds(**options).fit(X, y)._text
+    _at_look(monkeypatch, 3, lambda _: signal.raise_signal(signal.SIGINT))
+    with pytest.warns(UserWarning, match="the fit was interrupted"):
+        rd.BoostedThresholds(max_iter=100_000, early_stopping=False).fit(_blocks(X), y)
 
 
 def test_an_error_of_the_engine_is_that_of_one_machine(client, data):

@@ -70,8 +70,10 @@ def fit_on_cluster(
 
     from rankwise.dask._parts import Engine, PartitionError
     from rankwise.io import TableError
+    from rankwise.table_model import name_categories
 
     estimator.set_params(classes=order.values.tolist())
+    name_categories(estimator, model.encoder_)
     with connected(address, n), _rounds_shown():
         engine, read = Engine(), delayed(_read, pure=False)
         rows = engine.kept([read(source.file(path), order, model.encoder_) for path in source.paths])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,8 @@ from rankwise.trees._growth import load_lightgbm
 from rankwise.trees._rows import Team
 
 _MINUTES = 2  # that LightGBM waits for the others to connect
+_NO_MEETING = "the worker where the sums of all workers are added is lost"
+_QUIET = 0.5  # seconds between meetings of one, which are for what the user wants
 _SILENCE = 5.0  # seconds after which a worker asks whether the meeting is still there
 
 
@@ -51,7 +54,7 @@ class Meeting:
         self._changed = asyncio.Condition()
         self._ended = ""
         self._stop = False
-        self._progress: tuple[Any, ...] = ()
+        self._progress: tuple[Any, ...] = ("boosting", 0, 0)
 
     async def meet(self, rank: int, turn: int, sums: Sums, progress: tuple[Any, ...]) -> tuple[Sums, bool]:
         """Total of what all bring in this turn, and whether the user wants no more rounds."""
@@ -99,10 +102,14 @@ class MachineTeam(Team):
     def __init__(self, meeting: Any, rank: int, size: int, sample: Any) -> None:
         super().__init__()
         self.meeting, self.rank, self.size, self.sample = meeting, rank, size, sample
-        self._turn, self._stop, self._progress = 0, False, ()
+        self._turn, self._stop, self._quiet_until = 0, False, 0.0
+        self._progress: tuple[Any, ...] = ("boosting", 0, 0)
 
     def total(self, sums: Sums) -> Sums:
         """See :class:`rankwise.trees._rows.Team`, as for the other methods."""
+        if self.size == 1 and time.monotonic() < self._quiet_until:
+            return sums
+        self._quiet_until = time.monotonic() + _QUIET
         self._turn += 1
         promise = self.meeting.meet(self.rank, self._turn, sums, self._progress)
         while True:
@@ -111,6 +118,8 @@ class MachineTeam(Team):
                 break
             except TimeoutError:
                 self._require_meeting()
+            except OSError as error:
+                raise MeetingError(_NO_MEETING) from error
         # What comes over the network may be read only.
         return tuple(np.array(value) if isinstance(value, np.ndarray) else value for value in total)
 
@@ -126,7 +135,7 @@ class MachineTeam(Team):
         try:
             self.meeting.progress().result(timeout=_SILENCE)
         except Exception as error:
-            raise MeetingError("the worker where the sums of all workers are added is lost") from error
+            raise MeetingError(_NO_MEETING) from error
 
     @contextmanager
     def connected(self) -> Iterator[None]:

@@ -39,7 +39,7 @@ from rankwise.trees._rows import ALONE
 from rankwise.trees._tree_model import WithLikelihood
 from rankwise.trees.boosted_thresholds import BINNED
 
-_LEAST = 200  # rows of a worker that takes part: enough for a part of them in every fold
+_LEAST = 5000  # rows of a worker that takes part: with fewer, the network takes longer than the trees
 _SAMPLE_BYTES = 1 << 27  # of the rows that bins are made from, which go to every worker
 _POLL = 0.5  # seconds between looks at the workers
 _GRACE = 15.0  # seconds for workers to end a fit that failed
@@ -242,16 +242,16 @@ class Tasks:
                 if any(task.status == "error" for task in self.tasks) or self._lost():
                     break
                 if progress.shown or is_asked():
-                    news = self.meeting.progress(stop=is_asked()).result(timeout=_GRACE)
-                    if news:
-                        progress(*news)
+                    with suppress(Exception):  # the meeting may be lost with its worker: the next look tells
+                        progress(*self.meeting.progress(stop=is_asked()).result(timeout=_GRACE))
         if any(task.status != "finished" for task in self.tasks):
             self._fail()
 
     def end(self, why: str) -> list[str]:
         """Let the tasks end; return the workers that had to be restarted because they did not."""
-        if self.workers[0] not in self._lost():  # or the meeting is lost, too: whoever waits for it notices
-            self.meeting.end(why).result(timeout=_GRACE)
+        if self.workers[0] not in self._lost():
+            with suppress(Exception):  # the meeting may be lost meanwhile: whoever waits for it notices
+                self.meeting.end(why).result(timeout=_GRACE)
         until = time.monotonic() + _GRACE
         while time.monotonic() < until and self._running():
             self._pause()
