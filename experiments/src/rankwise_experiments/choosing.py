@@ -222,16 +222,24 @@ GOALS = {"AutoOrdinal": 0.02, "rankwise fit": 0.05}
 
 def _report(job: Job, every: list[_Row], skipped: dict[str, str]) -> Report:
     rows = [row for row in every if row.singles]
-    checks = []
+    names = list(dict.fromkeys(row.data_set for row in rows))
+    singles = list(rows[0].singles)
+    checks: list[Check] = []
+    strict: list[Check] = []
     for method, goal in GOALS.items():
-        by_set = {
-            name: float(np.mean([row.above(method) for row in rows if row.data_set == name]))
-            for name in dict.fromkeys(row.data_set for row in rows)
-        }
-        median = float(np.median(list(by_set.values())))
-        checks.append(Check(method, median <= goal, f"median set {median:+.1%}, goal at most {goal:+.0%}"))
+        by_set: list[float] = []
+        by_line: list[float] = []
+        for name in names:
+            mine = [row for row in rows if row.data_set == name]
+            best = min(sum(row.errors[single] for row in mine) for single in singles)
+            by_set.append(sum(row.errors[method] for row in mine) / max(best, 1e-12) - 1.0)
+            by_line.append(float(np.mean([row.above(method) for row in mine])))
+        for found, judged in ((checks, by_set), (strict, by_line)):
+            median = float(np.median(judged))
+            found.append(Check(method, median <= goal, f"median set {median:+.1%}, goal at most {goal:+.0%}"))
     conclusions = (
-        Conclusion("a search is level with the best single tuned model on the median set", tuple(checks)),
+        Conclusion("a search is level with the best single tuned model of each set, on the median set", tuple(checks)),
+        Conclusion("and with the best one of each line, in hindsight another for every kind of labels", tuple(strict)),
         _decided(
             "where nobody names an estimator, CumulativeLink is as good as SVOR", every,
             {"TableModel": (TABLE.format("CumulativeLink"), TABLE.format("SVOR"))},
@@ -242,8 +250,7 @@ def _report(job: Job, every: list[_Row], skipped: dict[str, str]) -> Report:
         ),
     )  # fmt: skip
     files = job.files(NAME, "csv", "md")
-    names = list(dict.fromkeys(row.data_set for row in rows))
-    methods = [*rows[0].singles, *GOALS]
+    methods = [*singles, *GOALS]
     write_table(
         files[0], ["data_set", "condition", "split", "training_rows", *methods, "chosen"],
         [[r.data_set, r.condition, r.split, r.n_training, *(r.errors[m] for m in methods), r.chosen] for r in rows],
