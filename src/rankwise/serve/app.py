@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from starlette.routing import Route, Router
 
 from rankwise._version import __version__
-from rankwise.features._arrow import load_pyarrow
 from rankwise.serve import messages, page
 from rankwise.serve.explaining import explain
 from rankwise.serve.gate import ADMIN, ARROW, LEARN, PREDICT, PUBLIC, READ, Endpoint, Gate, Incoming, Reply, reply
@@ -119,23 +117,12 @@ class Application:
         """Answers for rows, as JSON or Arrow."""
         service = self._service(request)
         if request.media_type == ARROW:
-            return await self._predict_arrow(service, await request.body(), messages.level_in(request.query))
+            level = messages.level_in(request.query)
+            return Reply(await service.in_thread(_predict_arrow, service, await request.body(), level), media_type=ARROW)
         body = await request.json(messages.PREDICT)
         request.limits.check_rows(len(body.rows))
         rows = await service.predict(body.rows, body.ids, body.level, body.remember)
         return reply({"classes": service.engine.replica.rows.classes, "rows": rows})
-
-    @staticmethod
-    async def _predict_arrow(service: Service, body: bytes, level: float) -> Reply:
-        def work() -> bytes:
-            pa = load_pyarrow()
-            found = service.predict_table(messages.read_arrow(body), level)
-            sink = io.BytesIO()
-            with pa.ipc.new_stream(sink, found.schema) as writer:
-                writer.write_table(found)
-            return sink.getvalue()
-
-        return Reply(await service.in_thread(work), media_type=ARROW)
 
     async def feedback(self, request: Incoming) -> Reply:
         """Log and learn rows."""
@@ -287,7 +274,11 @@ class _ByMethod:
         await endpoint(scope, receive, send)
 
 
-def _arrow_feedback(body: bytes) -> list[messages.FeedbackRow]:
+def _predict_arrow(service: Service, body: bytearray, level: float) -> bytes:
+    return messages.arrow_stream(service.predict_table(messages.read_arrow(body), level))
+
+
+def _arrow_feedback(body: bytearray) -> list[messages.FeedbackRow]:
     """Rows of feedback in an Arrow table: label, id, prediction_id and weight are columns; the others are features."""
     rows = messages.arrow_rows(messages.read_arrow(body))
     own = ("label", "id", "prediction_id", "weight")

@@ -90,24 +90,23 @@ class Incoming:
         """Type of the body, without parameters."""
         return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
 
-    async def body(self) -> bytes:
+    async def body(self) -> bytearray:
         """The whole body, which must come in time and be no larger than allowed."""
         most = self.limits.body
         if int(self.header(b"content-length") or 0) > most:
             raise Problem(413, f"the body is larger than {most} bytes. Send it in parts.")
-        parts, size = [], 0
+        body = bytearray()  # grows in place: parts that are joined at the end take twice the memory
         try:
             async with asyncio.timeout(self.limits.seconds):
                 while True:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
                         raise ClientGoneError
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
+                    body += message.get("body", b"")
+                    if len(body) > most:
                         raise Problem(413, f"the body is larger than {most} bytes. Send it in parts.")
                     if not message.get("more_body"):
-                        return parts[0] if len(parts) == 1 else b"".join(parts)
+                        return body
         except TimeoutError:
             seconds = self.limits.seconds
             raise Problem(

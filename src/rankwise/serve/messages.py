@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Any
 
 import msgspec
@@ -96,7 +99,7 @@ def features_text(features: Any) -> str:
     return _SORTED.encode(features).decode()
 
 
-def read_arrow(body: bytes) -> Any:
+def read_arrow(body: bytes | bytearray) -> Any:
     """Table of a body in Arrow's stream format; values of types that JSON cannot hold are refused."""
     pa = load_pyarrow()
     try:
@@ -109,6 +112,17 @@ def read_arrow(body: bytes) -> Any:
     if len(set(names)) < len(names):
         raise Problem(422, "a column occurs twice.")
     return table
+
+
+def arrow_stream(tables: Iterator[Any]) -> bytes:
+    """Tables of one schema in Arrow's stream format; each is written, and may be forgotten, before the next is made."""
+    pa = load_pyarrow()
+    first = next(tables)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+    return sink.getvalue()
 
 
 def arrow_rows(table: Any) -> list[dict[str, Any]]:

@@ -21,6 +21,8 @@ from typing import Any
 
 import uvicorn
 
+from rankwise.serve._memory import return_large_blocks, spare_long_lived_objects
+
 _LONGEST_HEAD = 65_536  # bytes of a request before its body
 _SWEEP = 10.0  # seconds after which a connection that has not asked anything is closed
 
@@ -156,6 +158,7 @@ def run(application: Any, address: Address, *, ready: Callable[[str], None] | No
     ready : callable, optional
         Gets the URL when requests are accepted.
     """
+    return_large_blocks()
     sys.setswitchinterval(0.001)  # the writer and bulk work share the processor with the event loop
     config = uvicorn.Config(
         application.asgi, http=_protocol(), log_config=None, access_log=False, server_header=False, date_header=False,
@@ -173,6 +176,7 @@ def run(application: Any, address: Address, *, ready: Callable[[str], None] | No
         while not server.started and not task.done():
             await asyncio.sleep(0.01)
         if server.started:
+            spare_long_lived_objects()
             log.info("ready", extra={"facts": {"url": url}})
             if ready is not None:
                 ready(url)

@@ -7,7 +7,7 @@ import logging
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -194,10 +194,11 @@ class Service:
         self.watch.predicted(replica.rows.order.codes(found.classes), encoded)
         return name, found
 
-    def predict_table(self, table: Any, level: float) -> Any:
-        """Answers for a pyarrow table, as one; called in a thread."""
+    def predict_table(self, table: Any, level: float) -> Iterator[Any]:
+        """Answers for a pyarrow table, as tables for some rows after the others; called in a thread."""
         pa = load_pyarrow()
-        parts = []
+        if not table.num_rows:
+            yield pa.table({"id": pa.array([], pa.string())})
         for start in range(0, table.num_rows, _PIECE):
             piece = table.slice(start, _PIECE)
             replica = self.engine.replica
@@ -215,8 +216,7 @@ class Service:
             if found.intervals is not None:
                 columns["lower"], columns["upper"] = (pa.array(ends) for ends in found.intervals.T)
             columns["version"] = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([name]))
-            parts.append(pa.table(columns))
-        return pa.concat_tables(parts) if parts else pa.table({"id": pa.array([], pa.string())})
+            yield pa.table(columns)
 
     def _ids(self, pa: Any, table: Any) -> Any:
         if "id" in table.column_names and "id" not in self.engine.replica.rows.columns:

@@ -36,6 +36,7 @@ from rankwise.serve._lock import FileLock
 FORMAT = 1
 _APPLICATION = 0x72616E6B  # "rank", so that other databases are recognised
 _CHUNK = 5000  # rows that are read at a time
+_CACHE = 8000  # kB of pages that the writer keeps; the system's cache has the others
 _MOST_VARIABLES = 500  # of one statement
 
 _SCHEMA = """
@@ -175,7 +176,7 @@ class Store:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("PRAGMA wal_autocheckpoint=2000")
-            connection.execute("PRAGMA cache_size=-16000")
+            connection.execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
             connection.execute("PRAGMA trusted_schema=OFF")
         except BaseException:
             connection.close()
