@@ -107,11 +107,18 @@ class AllOrNothing:
         return self.__dict__.copy()
 
 
+def require_fitted(estimator: Any) -> None:
+    """scikit-learn's ``check_is_fitted``, whose look at the tags of an estimator takes longer than a prediction."""
+    is_fitted = getattr(estimator, "__sklearn_is_fitted__", None)
+    if is_fitted is None or not is_fitted():
+        check_is_fitted(estimator)
+
+
 def reader(method: Callable[Concatenate[Estimator, P], Result]) -> Callable[Concatenate[Estimator, P], Result]:
     """Method that reads a fitted estimator: beside a writer it sees the model before or after the change."""
 
     def whole(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
-        check_is_fitted(self)
+        require_fitted(self)
         return method(self, *arguments, **options)
 
     @wraps(method)

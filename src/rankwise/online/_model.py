@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.state import (
@@ -25,7 +24,7 @@ from rankwise.base.state import (
     require_features,
     require_number,
 )
-from rankwise.base.transaction import reader
+from rankwise.base.transaction import reader, require_fitted
 from rankwise.labels import ClassOrder
 from rankwise.online._contest import CONTEST, JUDGED, LAST, MEAN, last_leads
 from rankwise.online._names import FeatureIndex
@@ -81,7 +80,7 @@ class OnlineModel(OrdinalEstimator):
 
     def _learnt(self, name: str, place: int) -> Any:
         """One number of the state."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self._state[name][place]
 
     @property
@@ -115,7 +114,7 @@ class OnlineModel(OrdinalEstimator):
 
     def _averaged(self, name: str) -> NDArray[np.float64]:
         """Array of the state, averaged over the rounds if ``average``."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self._undisturbed(lambda model: model._layout.average(model._state, name, model._averaging_rate))
 
     # -- beginning and growing -------------------------------------------------------------------------------------

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise.base.link_model import LinkModel
 from rankwise.base.probabilities import DECISIONS
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, State, StateArray, StateLayout
+from rankwise.base.transaction import require_fitted
 from rankwise.labels import ClassOrder
 from rankwise.losses._links import LINKS, quantile
 from rankwise.online._link_filter import LEARN_ALONE, LEARN_FULL
@@ -207,7 +207,7 @@ class OnlineCumulativeLink(LinkModel, OnlineEstimator):
         return self._read_array("t")
 
     def _read_array(self, name: str) -> Floats:
-        check_is_fitted(self)
+        require_fitted(self)
         return self._undisturbed(lambda model: np.array(model._state[name]))
 
     def _project(self, rows: Rows) -> Floats:

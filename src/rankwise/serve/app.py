@@ -20,6 +20,8 @@ from rankwise.serve.service import Service
 from rankwise.serve.tokens import Tokens
 from rankwise.serve.watch import Exposition, Requests
 
+_LONG = 100_000  # bytes of JSON that are read beside the event loop
+
 
 class Application:
     """All models that are served, behind one gate.
@@ -118,9 +120,10 @@ class Application:
         service = self._service(request)
         if request.media_type == ARROW:
             level = messages.level_in(request.query)
-            return Reply(await service.in_thread(_predict_arrow, service, await request.body(), level), media_type=ARROW)
-        body = await request.json(messages.PREDICT)
-        request.limits.check_rows(len(body.rows))
+            return Reply(
+                await service.in_thread(_predict_arrow, service, await request.body(), level), media_type=ARROW
+            )
+        body = await _json_rows(service, request, messages.PREDICT)
         rows = await service.predict(body.rows, body.ids, body.level, body.remember)
         return reply({"classes": service.engine.replica.rows.classes, "rows": rows})
 
@@ -133,8 +136,7 @@ class Application:
         if request.media_type == ARROW:
             rows = await service.in_thread(_arrow_feedback, await request.body())
         else:
-            rows = (await request.json(messages.FEEDBACK)).rows
-            request.limits.check_rows(len(rows))
+            rows = (await _json_rows(service, request, messages.FEEDBACK)).rows
         return reply({"rows": await service.learn(rows, key)})
 
     async def one_feedback(self, request: Incoming) -> Reply:
@@ -206,8 +208,7 @@ class Application:
     async def explain_rows(self, request: Incoming) -> Reply:
         """Why the model gives rows their classes."""
         service = self._service(request)
-        body = await request.json(messages.PREDICT)
-        request.limits.check_rows(len(body.rows))
+        body = await _json_rows(service, request, messages.PREDICT)
         return reply(await service.in_thread(explain, service, body.rows))
 
     async def events(self, request: Incoming) -> Reply:
@@ -272,6 +273,16 @@ class _ByMethod:
             allowed = ", ".join(self.endpoints)
             raise Problem(405, f"the methods here are {allowed}.", headers={"Allow": allowed})
         await endpoint(scope, receive, send)
+
+
+async def _json_rows(service: Service, request: Incoming, decoder: messages.RowsDecoder) -> Any:
+    """A JSON body with rows, no more than allowed; a long one is read beside the event loop."""
+    content = await request.json_text()
+    found = (
+        await service.in_thread(decoder.decode_row_by_row, content) if len(content) > _LONG else decoder.decode(content)
+    )
+    request.limits.check_rows(len(found.rows))
+    return found
 
 
 def _predict_arrow(service: Service, body: bytearray, level: float) -> bytes:

@@ -113,11 +113,15 @@ class Incoming:
                 408, f"the body did not come within {seconds:g} s.", headers={"Connection": "close"}
             ) from None
 
-    async def json(self, decoder: Any) -> Any:
-        """The body, read by a decoder of msgspec."""
+    async def json_text(self) -> bytearray:
+        """The body, which must be JSON by its type."""
         if self.media_type != JSON:
             raise Problem(415, f"the body must be {JSON}. Got {self.media_type[:60] or 'no Content-Type'!r}.")
-        return decoder.decode(await self.body())
+        return await self.body()
+
+    async def json(self, decoder: Any) -> Any:
+        """The body, read by a decoder of msgspec."""
+        return decoder.decode(await self.json_text())
 
 
 class Endpoint:

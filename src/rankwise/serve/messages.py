@@ -65,8 +65,44 @@ class PromoteBody(msgspec.Struct, forbid_unknown_fields=True):
     challenger: int
 
 
-PREDICT = msgspec.json.Decoder(PredictBody)
-FEEDBACK = msgspec.json.Decoder(FeedbackBody)
+class _RawPredictBody(PredictBody):
+    rows: list[msgspec.Raw]  # type: ignore[assignment]
+
+
+class _RawFeedbackBody(FeedbackBody):
+    rows: list[msgspec.Raw]  # type: ignore[assignment]
+
+
+class RowsDecoder:
+    """Decoder of a body with rows, at once or row by row.
+
+    Parameters
+    ----------
+    body, raw_body : type
+        The body, and the same with rows that are not read yet.
+    row : type
+        A row.
+    """
+
+    def __init__(self, body: Any, raw_body: Any, row: Any) -> None:
+        self._whole, self._raw, self._row = map(msgspec.json.Decoder, (body, raw_body, row))
+
+    def decode(self, body: bytes | bytearray) -> Any:
+        """Read a body at once, which stops all other threads meanwhile."""
+        return self._whole.decode(body)
+
+    def decode_row_by_row(self, body: bytes | bytearray) -> Any:
+        """Read a long body in a thread: between two rows, others go on."""
+        try:
+            found = self._raw.decode(body)
+            found.rows = [self._row.decode(row) for row in found.rows]
+        except msgspec.DecodeError:
+            return self._whole.decode(body)  # whose message names the row
+        return found
+
+
+PREDICT = RowsDecoder(PredictBody, _RawPredictBody, dict[str, Value])
+FEEDBACK = RowsDecoder(FeedbackBody, _RawFeedbackBody, FeedbackRow)
 CORRECTION = msgspec.json.Decoder(CorrectionBody)
 ROLLBACK = msgspec.json.Decoder(RollbackBody)
 PROMOTE = msgspec.json.Decoder(PromoteBody)

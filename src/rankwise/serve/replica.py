@@ -21,7 +21,7 @@ from rankwise.serve.row_model import RowModel, take
 from rankwise.serve.store import Row, Snapshot, Store, Version
 
 _decode = msgspec.json.decode
-_LONGEST = 0.004  # seconds that predictions wait while rows are learnt
+_LONGEST = 0.002  # seconds that predictions wait while rows are learnt
 
 
 class Replica:
