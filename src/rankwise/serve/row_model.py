@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from inspect import signature
 from itertools import chain
@@ -278,6 +280,16 @@ class RowModel:
         predicted = np.asarray(estimator.predict(encoded))
         estimator.partial_fit(encoded, labels, sample_weight=weight)
         return predicted
+
+
+def warm_up(model: Any) -> None:
+    """Answer and learn a row with a copy of a model, so that its kernels are loaded before the first request."""
+    copy = RowModel(deepcopy(model))
+    row = {name: 0.0 if kind in ("number", "boolean") else "0" for name, kind in copy.kinds.items()}
+    with suppress(ValueError):  # a row that this model refuses has loaded them as well
+        encoded = copy.encode([row])
+        copy.answers(encoded)
+        copy.learn(encoded, encode(copy.classes[:1], copy.order), np.ones(1))
 
 
 def take(encoded: Any, rows: Any) -> Any:

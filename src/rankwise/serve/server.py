@@ -159,7 +159,7 @@ def run(application: Any, address: Address, *, ready: Callable[[str], None] | No
         Gets the URL when requests are accepted.
     """
     return_large_blocks()
-    sys.setswitchinterval(0.001)  # the writer and bulk work share the processor with the event loop
+    sys.setswitchinterval(0.0002)  # beside the writer and bulk work, the event loop waits so long for each of its turns
     config = uvicorn.Config(
         application.asgi, http=_protocol(), log_config=None, access_log=False, server_header=False, date_header=False,
         proxy_headers=False, ws="none", timeout_keep_alive=20, timeout_graceful_shutdown=30, limit_concurrency=2000,

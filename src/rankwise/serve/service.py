@@ -22,7 +22,7 @@ from rankwise.serve.messages import FeedbackRow, features_text, label_text
 from rankwise.serve.problems import Problem
 from rankwise.serve.progress import Progress
 from rankwise.serve.replica import Replica
-from rankwise.serve.row_model import Answers
+from rankwise.serve.row_model import Answers, warm_up
 from rankwise.serve.store import Store
 from rankwise.serve.watch import Watch
 from rankwise.serve.writer import FeedbackRequest, RememberRequest, Settings
@@ -65,6 +65,7 @@ class Service:
 
     def start(self) -> None:
         """Begin to write; called in the event loop."""
+        warm_up(self.engine.replica.rows.model)
         self.loop = asyncio.get_running_loop()
         self.engine.start()
         self._task = asyncio.create_task(self._look_for_challengers())
