@@ -33,7 +33,7 @@ test-all: $(VENV)/installed-test-all ## all tests and doctests, the slow ones to
 	$(BIN)/python -m pytest -n 2 -m "not attack" --ignore=tests/browser
 
 attack: $(VENV)/installed-test-all ## hostile files, labels, tables, interrupts, threads and kills; prints the counts
-	$(BIN)/python -m pytest -m attack tests/attack
+	$(BIN)/python -m pytest -m attack tests/attack tests/serve
 
 # PyTorch is large: nothing but this target installs it. This version is the lower bound in pyproject.toml.
 $(VENV)/installed-torch: pyproject.toml | $(BIN)/python

@@ -2,6 +2,8 @@
 
 import json
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +37,50 @@ def filled(tmp_path, online, stream):
     engine.stop()
     store.close()
     return model, path
+
+
+_WITHOUT_FRAMES = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pandas", "polars", "openpyxl"):
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Missing())
+from rankwise.serve.launch import open_services
+from rankwise.serve.messages import arrow_stream
+from rankwise.serve.row_model import warm_up
+from rankwise.serve.transfer import export_log
+from rankwise.serve.writer import Settings
+from pathlib import Path
+
+model, store, output = map(Path, sys.argv[1:])
+(service,) = open_services({"model": (model, store)}, Settings()).values()
+warm_up(service.engine.replica.rows.model)
+rows = [{f"c{j}": float(j) for j in range(4)}]
+assert service._answers(rows, 0.9)[0]["class"] in (1, 2, 3, 4, 5)
+assert arrow_stream(service.predict_table(service.engine.replica.rows.table(rows), 0.9))
+service.stop()
+export_log(store, output)
+"""
+
+
+def test_the_service_needs_no_package_for_frames(filled, tmp_path):
+    output = tmp_path / "feedback.parquet"
+    command = [sys.executable, "-c", _WITHOUT_FRAMES, *filled, output]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert pq.read_metadata(output).num_rows == 199
+
+
+def test_the_size_counts_the_newest_events(filled):
+    store = Store(filled[1], write=True)  # as a server has it open
+    before = json.loads(succeed("store", "inspect", filled[1], "--json"))["bytes"]
+    store.write_note("long", "x" * 100_000)
+    assert json.loads(succeed("store", "inspect", filled[1], "--json"))["bytes"] > before + 90_000
+    store.close()
 
 
 def test_export_has_the_ids_and_the_corrections(filled, tmp_path, stream):

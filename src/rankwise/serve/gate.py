@@ -281,5 +281,5 @@ def _require_own_pages(headers: list[tuple[bytes, bytes]]) -> None:
 def _refusal(role: int, needed: str) -> Problem:
     if role < 0:
         headers = {"WWW-Authenticate": 'Bearer realm="rankwise"'}
-        return Problem(401, "a token is needed: Authorization: Bearer TOKEN.", headers=headers)
+        return Problem(401, "a token that the service knows is needed: Authorization: Bearer TOKEN.", headers=headers)
     return Problem(403, f"this token has the role {ROLES[role]!r}, and {needed!r} is needed.")

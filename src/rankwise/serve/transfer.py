@@ -128,5 +128,11 @@ def inspect(path: Path) -> dict[str, Any]:
         (challengers,) = store.connection.execute("SELECT count(*) FROM challengers").fetchone()
         return {
             "path": str(path), "events": store.last, "kinds": store.counts(), "versions": versions,
-            "challengers": challengers, "bytes": path.stat().st_size,
+            "challengers": challengers, "bytes": _size(path),
         }  # fmt: skip
+
+
+def _size(path: Path) -> int:
+    """Bytes of a store and of the newest events, which are in a file of their own while a server runs."""
+    recent = Path(f"{path}-wal")
+    return path.stat().st_size + (recent.stat().st_size if recent.is_file() else 0)
