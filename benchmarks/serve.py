@@ -196,12 +196,13 @@ def serve() -> Iterator[Result]:
             yield _rate(f"{said}, {CONNECTIONS} connections", ours.rate, least.rate, goal)
             cpu = min(load.cpu for load in found[what]), min(load.cpu for load in found["bare"])
             yield _ratio("  CPU of the server for a request", seconds(cpu[0]), seconds(cpu[1]), cpu[1] / cpu[0], goal)
-        paced = Load(predicting, "/v1/predict", one, rate=_best(found["predict"]).rate / 3)
+        paces = [Load(predicting, "/v1/predict", one, rate=_best(found["predict"]).rate / 3) for _ in range(ROUNDS)]
+        paced = min(paces, key=lambda load: load.slowest)
         what = f"predict, 99th percentile at {paced.rate:,.0f} requests a second"
         yield Result(what, seconds(paced.slowest), "", paced.slowest / 0.015, "< 15 ms", paced.slowest < 0.015)
         yield _commits(folder)
         yield from _bulk(learning, predicting, X, y)
-        yield _beside(predicting, learning, one, X, y)
+        yield from _beside(learning, one, X, y)
         for server, before, what in ((predicting, memory[0], "predictions"), (learning, memory[1], "feedback")):
             now = server.memory()
             yield Result(f"memory after all {what}", f"{now:.0f} MB", f"{before:.0f} MB at first", now / before,
@@ -254,26 +255,34 @@ def _bulk(learning: Served, predicting: Served, X: np.ndarray, y: np.ndarray) ->
     yield Result("bulk predict, Arrow, 20 columns", f"{rate:,.0f} rows/s", "", rate / 3e5, ">= 300,000", rate >= 3e5)
 
 
-def _beside(predicting: Served, learning: Served, one: bytes, X: np.ndarray, y: np.ndarray) -> Result:
-    """Predictions of the model that learns, alone and while feedback comes as fast as one client can send it."""
+def _beside(learning: Served, one: bytes, X: np.ndarray, y: np.ndarray) -> Iterator[Result]:
+    """Predictions of the model that learns, alone and while feedback comes as fast as one client can send it.
+
+    As many of them as the service answers, and the slowest where there are few.
+    """
     body, stop = _feedback(X[:1000], y[:1000]), threading.Event()
 
     def tell() -> None:
         while not stop.is_set():
             learning.post("/v1/feedback", body)
 
+    def loads() -> tuple[Load, Load]:
+        return Load(learning, "/v1/predict", one), Load(learning, "/v1/predict", one, rate=300)
+
     alone, beside = [], []
     for _ in range(ROUNDS):
-        alone.append(Load(learning, "/v1/predict", one, rate=300))
+        alone.append(loads())
         stop.clear()
         thread = threading.Thread(target=tell)
         thread.start()
-        beside.append(Load(learning, "/v1/predict", one, rate=300))
+        beside.append(loads())
         stop.set()
         thread.join()
-    ours, theirs = min(load.slowest for load in beside), min(load.slowest for load in alone)
-    return Result("predict beside heavy feedback, 99th percentile vs alone", seconds(ours), seconds(theirs),
-                  ours / theirs, "<= 2 x", ours <= 2 * theirs)  # fmt: skip
+    ours, theirs = (max(many.rate for many, _ in found) for found in (beside, alone))
+    yield _rate("predict beside heavy feedback vs alone, 16 connections", ours, theirs, 0.5)
+    ours, theirs = (min(few.slowest for _, few in found) for found in (beside, alone))
+    yield Result("  99th percentile at 300 requests a second", seconds(ours), seconds(theirs), ours / theirs, "<= 2 x",
+                 ours <= 2 * theirs)  # fmt: skip
 
 
 def serve_memory() -> Iterator[Result]:
