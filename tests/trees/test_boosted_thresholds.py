@@ -309,3 +309,17 @@ def test_the_command_fits_explains_and_reports(tmp_path):
     report = tmp_path / "report.html"
     succeed("report", model, tmp_path / "rows.csv", "--label", "y", "--output", report)
     assert "BoostedThresholds" in report.read_text()
+
+
+def test_warm_start_keeps_the_numbers_of_categories():
+    rng = np.random.default_rng(0)
+
+    def table(kinds):
+        kind, x = rng.choice(kinds, 200), rng.normal(size=200)
+        return pd.DataFrame({"kind": pd.Categorical(kind), "x": x}), np.digitize(x + 3.0 * (kind == "b"), [0, 2]) + 1
+
+    X, y = table(["b", "c"])
+    model = BoostedThresholds(**{**BRIEF, "max_iter": 10}, warm_start=True).fit(X, y)
+    before = model.score(X, y)
+    model.set_params(max_iter=11).fit(*table(["a", "b", "c"]))
+    assert model.score(X, y) > before - 0.1

@@ -231,7 +231,7 @@ class BoostedThresholds(TreeModel):
         before = self.__dict__.copy() if self.warm_start and self.__sklearn_is_fitted__() else None
         if self.engine_params:
             check_engine_params(self.engine_params)
-        rows = self._rows(X, reset=True)
+        rows = self._rows(X, reset=before is None)  # to continue trees, categories must keep their numbers
         labels = self._labels(y, self.classes, rows)
         for said in self._grow(rows, labels, self._weights(sample_weight, rows), before, ALONE):
             warn_user(f"{type(self).__name__}: {said}")
