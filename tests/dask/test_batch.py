@@ -25,10 +25,7 @@ from rankwise.losses import loss_matrix
 N, D, K = 1500, 4, 5
 
 
-@pytest.fixture(autouse=True)
-def _without_a_cluster():
-    with dask.config.set(scheduler="sync"):
-        yield
+pytestmark = pytest.mark.usefixtures("without_a_cluster")
 
 
 @pytest.fixture(scope="module")

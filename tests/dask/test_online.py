@@ -28,10 +28,7 @@ MODELS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _without_a_cluster():
-    with dask.config.set(scheduler="sync"):
-        yield
+pytestmark = pytest.mark.usefixtures("without_a_cluster")
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,7 @@ N = 900
 FEW = {"max_iter": 6, "early_stopping": False, "random_state": 0, "n_jobs": 1}
 
 
-@pytest.fixture(autouse=True)
-def _without_a_cluster():
-    with dask.config.set(scheduler="sync"):
-        yield
+pytestmark = pytest.mark.usefixtures("without_a_cluster")
 
 
 @pytest.fixture(scope="module")
