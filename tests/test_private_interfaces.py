@@ -1,6 +1,7 @@
 """What we import from others: declared as a dependency, private parts in one place each, with what we need of them."""
 
 import ast
+import functools
 import inspect
 import re
 import sys
@@ -52,6 +53,7 @@ def looped(tree, variable):
     return [name for loop in loops if getattr(loop.target, "id", "") == variable for name in loop.iter.elts]
 
 
+@functools.cache
 def foreign():
     ours = {*sys.stdlib_module_names, "rankwise", "rankwise_experiments"}
     return [(file, module, name) for file, module, name in imports() if module.partition(".")[0] not in ours]

@@ -241,7 +241,6 @@ def _estimator(name: str) -> type[Any] | None:
 
 
 def _known_estimators() -> list[str]:
-    """Names of all estimators that a file can hold."""
     return [name for name in _package()._HOME if _estimator(name) is not None]
 
 

@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -22,24 +21,58 @@ from rankwise import metrics
 from rankwise.batch import CumulativeLink
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
+from rankwise.features.foreign import is_fitted
 from rankwise.labels import encode
 
 
-def _estimator_has(name: str) -> Any:
-    def check(self: Any) -> bool:
-        getattr(self._template(), name)  # an error of its own says more: which estimators have probabilities
-        return True
-
-    return available_if(check)
+def if_offered(method: str) -> Any:
+    """Decorator of a method that is there if the estimator inside has it."""
+    return available_if(lambda self: self._offers(method))
 
 
-def _is_fitted(estimator: Any) -> bool:
-    """Whether there is an estimator, ours or scikit-learn's, and it is fitted."""
-    try:
-        check_is_fitted(estimator)
-    except (NotFittedError, TypeError):  # the latter for what is no estimator
-        return False
-    return True
+class InnerAnswers(ClassifierMixin):
+    """What a model answers by asking the estimator inside it."""
+
+    def _ask(self, method: str, X: Any, *more: Any) -> Any:
+        """What a method of the estimator inside says of rows."""
+        raise NotImplementedError  # each model has its own
+
+    def _offers(self, method: str) -> bool:
+        """Whether the estimator inside has a method, or will have it."""
+        raise NotImplementedError  # each model has its own
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row."""
+        return np.asarray(self._ask("predict", X))
+
+    @if_offered("decision_function")
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Scores of the estimator for every row."""
+        return np.asarray(self._ask("decision_function", X))
+
+    @if_offered("project")
+    def project(self, X: Any) -> NDArray[Any]:
+        """Score of every row on the axis of the thresholds."""
+        return np.asarray(self._ask("project", X))
+
+    @if_offered("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probability of every class, (n, K)."""
+        return np.asarray(self._ask("predict_proba", X))
+
+    @if_offered("predict_quantile")
+    def predict_quantile(self, X: Any, q: float) -> NDArray[Any]:
+        """Lowest class that is not exceeded with a probability of at least ``q``, for every row."""
+        return np.asarray(self._ask("predict_quantile", X, q))
+
+    @if_offered("predict_interval")
+    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[Any]:
+        """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2)."""
+        return np.asarray(self._ask("predict_interval", X, level))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score of the estimator: negative mean absolute error in ranks. Higher is better."""
+        return float(self._ask("score", X, y, sample_weight))
 
 
 def table_encoder(encoder: Any) -> TableEncoder | None:
@@ -60,7 +93,7 @@ def name_categories(estimator: Any, encoder: Any) -> None:
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -136,7 +169,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.estimator_ = clone(self._template())
         return self
 
-    @_estimator_has("partial_fit")
+    @if_offered("partial_fit")
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, one pass in the order given. A chunk with a bad row leaves the model as it was.
 
@@ -153,7 +186,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.estimator_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 
-    @_estimator_has("progressive_predict")
+    @if_offered("progressive_predict")
     def progressive_predict(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> NDArray[Any]:
         """Predict each row, then learn from it; return the predictions made before learning.
 
@@ -167,45 +200,13 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 self.estimator_.progressive_predict(rows, y, classes=classes, sample_weight=sample_weight)
             )
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row."""
+    def _ask(self, method: str, X: Any, *more: Any) -> Any:
         check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(self._encoded(X)))
+        return getattr(self.estimator_, method)(self._encoded(X), *more)
 
-    @_estimator_has("decision_function")
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Scores of the estimator for every row."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(self._encoded(X)))
-
-    @_estimator_has("project")
-    def project(self, X: Any) -> NDArray[Any]:
-        """Score of every row on the axis of the thresholds."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.project(self._encoded(X)))
-
-    @_estimator_has("predict_proba")
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probability of every class, (n, K)."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(self._encoded(X)))
-
-    @_estimator_has("predict_quantile")
-    def predict_quantile(self, X: Any, q: float) -> NDArray[Any]:
-        """Lowest class that is not exceeded with a probability of at least ``q``, for every row."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_quantile(self._encoded(X), q))
-
-    @_estimator_has("predict_interval")
-    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[Any]:
-        """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2)."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_interval(self._encoded(X), level))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Score of the estimator: negative mean absolute error in ranks. Higher is better."""
-        check_is_fitted(self)
-        return float(self.estimator_.score(self._encoded(X), y, sample_weight))
+    def _offers(self, method: str) -> bool:
+        getattr(self._template(), method)  # an error of its own says more: which estimators have probabilities
+        return True
 
     def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
         """Mean absolute error, share of wrong answers and of answers at most one rank off, on rows with labels.
@@ -246,7 +247,7 @@ class TableModel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.asarray((self.encoder_ or self.estimator_).feature_names_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return _is_fitted(self.__dict__.get("estimator_"))
+        return is_fitted(self.__dict__.get("estimator_"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

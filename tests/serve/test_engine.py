@@ -233,7 +233,7 @@ def test_a_rollback_begins_a_version_without_what_came_after(opened, stream, onl
     again = opened()
     assert again.replica.digest() == wanted
     assert again.roll_back(1).result(20) == 3
-    assert [v.reason for v in again.store_versions()] == ["start", "rollback", "rollback"]
+    assert [v.reason for v in again.store.versions()] == ["start", "rollback", "rollback"]
     with pytest.raises(UnknownError, match="no version 9"):
         again.roll_back(9)
     with pytest.raises(ConflictError, match="version 2 goes from event"):

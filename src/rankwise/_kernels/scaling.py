@@ -27,9 +27,6 @@ def put_column(column, shift, factor, fill, out, j, start, stop):
     return worst
 
 
-#: (column, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE
-
-
 @kernel
 def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
     """Write the cubic B-splines of a column, scaled, into the columns of some rows from j on; say the worst met.
@@ -63,9 +60,6 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
         out[i, j + k + 2] = (l2 * other + r3 * last - shift[k + 2]) * factor[k + 2]
         out[i, j + k + 3] = (l1 * last - shift[k + 3]) * factor[k + 3]
     return worst
-
-
-#: (column, knots, shift, factor, fill, out, j, start, stop) -> FINITE, MISSING or INFINITE
 
 
 @kernel

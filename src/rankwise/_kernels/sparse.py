@@ -1,7 +1,5 @@
 """Sparse matrices whose indices kernels can trust; scipy checks lengths when one is made, and what they say never."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,57 +1,80 @@
-"""The application of raters: their page, and what it asks."""
+"""The application of raters: their page, what it asks, what it sends, and the server that runs it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
 from starlette.routing import Route
 
-from rankwise.annotate import messages
-from rankwise.annotate.desk import Desk
+from rankwise.annotate.desk import Desk, Plan
+from rankwise.annotate.items import Items
 from rankwise.annotate.media import MediaFolder
+from rankwise.annotate.project import Scale, open_project
 from rankwise.serve import page
 from rankwise.serve.app import Application, routes
 from rankwise.serve.gate import LEARN, PUBLIC, READ, Incoming, Reply, reply
+from rankwise.serve.launch import require_tokens
 from rankwise.serve.limits import Limits
+from rankwise.serve.messages import Id
 from rankwise.serve.problems import Problem
+from rankwise.serve.server import Address, run
 from rankwise.serve.tokens import Tokens
 
 _HERE = "rankwise.annotate"
+_LARGEST_BODY = 100_000  # bytes of an answer
 #: Of media: whoever opens one by its address runs nothing that is in it.
 _NO_SCRIPT = [(b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")]
+
+Rater = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")
+]
+Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=86_400.0)]
+Note = Annotated[str, msgspec.Meta(max_length=5000)]
+AnswerId = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
+
+
+class RaterBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Who asks; where tokens are used, they say it."""
+
+    rater: Rater | None = None
+
+
+class AnswerBody(RaterBody, forbid_unknown_fields=True, kw_only=True):
+    """An answer: codes of the classes that are possible; none, if the rater cannot tell."""
+
+    id: AnswerId
+    item: Id
+    admitted: list[int]
+    seconds: Seconds
+    note: Note = ""
+
+
+class UndoBody(RaterBody, forbid_unknown_fields=True, kw_only=True):
+    """An answer to take back."""
+
+    id: AnswerId
+
+
+_NEXT = msgspec.json.Decoder(RaterBody)
+_ANSWER = msgspec.json.Decoder(AnswerBody)
+_UNDO = msgspec.json.Decoder(UndoBody)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the page says besides the items.
-
-    Attributes
-    ----------
-    title : str
-        Heading of the page.
-    language : str
-        Language of the page, a key of ``texts.json``; raters can change it.
-    """
+    """What the page says besides the items."""
 
     title: str = "Annotation"
-    language: str = "en"
+    language: str = "en"  # a key of ``texts.json``; raters can change it
 
 
 class AnnotationApplication(Application):
-    """The page of raters behind the gate of the service.
-
-    Parameters
-    ----------
-    desk : Desk
-        Who is asked what.
-    look : Look
-        Title and language.
-    media : MediaFolder, optional
-        Images and sounds.
-    tokens, limits
-        As for :class:`rankwise.serve.gate.Gate`. With tokens, the name behind a token is the rater's.
-    """
+    """The page of raters behind the gate of the service; with tokens, the name behind a token is the rater's."""
 
     def __init__(
         self, desk: Desk, look: Look, media: MediaFolder | None = None, *, tokens: Tokens | None = None,
@@ -111,19 +134,19 @@ class AnnotationApplication(Application):
 
     async def next(self, request: Incoming) -> Reply:
         """What a rater is asked."""
-        body = await request.json(messages.NEXT)
+        body = await request.json(_NEXT)
         return reply(self.desk.next(self._rater(request, body.rater)))
 
     async def answer(self, request: Incoming) -> Reply:
         """Log an answer; when this returns, it is on the disk."""
-        body = await request.json(messages.ANSWER)
+        body = await request.json(_ANSWER)
         rater = self._rater(request, body.rater)
         said = await self.desk.answer(rater, body.id, body.item, body.admitted, body.seconds, body.note)
         return reply(said)
 
     async def undo(self, request: Incoming) -> Reply:
         """Take back an answer."""
-        body = await request.json(messages.UNDO)
+        body = await request.json(_UNDO)
         return reply(await self.desk.undo(self._rater(request, body.rater), body.id))
 
     async def file(self, request: Incoming) -> Reply:
@@ -142,3 +165,19 @@ class AnnotationApplication(Application):
     async def progress(self, request: Incoming) -> Reply:
         """How far everything is."""
         return reply(self.desk.state())
+
+
+def serve(
+    items: Items, scale: Scale, store: Path, estimator: Any, plan: Plan, look: Look, media: MediaFolder | None,
+    address: Address, *, tokens: Tokens | None = None, accept_loss: bool = False,
+    ready: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Serve the page of a project until a signal stops the process."""
+    require_tokens(address, tokens)
+    service = open_project(store, items, scale, estimator, accept_loss=accept_loss)
+    try:
+        desk = Desk(service, items, scale, plan)
+    except BaseException:
+        service.stop()
+        raise
+    run(AnnotationApplication(desk, look, media, tokens=tokens, limits=Limits(_LARGEST_BODY)), address, ready=ready)

@@ -29,15 +29,7 @@ class ControlAnswer:
 
 
 def error_facts(answers: Sequence[ControlAnswer], stop_at: float) -> dict[str, Any]:
-    """What control answers say about the error, as JSON holds it.
-
-    Parameters
-    ----------
-    answers : sequence of ControlAnswer
-        In their order.
-    stop_at : float
-        Ranks that ten more minutes must be worth for annotation to go on.
-    """
+    """What control answers say about the error, as JSON holds it; ten more minutes must be worth ``stop_at`` ranks."""
     facts: dict[str, Any] = {"controls": len(answers), "enough": _ENOUGH, "ahead": AHEAD, "stop_at": stop_at}
     if not answers:
         return {**facts, "curve": [], "stop": False}

@@ -40,27 +40,13 @@ _ENOUGH = 5  # answers to a kind of question before its own time is believed
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How items are asked.
+    """How items are asked; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
 
-    Attributes
-    ----------
-    raters : int
-        Answers of different raters that an item needs.
-    strategy, control
-        As in :class:`rankwise.annotation.QuestionChooser`.
-    show_guess : bool
-        Whether a rater is told, after the answer, what the model had guessed.
-    stop_at : float
-        Ranks that ten more minutes must be worth.
-    seed : int
-        Of the draws.
-    """
-
-    raters: int = 1
+    raters: int = 1  # answers of different raters that an item needs
     strategy: str = "uncertainty"
     control: float = 0.1
-    show_guess: bool = False
-    stop_at: float = 0.01
+    show_guess: bool = False  # tell a rater, after the answer, what the model had guessed
+    stop_at: float = 0.01  # ranks that ten more minutes must be worth
     seed: int = 0
 
 
@@ -93,15 +79,7 @@ class Ask:
 
 
 class Desk:
-    """Assignments and answers of a project.
-
-    Parameters
-    ----------
-    service : Service
-        The model and its store.
-    items, scale, plan
-        What is annotated, and how.
-    """
+    """Assignments and answers of a project."""
 
     def __init__(self, service: Service, items: Items, scale: Scale, plan: Plan) -> None:
         self.service, self.items, self.scale, self.plan = service, items, scale, plan
@@ -273,8 +251,7 @@ class Desk:
         if given is None or given.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
         if not given.undone:
-            assert self.service.loop is not None
-            await self.service.engine.change(id, None, None, self.service.loop.create_future())
+            await self.service.engine.change(id, None, None, self.service.future())
         if not given.undone:
             given.undone = True
             self._counts[given.item] -= 1

@@ -27,16 +27,9 @@ def answers_in(store: Store) -> dict[str, list[Any]]:
 
 
 def export_answers(path: Path, output: Path, format: str | None = None) -> int:
-    """Write the answers of a project that count; return their number.
+    """Write the answers of a project that count, whose store may be served meanwhile; return their number.
 
-    Parameters
-    ----------
-    path : Path
-        The store, which may be served meanwhile.
-    output : Path
-        File to write; labels in tables are texts such as ``3-5``, in the order in which they were learnt.
-    format : {"label-studio", "argilla", "potato"} or a table's, optional
-        By default the suffix says it.
+    Labels in tables are texts such as ``3-5``, in the order in which they were learnt.
     """
     with Store(path) as store:
         if project_of(store) is None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rankwise.features._arrow import text_of
 from rankwise.io import TableError, open_table
+from rankwise.io._table import read_columns
 
 _MOST_CHARACTERS = 100_000  # of one value on the page
 _LONGEST_NAME = 200
@@ -20,35 +21,19 @@ _PLAIN = (bool, int, float, str)
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """Columns that the page shows.
+    """Columns that the page shows; without any of these, all are shown as a table."""
 
-    Attributes
-    ----------
-    text : str or None
-        Column whose text is shown large.
-    image, audio : str or None
-        Columns with names of files.
-    columns : sequence of str
-        Columns that are shown as a table. Without any of these, all columns are.
-    """
-
-    text: str | None = None
-    image: str | None = None
-    audio: str | None = None
-    columns: Sequence[str] = ()
+    text: str | None = None  # shown large
+    image: str | None = None  # names of files
+    audio: str | None = None  # names of files
+    columns: Sequence[str] = ()  # shown as a table
 
 
 class Items:
     """Items in the order of their file.
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the items, all different.
-    rows : list of dict
-        What the model learns from, as JSON holds it.
-    features : list of str
-        Columns of ``rows``; none if there is nothing to learn from.
+    ``rows`` are what the model learns from, as JSON holds it, ``features`` their columns; none if there is nothing to
+    learn from.
     """
 
     def __init__(
@@ -102,26 +87,15 @@ class Items:
 def read_items(path: Path, shown: Shown, *, name: str | None = None, ignore: Sequence[str] = ()) -> Items:
     """Items of a file: CSV, Parquet, Arrow, JSON lines or Excel.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    shown : Shown
-        Columns to show.
-    name : str, optional
-        Column with the names of items; by default ``id`` or ``item`` if there is one, otherwise the number of the row.
-    ignore : sequence of str
-        Columns that the model does not learn from.
+    The column ``name`` names items; by default ``id`` or ``item`` if there is one, otherwise the number of the row. The
+    model does not learn from the columns ``ignore``.
     """
     texts = [c for c in (shown.text, shown.image, shown.audio, name, *_NAMES) if c is not None]
     table = open_table(path)
     known = {column: "string" for column in texts if column in table.schema.names}
     if known and table.format in ("csv", "tsv", "jsonl"):
         table = open_table(path, types=known)
-    columns: dict[str, list[Any]] = {column: [] for column in table.schema.names}
-    for batch in table.batches():
-        for column in columns:
-            columns[column] += batch.data.column(column).to_pylist()
+    columns = read_columns(table, table.schema.names)
     try:
         return Items(columns, shown, name=name, ignore=ignore)
     except TableError as error:

@@ -21,11 +21,6 @@ class MediaFolder:
     """Files that items name, relative to a folder.
 
     A name that is absolute, has ``..``, or leads through a link is refused, wherever it would end.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
     """
 
     def __init__(self, path: Path) -> None:

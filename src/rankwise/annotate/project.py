@@ -20,6 +20,7 @@ from sklearn.base import clone
 
 from rankwise.annotate.items import Items
 from rankwise.io import TableError, open_table
+from rankwise.io._table import read_columns
 from rankwise.labels import ClassOrder, Labels, declared_order, format_labels
 from rankwise.online import OnlineCumulativeLink
 from rankwise.persistence import to_bytes
@@ -34,15 +35,7 @@ _META = "annotation"  # key of the store's facts about its project
 
 @dataclass(frozen=True)
 class Scale:
-    """Classes, lowest first, with what the page says about them.
-
-    Attributes
-    ----------
-    classes : sequence
-        The classes.
-    names, descriptions : sequences of str
-        Of each class.
-    """
+    """Classes, lowest first, with what the page says about them."""
 
     classes: Sequence[Any]
     names: Sequence[str]
@@ -59,10 +52,7 @@ class Scale:
         table = open_table(path)
         if "class" not in table.schema.names:
             raise TableError(f"{path}: a scale has a column 'class', lowest first; name and description if you like.")
-        columns: dict[str, list[Any]] = {name: [] for name in table.schema.names}
-        for batch in table.batches():
-            for name in columns:
-                columns[name] += batch.data.column(name).to_pylist()
+        columns = read_columns(table, table.schema.names)
         classes = columns["class"]
         blank = [None] * len(classes)
         names = [str(c if n is None else n) for c, n in zip(classes, columns.get("name", blank), strict=True)]
@@ -90,16 +80,9 @@ def label_of(admitted: Sequence[int], order: ClassOrder) -> str:
 
 
 def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
-    """The model before the first answer.
+    """The model before the first answer; by default an :class:`rankwise.OnlineCumulativeLink`.
 
-    Parameters
-    ----------
-    items : Items
-        All items; numbers are scaled, and categories found, by them.
-    classes : sequence
-        The classes, lowest first.
-    estimator : estimator, optional
-        An online estimator; by default :class:`rankwise.OnlineCumulativeLink`.
+    Numbers are scaled, and categories found, by all items.
     """
     kinds = getattr(estimator, "label_kinds", ("interval",))
     if "interval" not in kinds:
@@ -126,19 +109,7 @@ def as_table(items: Items) -> Any:
 
 
 def open_project(path: Path, items: Items, scale: Scale, estimator: Any, *, accept_loss: bool = False) -> Service:
-    """Service of the project's model, whose store is made if it is new, or recognised.
-
-    Parameters
-    ----------
-    path : Path
-        The store.
-    items, scale
-        What is annotated, and how.
-    estimator : estimator
-        As in :func:`new_model`.
-    accept_loss : bool, default False
-        As in :class:`rankwise.serve.store.Store`.
-    """
+    """Service of the project's model, whose store is made if it is new, or recognised."""
     order = scale.order
     store = Store(path, write=True, accept_loss=accept_loss)
     try:
@@ -158,7 +129,6 @@ def open_project(path: Path, items: Items, scale: Scale, estimator: Any, *, acce
 
 
 def _require_same(store: Store, items: Items, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Refuse the store of another project."""
     if not found["features"]:
         items.forget_features()
     for what, now in {**wanted, "features": items.features}.items():

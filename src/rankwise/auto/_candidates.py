@@ -25,24 +25,12 @@ _CONSTANT = 1e9  # strength that leaves nothing but the frequencies of the class
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model to try.
-
-    Attributes
-    ----------
-    name : str
-        How the leaderboard calls it.
-    model : estimator
-        Takes the table as it is; not fitted.
-    why : str
-        What speaks for it, in words.
-    most_rows : float
-        More rows than this are too many for it.
-    """
+    """A model to try."""
 
     name: str
-    model: Any
-    why: str
-    most_rows: float = float("inf")
+    model: Any  # takes the table as it is; not fitted
+    why: str  # what speaks for it, in words
+    most_rows: float = float("inf")  # more rows are too many for it
 
 
 def candidates(
@@ -117,8 +105,7 @@ _TREES: Sequence[tuple[str, dict[str, Any], str]] = (
 
 def _with(encoder: Any, **parameters: Any) -> Any:
     """The encoder with other parameters, those that it has; a plain one where there is none."""
-    if encoder is None or not isinstance(encoder, TableEncoder):
-        encoder = TableEncoder() if encoder is None else encoder
+    encoder = TableEncoder() if encoder is None else encoder
     known = encoder.get_params() if hasattr(encoder, "get_params") else {}
     chosen = {name: value for name, value in parameters.items() if known.get(name) == "auto"}
     return clone(encoder).set_params(**chosen) if chosen else encoder

@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import MetaEstimatorMixin
 
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.transaction import reader
+from rankwise.table_model import InnerAnswers
 
 
-def _chosen_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.__dict__.get("best_estimator_", self._example()), name))
-
-
-class ChoosingEstimator(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
+class ChoosingEstimator(MetaEstimatorMixin, InnerAnswers, SavedEstimator):
     """Base of the estimators that choose; ``fit`` sets ``best_estimator_``."""
 
     best_estimator_: Any
@@ -27,44 +23,11 @@ class ChoosingEstimator(MetaEstimatorMixin, ClassifierMixin, SavedEstimator):
         return None
 
     @reader
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row."""
-        return np.asarray(self.best_estimator_.predict(X))
+    def _ask(self, method: str, X: Any, *more: Any) -> Any:
+        return getattr(self.best_estimator_, method)(X, *more)
 
-    @_chosen_has("decision_function")
-    @reader
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Scores of the chosen estimator for every row."""
-        return np.asarray(self.best_estimator_.decision_function(X))
-
-    @_chosen_has("project")
-    @reader
-    def project(self, X: Any) -> NDArray[Any]:
-        """Score of every row on the axis of the thresholds."""
-        return np.asarray(self.best_estimator_.project(X))
-
-    @_chosen_has("predict_proba")
-    @reader
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probability of every class, (n, K)."""
-        return np.asarray(self.best_estimator_.predict_proba(X))
-
-    @_chosen_has("predict_quantile")
-    @reader
-    def predict_quantile(self, X: Any, q: float) -> NDArray[Any]:
-        """Lowest class that is not exceeded with a probability of at least ``q``, for every row."""
-        return np.asarray(self.best_estimator_.predict_quantile(X, q))
-
-    @_chosen_has("predict_interval")
-    @reader
-    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[Any]:
-        """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2)."""
-        return np.asarray(self.best_estimator_.predict_interval(X, level))
-
-    @reader
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Score of the chosen estimator: negative mean absolute error in ranks. Higher is better."""
-        return float(self.best_estimator_.score(X, y, sample_weight))
+    def _offers(self, method: str) -> bool:
+        return hasattr(self.__dict__.get("best_estimator_", self._example()), method)
 
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]

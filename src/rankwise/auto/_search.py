@@ -79,12 +79,10 @@ class Trial:
 
     @property
     def error(self) -> float:
-        """Mean over the folds."""
         return float(self.errors.mean())
 
     @property
     def standard_error(self) -> float:
-        """Of the mean."""
         return float(self.errors.std(ddof=1) / math.sqrt(self.errors.size))
 
 
@@ -205,12 +203,18 @@ class Search:
         known = hasattr(model, "predict_proba")
         probabilities = model.predict_proba(X) if self.metric in SCORES or (keeps and known) else None
         if self.metric in SCORES:
-            options = dict(classes=model.classes_, sample_weight=weight)
-            score = SCORES[self.metric]
-            by = [score(labels, probabilities, against=what, **options) for what in ("label", "nearest", "farthest")]
-            return (by[0], by[1], by[2]), probabilities
+            return scores(labels, probabilities, self.metric, weight, model.classes_), probabilities
         codes = encode(model.predict(X), labels.order).lower
-        return (*losses(labels, codes, self.metric, weight),), probabilities
+        return losses(labels, codes, self.metric, weight), probabilities
+
+
+def scores(
+    labels: Labels, probabilities: Any, metric: str, weight: Floats | None, classes: Any
+) -> tuple[float, float, float]:
+    """Score by which to compare, against the nearest and against the farthest class that labels admit."""
+    score, options = SCORES[metric], dict(classes=classes, sample_weight=weight)
+    by = [score(labels, probabilities, against=what, **options) for what in ("label", "nearest", "farthest")]
+    return by[0], by[1], by[2]
 
 
 def losses(labels: Labels, codes: Any, metric: str, weight: Floats | None) -> tuple[float, float, float]:

@@ -15,7 +15,7 @@ from rankwise import decisions
 from rankwise._sklearn import HasMethods, Interval, StrOptions
 from rankwise.auto._candidates import DECISIONS, Candidate, candidates
 from rankwise.auto._chosen import ChoosingEstimator
-from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses
+from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, scores
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
 from rankwise.base.transaction import reader
 from rankwise.evaluation import format_table
@@ -193,11 +193,8 @@ class AutoOrdinal(ChoosingEstimator):
         together = np.stack([np.asarray(trial.probabilities) for trial in able])
         weights = stacking_weights(np.column_stack([of_labels(labels, one) for one in together]), weight)
         mixed = np.einsum("m,mnk->nk", weights, together)
-        if self.metric in ("log", "ranked"):
-            options = dict(classes=labels.classes, sample_weight=weight)
-            error, nearest, farthest = (
-                SCORES[self.metric](labels, mixed, against=what, **options) for what in ("label", "nearest", "farthest")
-            )
+        if self.metric in SCORES:
+            error, nearest, farthest = scores(labels, mixed, self.metric, weight, labels.classes)
         else:
             answer = {"median": lambda p: decisions.median(np.cumsum(p, axis=1)[:, :-1]), "mode": decisions.mode,
                       "mean": decisions.rounded_mean}[DECISIONS[self.metric]]  # fmt: skip

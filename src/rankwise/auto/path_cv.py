@@ -118,7 +118,7 @@ class PathCV(ChoosingEstimator):
             labels = encode(y, model.estimator.classes)
             weight = check_weights(sample_weight, len(labels))
             alphas = model._alphas(X)
-            scorer = model._scorer()
+            scorer = None if model.scoring is None else check_scoring(model.estimator, scoring=model.scoring)
             template = clone(model.estimator)
 
             def scores(train: NDArray[np.intp], test: NDArray[np.intp]) -> list[float]:
@@ -151,11 +151,6 @@ class PathCV(ChoosingEstimator):
         if alphas.size == 0 or not (alphas > 0).all() or not np.isfinite(alphas).all():
             raise ValueError(f"alphas must be numbers above zero, at least one. Got {self.alphas!r} instead.")
         return alphas
-
-    def _scorer(self) -> Any:
-        if self.scoring is None:
-            return None
-        return check_scoring(self.estimator, scoring=self.scoring)
 
     def _choose(self, alphas: Floats, by_split: Floats) -> None:
         mean, spread = by_split.mean(axis=0), by_split.std(axis=0, ddof=1 if len(by_split) > 1 else 0)

@@ -8,10 +8,8 @@ read it (``predict``, ``decision_function``, ``score`` ...): a reader sees the m
 between. A second writer waits for the first.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -51,12 +49,20 @@ _FAR = 1e3  # factor between the scales of two columns that is worth a word
 class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
     """Estimator that changes as a whole or not at all, and that a model file can hold."""
 
+    #: Attribute that there is once a model has been learnt.
+    _learnt: ClassVar[str]
+
     n_features_in_: int
     classes_: NDArray[Any]
 
-    @abstractmethod
+    def _store_parameters(self, arguments: Mapping[str, Any]) -> None:
+        """Store the arguments of a constructor, ``locals()`` there, under their names."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
+
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a model to predict with."""
+        return self._learnt in self.__dict__
 
     @abstractmethod
     def to_plain(self) -> dict[str, Any]:
@@ -138,6 +144,13 @@ class TableEstimator(SavedEstimator):
         if bad >= 0:
             self._refuse_row(rows, bad)
         return rows
+
+    def _filled(self, out: NDArray[Any], kernel: Callable[..., int], rows: Rows, *arguments: Any) -> NDArray[Any]:
+        """What a kernel makes of the rows, in ``out``; it returns the first row with a score that is not finite."""
+        bad = kernel(rows, *arguments, out)
+        if bad >= 0:
+            self._refuse_row(rows, bad)
+        return out
 
     def _weights(self, sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
         return check_weights(sample_weight, length(rows))

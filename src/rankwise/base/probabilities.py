@@ -1,7 +1,5 @@
 """Estimators that know the probability of every class: quantiles, intervals and decisions follow from it."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from numbers import Real
 from typing import Any
@@ -10,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise import decisions
+from rankwise._types import Floats
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.labels import decode
-
-Floats = NDArray[np.float64]
 
 #: Names of decisions; any other is a cost matrix.
 DECISIONS = ("median", "mode", "mean")

@@ -1,7 +1,5 @@
 """Rows of features on their way into a kernel: arrays and CSR matrices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -68,14 +66,15 @@ def first_non_finite(rows: Rows) -> int:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
             return -1
-    bad = np.flatnonzero(~np.isfinite(values.ravel()))
-    if bad.size == 0:  # the sum was too large, nothing in it
+    return first_row(rows, ~np.isfinite(values))  # none, if the sum alone was too large
+
+
+def first_row(rows: Rows, entries: NDArray[np.bool_]) -> int:
+    """First row with one of these entries, among all that are stored; -1 if there is none."""
+    if not entries.any():
         return -1
-    return (
-        int(np.searchsorted(rows[2], bad[0], side="right")) - 1
-        if isinstance(rows, tuple)
-        else int(bad[0] // rows.shape[1])
-    )
+    place = int(np.argmax(entries))
+    return int(np.searchsorted(rows[2], place, side="right")) - 1 if isinstance(rows, tuple) else place // rows.shape[1]
 
 
 def far_scales(rows: Rows, most: float) -> tuple[int, float, int, float] | None:

@@ -42,35 +42,21 @@ _SPARSE_ENOUGH = 4  # undo by columns if a chunk touches less than one in so man
 
 @dataclass(frozen=True)
 class StateArray:
-    """Declaration of one array of a state.
+    """Declaration of one array of a state."""
 
-    Attributes
-    ----------
-    axes : tuple
-        What each axis runs over: "feature"; "class" (K), "threshold" (K - 1), "padded class" (K, and spare columns to
-        fill registers), "label" (as many as are known so far, with spare room); "slot" (support vectors, with spare
-        room); or a fixed length.
-    dtype : dtype
-        Type of the entries.
-    start, joins : number
-        Entry of a fresh model, and of what joins it later.
-    lag : str
-        Name of the array, of the same shape, that makes the average; none if empty.
-    mixes : str or tuple of str
-        What becomes of the states of several machines that began with the same one: "moves" (the mean, weighted by
-        their updates), "adds" (the changes add up), "largest", or "follows" (computed from the others by the
-        estimator). A tuple has one word for each entry.
-    local : bool
-        Whether a row changes the entries of its own features only, along the axis "feature".
-    """
-
+    #: What each axis runs over: "feature"; "class" (K), "threshold" (K - 1), "padded class" (K, and spare columns to
+    #: fill registers), "label" (as many as are known so far, with spare room); "slot" (support vectors, with spare
+    #: room); or a fixed length.
     axes: tuple[str | int, ...]
     dtype: Any = np.float64
-    start: float = 0.0
-    joins: float = 0.0
-    lag: str = ""
+    start: float = 0.0  #: entry of a fresh model
+    joins: float = 0.0  #: entry of what joins it later
+    lag: str = ""  #: name of the array, of the same shape, that makes the average; none if empty
+    #: What becomes of the states of several machines that began with the same one: "moves" (the mean, weighted by their
+    #: updates), "adds" (the changes add up), "largest", or "follows" (computed from the others by the estimator). A
+    #: tuple has one word for each entry.
     mixes: str | tuple[str, ...] = "moves"
-    local: bool = True
+    local: bool = True  #: whether a row changes the entries of its own features only, along the axis "feature"
 
 
 def averaged(*axes: str | int, lag: str, **options: Any) -> StateArray:
@@ -84,13 +70,7 @@ LINEAR_THRESHOLDS = {"w": averaged("feature", lag="w_lag"), "t": averaged("thres
 
 
 class StateLayout:
-    """The arrays of a state and what follows from their declarations.
-
-    Parameters
-    ----------
-    arrays : mapping
-        Declaration of each array by its name; lags are added.
-    """
+    """The arrays of a state, declared by their names, to which lags are added, and what follows from that."""
 
     def __init__(self, arrays: Mapping[str, StateArray]) -> None:
         self.declared = dict(arrays)
@@ -136,8 +116,9 @@ class StateLayout:
         return wider
 
     def average(self, state: State, name: str, rate: float) -> NDArray[np.float64]:
-        """Array averaged over the rounds, ``rate`` one over their number; the last one if it is zero."""
-        return np.asarray(state[name] - state[self.declared[name].lag] * rate)
+        """Array averaged over the rounds, ``rate`` one over their number; the last one if it is zero or has no lag."""
+        lag = self.declared[name].lag
+        return np.asarray(state[name] - state[lag] * rate) if lag else state[name].copy()
 
     def trimmed(self, state: State, n_features: int, n_labels: int = 0) -> State:
         """Copies of the arrays without spare room for features and labels."""

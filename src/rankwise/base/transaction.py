@@ -10,8 +10,6 @@ gate is odd meanwhile, and a reader whose count was odd or has changed reads aga
 waits for the writer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps

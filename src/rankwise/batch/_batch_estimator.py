@@ -8,22 +8,19 @@ An estimator's own file supplies the risk of its labels, a :class:`rankwise.solv
 over the rows that say something: a row whose label is missing or whose weight is zero changes nothing.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, POSITIVE, StrOptions
+from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.row_data import Rows
@@ -43,21 +40,20 @@ from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import CertificateError, Solution
 from rankwise.solvers.threads import in_one_thread
 
-Floats = NDArray[np.float64]
-
 
 class BatchEstimator(OrdinalEstimator):
     """Base of the batch estimators; see the module's docstring."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "alpha": [POSITIVE, StrOptions({"auto"})],
         "regularize": [StrOptions({"weights", "all", "none"})],
         "solver": [StrOptions({"auto", "smoothing", "cutting-plane"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT],
         "classes": ["array-like", None],
     }
 
+    _learnt = "_parameters"
     #: Arrays of a model file that must not hold infinity.
     _finite_arrays: ClassVar[tuple[str, ...]] = ("weights", "offsets")
 
@@ -70,8 +66,7 @@ class BatchEstimator(OrdinalEstimator):
         self, alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
         max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.alpha, self.regularize, self.solver = alpha, regularize, solver
-        self.tol, self.max_iter, self.classes = tol, max_iter, classes
+        self._store_parameters(locals())
 
     @abstractmethod
     def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
@@ -229,9 +224,6 @@ class BatchEstimator(OrdinalEstimator):
             )
         return solution
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_parameters" in self.__dict__
-
     @reader
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
@@ -287,12 +279,18 @@ class LossEstimator(BatchEstimator):
         self, loss: Any = "mae", alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto",
         tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(alpha, regularize, solver, tol, max_iter, classes)
-        self.loss = loss
+        self._store_parameters(locals())
 
 
 class ThresholdBatchEstimator(ThresholdModel, BatchEstimator):
-    """Base of the batch estimators with one score and ordered thresholds."""
+    """Base of the batch estimators with one score and ordered thresholds, which are the offsets unless overridden."""
+
+    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
+        return n_features, n_classes - 1
+
+    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
+        self.coef_ = weights
+        self.thresholds_ = offsets
 
     def _project(self, rows: Rows) -> Floats:
         return self._design(rows).times(self.coef_[None])[:, 0]

@@ -25,14 +25,13 @@ from sklearn.base import clone
 from rankwise._errors import RowError
 from rankwise._extras import require
 from rankwise._kernels.compile import kernel
+from rankwise._types import Floats
 from rankwise.base.row_data import length
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LOGIT, LinkRisk, padded, pull_apart, row_lengths, row_springs
 from rankwise.labels import encode
 from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, probabilities
 from rankwise.solvers.design import Design
-
-Floats = NDArray[np.float64]
 
 _MOST_PARAMETERS = 5000  # whose information matrix is inverted
 _SINGULAR = 1e-13  # smallest pivot of a scaled information matrix that is not rounding

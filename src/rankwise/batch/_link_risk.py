@@ -28,19 +28,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, squared_norm, value
+from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, quantile
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.row_sums import RowRisk, RowSums
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 _PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
@@ -81,17 +78,7 @@ class _Barrier:
 
 
 class LinkRisk(RowRisk):
-    """Weighted mean of ``-log P``; see the module's docstring.
-
-    Parameters
-    ----------
-    rows : CodedRows, or sums over such rows elsewhere
-        The rows.
-    n_classes : int
-        K, at least 2.
-    link : str
-        Name of the link.
-    """
+    """Weighted mean of ``-log P`` of CodedRows, or of such rows elsewhere; see the module's docstring."""
 
     n_scores = 1
     unit = 1.0

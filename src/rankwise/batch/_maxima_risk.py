@@ -15,24 +15,20 @@ classes, one number for every pair, are scaled down to such a circulation by a l
 one offset, as of rounded regression, by scaling down all flows that pull to the stronger side.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
 from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, n_entries, value
+from rankwise._types import Floats
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.losses import Loss, check_v_shaped, loss_matrix
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
 from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
-
-Floats = NDArray[np.float64]
 
 
 @register_jitable

@@ -5,18 +5,13 @@ Labels are separable along a direction (dw, dt) of the parameters if no row's la
 runs along such a direction, so the last Newton step tells it, and so do the parameters if every row is on its side.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve
 
+from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LinkRisk
 from rankwise.solvers.design import Design, LinearMap
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 _MOST_PARAMETERS = 2000  # for which a last Newton step is made
 _ROUNDING = 1e-7  # of a direction: rows may lose so little by it

@@ -9,8 +9,6 @@ Of more than 20,000 rows a random part is used. The best strength falls as one o
 given width weighs against the sum of the losses, while the objective has their mean), and is scaled so.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise._types import Floats
 from rankwise.labels import ClassOrder, Labels
 from rankwise.labels._folds import deal
 from rankwise.solvers.design import Design
-
-Floats = NDArray[np.float64]
 
 _N_STRENGTHS = 9
 _FOLDS = 5

@@ -24,20 +24,17 @@ ranges are looped over, which is faster. SVOR-IMC never needs its thresholds out
 cannot raise psi, because the lower one only has rows more that want it low.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import isotonic_regression
 
+from rankwise._types import Floats
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
 from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
-
-Floats = NDArray[np.float64]
 
 _MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
 _SHORT = 12  # thresholds up to which looping over a row's range beats searching it

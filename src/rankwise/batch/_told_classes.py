@@ -15,25 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats, Places
 from rankwise.losses._links import distribution, quantile
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class ToldClasses:
     """Innermost intervals of K classes; thresholds between them are counted from 1, and 0 and m are infinite ends.
 
-    Attributes
-    ----------
-    n_classes : int
-        K.
-    first, last : int arrays of shape (m,)
-        Codes of the first and the last class of every innermost interval.
-
-    Examples
-    --------
     Labels 0, 1-2 and 4 of five classes: 1 and 2 stay together, and nothing needs 3.
 
     >>> told = ToldClasses.of(np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 0, 1]))
@@ -44,7 +33,7 @@ class ToldClasses:
     """
 
     n_classes: int
-    first: Places
+    first: Places  # code of the first class of every innermost interval
     last: Places
 
     @classmethod

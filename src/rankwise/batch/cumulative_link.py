@@ -12,24 +12,22 @@ Sources: McCullagh, "Regression models for ordinal data", 1980; Pratt, "Concavit
 labels can tell, Turnbull, "The empirical distribution function with arbitrarily grouped ... data", 1976.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, StrOptions
+from rankwise._types import Floats
 from rankwise._warn import warn_user
-from rankwise.base.link_model import LinkModel
 from rankwise.base.probabilities import DECISIONS, require_level
+from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import ThresholdBatchEstimator
-from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._coded_rows import CodedRows, runs_of
 from rankwise.batch._link_inference import (
     LikelihoodRatio,
     effective_sample_size,
@@ -46,8 +44,6 @@ from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowSums
 from rankwise.solvers.smoothing import affords_newton, minimise_by_smoothing
 from rankwise.solvers.solution import SMALLEST, Solution
-
-Floats = NDArray[np.float64]
 
 _EM_ACCURACY = 1e-2  # of the rise of the likelihood in one round, relative to tol
 _LEAST_SHARE = 1e-18
@@ -77,10 +73,8 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         ``[true, answer]``.
     tol : float, default 1e-6
         Certified relative gap at which to stop.
-    max_iter : int, default 1000
-        Most iterations.
-    classes : array-like, optional
-        The classes, lowest first; without it the labels tell.
+    max_iter, classes
+        As in :class:`rankwise.SVOR`.
 
     Attributes
     ----------
@@ -93,12 +87,8 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     objective_, lower_bound_, gap_ : float
         The objective at the solution, a proven lower bound on it, and their relative difference. The last two are NaN
         with ``alpha=0``, and with candidate sets that have gaps: nothing is proven then.
-    alpha_ : float
-        The strength that was used: ``alpha``, or what "auto" chose.
-    n_iter_ : int
-        Iterations over all rows.
-    classes_ : ndarray of shape (K,)
-        The classes, lowest first, as declared.
+    alpha_, n_iter_, classes_
+        As in :class:`rankwise.SVOR`.
 
     Examples
     --------
@@ -129,10 +119,10 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions(set(LINKS))],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "alpha": [NOT_NEGATIVE, StrOptions({"auto"})],
         "decision": [StrOptions(set(DECISIONS)), "array-like"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT],
         "classes": ["array-like", None],
     }
     _finite_arrays: ClassVar[tuple[str, ...]] = ("weights",)
@@ -141,18 +131,9 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         self, link: str = "logit", alpha: float | str = 1e-3, decision: Any = "median", tol: float = 1e-6,
         max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.link = link
-        self.alpha = alpha
-        self.decision = decision
-        self.tol = tol
-        self.max_iter = max_iter
-        self.classes = classes
+        self._store_parameters(locals())
 
     # -- learning --------------------------------------------------------------------------------------------------
-
-    def _validate_params(self) -> None:
-        self._refuse_cauchit()
-        super()._validate_params()
 
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
         weight = np.where(weight < _LEAST_WEIGHT, 0.0, weight)
@@ -308,13 +289,6 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         """
         return effective_sample_size(self, X, y, sample_weight)
 
-    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
-        return n_features, n_classes - 1
-
-    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
-        self.coef_ = weights
-        self.thresholds_ = offsets
-
 
 def _mean_score(rows: CodedRows, scores: Floats) -> tuple[float]:
     return (float(rows.weight @ scores[:, 0]),)
@@ -322,11 +296,8 @@ def _mean_score(rows: CodedRows, scores: Floats) -> tuple[float]:
 
 def _by_runs(design: Design, labels: Labels, weight: Floats) -> tuple[Design, RunRows]:
     """One row for every run of classes that a label admits; the runs of a label share its weight equally."""
-    admitted = np.pad(labels.admissible(), ((0, 0), (1, 1)))
-    owner, lower = np.nonzero(admitted[:, 1:-1] & ~admitted[:, :-2])
-    _, upper = np.nonzero(admitted[:, 1:-1] & ~admitted[:, 2:])
-    shared = weight[owner] / np.bincount(owner)[owner]
-    return design.take(owner), RunRows(shared, lower.astype(np.int32), upper.astype(np.int32), owner)
+    owner, runs = runs_of(labels, weight)
+    return design.take(owner), RunRows(*runs, owner)
 
 
 def _run_probabilities(rows: RunRows, link: str, scores: Floats, told: ToldClasses, free: Floats) -> Floats:

@@ -19,8 +19,6 @@ and the first maximum is at least l[lo, y].
 Source: Antoniuk's thesis on partial annotations, sections 3.1 and 3.2.3.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar
@@ -29,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._sklearn import Interval, StrOptions
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import LossEstimator
@@ -36,8 +35,6 @@ from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder
 from rankwise.solvers.row_sums import RowSums
-
-Floats = NDArray[np.float64]
 
 _MOST_ENTRIES = 2**25  # of the model matrix, 256 MB
 
@@ -151,8 +148,7 @@ class PiecewiseMORD(_UnifiedEstimator):
         self, cuts: Any = 3, loss: Any = "mae", alpha: float | str = 1e-3, regularize: str = "weights",
         solver: str = "auto", tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(loss, alpha, regularize, solver, tol, max_iter, classes)
-        self.cuts = cuts
+        self._store_parameters(locals())
 
     def _beta(self, order: ClassOrder) -> Floats:
         if len(order) == 1:
@@ -214,8 +210,7 @@ class UnifiedClassifier(_UnifiedEstimator):
         self, beta: Any = "cumulative", loss: Any = "mae", alpha: float | str = 1e-3, regularize: str = "weights",
         solver: str = "auto", tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(loss, alpha, regularize, solver, tol, max_iter, classes)
-        self.beta = beta
+        self._store_parameters(locals())
 
     def _beta(self, order: ClassOrder) -> Floats:
         codes = np.arange(len(order), dtype=np.float64)[:, None]

@@ -10,18 +10,14 @@ and VILMA's two maxima for an interval.
 Source: Antoniuk's thesis on partial annotations, section 3.1.3, "LinReg" of its experiments.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows
 from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
 from rankwise.labels import ClassOrder
 from rankwise.solvers.row_sums import RowSums
-
-Floats = NDArray[np.float64]
 
 
 class RoundedRegression(ThresholdBatchEstimator, LossEstimator):

@@ -13,20 +13,13 @@ Sources: Chu and Keerthi, "New approaches to support vector ordinal regression",
 annotations, sections 3.2 and 3.3, for intervals.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._sklearn import StrOptions
 from rankwise.batch._batch_estimator import BatchEstimator, ThresholdBatchEstimator
 from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.labels import ClassOrder
 from rankwise.solvers.row_sums import RowSums
-
-Floats = NDArray[np.float64]
 
 
 class SVOR(ThresholdBatchEstimator):
@@ -104,15 +97,7 @@ class SVOR(ThresholdBatchEstimator):
         self, constraints: str = "implicit", alpha: float | str = 1e-3, regularize: str = "weights",
         solver: str = "auto", tol: float = 1e-3, max_iter: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(alpha, regularize, solver, tol, max_iter, classes)
-        self.constraints = constraints
+        self._store_parameters(locals())
 
     def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk:
         return ThresholdRisk(rows, len(order), explicit=self.constraints == "explicit")
-
-    def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
-        return n_features, n_classes - 1
-
-    def _set_parameters(self, weights: Floats, offsets: Floats) -> None:
-        self.coef_ = weights
-        self.thresholds_ = offsets

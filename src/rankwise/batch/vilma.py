@@ -12,11 +12,9 @@ regularised.
 Source: Antoniuk's thesis on partial annotations, section 3.3.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.batch._threshold_risk import ThresholdRisk
@@ -24,8 +22,6 @@ from rankwise.decisions import intercepts_from_thresholds, thresholds_from_inter
 from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
 from rankwise.solvers.row_sums import RowSums
-
-Floats = NDArray[np.float64]
 
 
 class VILMA(ThresholdBatchEstimator, LossEstimator):

@@ -1,7 +1,5 @@
 """Parameters of the bounds: one clear error for each that makes no sense."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """Cost of the mistakes of importance-weighted perceptrons: the sum of the weights of the rounds with a mistake."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,18 +1,14 @@
 """Mistakes of label rankers by dual ascent (:class:`rankwise.LabelRanker`), for one pass with unit weights."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from rankwise.bounds._checks import non_negative, positive
 from rankwise.bounds._mistakes import data_radius
 from rankwise.labels import check_weights, encode_rankings
-
-Floats = NDArray[np.float64]
 
 
 def label_ranking_mistakes(objective: float, C: float, margin: float, curvature: float = 0.5) -> float:

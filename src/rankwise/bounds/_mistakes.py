@@ -11,21 +11,18 @@ The theorems hold for plain passes with unit weights: perceptron or passive-aggr
 multiplicative steps from uniform.
 """
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.sparse.linalg import norm as sparse_norm
 
+from rankwise._types import Floats
 from rankwise.bounds._checks import integer, non_negative, positive
 from rankwise.labels import Labels
-
-Floats = NDArray[np.float64]
 
 
 def pril_mistakes(radius: float, margin: float, n_classes: int, min_width: int = 0) -> float:

@@ -6,8 +6,6 @@ interval-insensitive loss: against the nearest class that the annotation admits,
 expected loss against the true class. Both theorems hold for every classifier, for intervals and for candidate sets.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import betaincinv
 

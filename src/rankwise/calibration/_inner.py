@@ -1,17 +1,21 @@
-"""What estimators share that hold another estimator."""
+"""What estimators share that hold another estimator, which may be of any kind and learn from some of the rows."""
 
-from __future__ import annotations
-
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise._sklearn import take_rows
+from rankwise._types import Floats
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.transaction import reader
+from rankwise.calibration import _nonconformity
+from rankwise.labels import Labels, decode
 
 
 class MethodBesideParameter:
@@ -54,6 +58,24 @@ class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[ov
         """Class of every row, as the estimator predicts it."""
         return np.asarray(self.estimator_.predict(X))
 
+    @abstractmethod
+    def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """First and last code of each row's set."""
+
+    @reader
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Which classes the set of each row holds, (n, K): neighbours, at least one."""
+        return held(self._ends(X), self.classes_.size)
+
+    @reader
+    def predict_interval(self, X: Any) -> NDArray[Any]:
+        """Lowest and highest class of each row's set, (n, 2), both included."""
+        return decode(np.column_stack(self._ends(X)).ravel(), self.classes_).reshape(-1, 2)
+
+    def _scores(self, model: Any, X: Any) -> Floats:
+        """How badly every class fits every row, (n, K)."""
+        return _nonconformity.class_scores(vars(self)["score"], model, X, self.classes_)
+
     def _score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean absolute error in ranks; to the nearest end where ``y`` is an interval. Higher is better."""
         return -metrics.mean_absolute_error(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
@@ -69,3 +91,39 @@ class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[ov
         inner = get_tags(self.estimator)
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
+
+
+def held(ends: tuple[NDArray[Any], NDArray[Any]], n_classes: int) -> NDArray[np.bool_]:
+    """Which classes lie between the ends, (n, K)."""
+    low, high = ends
+    k = np.arange(n_classes)
+    return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
+
+
+def _declared_classes(estimator: Any) -> Any:
+    """Classes that the estimator, or one inside it, was given."""
+    parameters = estimator.get_params(deep=True)
+    named = [value for name, value in parameters.items() if name.rpartition("__")[2] == "classes"]
+    return next((value for value in named if value is not None), None)
+
+
+def known_classes(estimator: Any, prefit: bool) -> Any:
+    """Classes of a fitted estimator, or those that one to be fitted was given."""
+    if not prefit:
+        return _declared_classes(estimator)
+    check_is_fitted(estimator)
+    return getattr(estimator, "classes_", None)
+
+
+def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: NDArray[Any]) -> Any:
+    """A fresh estimator, learnt from some rows."""
+    weights = {"sample_weight": weight[rows]} if weight.size else {}
+    return clone(estimator).fit(take_rows(X, rows), labels.take(rows), **weights)
+
+
+def folds(rows: NDArray[Any], n_folds: int, random_state: Any) -> list[NDArray[Any]]:
+    """The rows dealt out in random order, each fold ascending."""
+    if rows.size < n_folds:
+        raise ValueError(f"{n_folds} folds need as many labelled rows. Got {rows.size}.")
+    order = check_random_state(random_state).permutation(rows)
+    return [np.sort(order[k::n_folds]) for k in range(n_folds)]

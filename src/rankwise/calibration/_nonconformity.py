@@ -4,17 +4,14 @@ The set of a row at a bound q is made of the classes with a score of at most q. 
 that an interval has before the class joins it, or a distance, so that the sets grow with q and stay contiguous.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
+from rankwise._types import Floats
 from rankwise.labels import encode
-
-Floats = NDArray[np.float64]
 
 
 @kernel

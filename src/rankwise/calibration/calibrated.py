@@ -19,28 +19,23 @@ Sources: Platt, "Probabilistic outputs for support vector machines", 1999; Zadro
 scores into accurate multiclass probability estimates", 2002.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise._types import Floats
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._folds import fitted, folds, known_classes
-from rankwise.calibration._inner import OfEstimator
+from rankwise.calibration._inner import OfEstimator, fitted, folds, known_classes
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
-
-Floats = NDArray[np.float64]
 
 _LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
 _ROUNDS = 100  # of sharing out imprecise labels
@@ -80,6 +75,7 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
     array([1., 1.])
     """
 
+    _learnt = "link_"
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval", "candidates"})
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -93,8 +89,7 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         self, estimator: Any, method: str = "link", cv: int | str = 5, decision: Any = "median",
         random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.estimator, self.method, self.cv, self.decision = estimator, method, cv, decision
-        self.random_state = random_state
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the estimator, and a calibrator to scores of rows that it has not seen.
@@ -162,9 +157,6 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         return self._answer_scores(X)
 
     # -- the estimator inside, and files -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "link_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

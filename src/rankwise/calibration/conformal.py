@@ -23,8 +23,6 @@ Sources: Vovk and others, "Algorithmic learning in a random world", 2005; Caucho
 with weak supervision", 2024; Romano and others, "Classification with valid and adaptive coverage", 2020.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from numbers import Integral, Real
@@ -36,16 +34,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._folds import fitted, folds, known_classes
-from rankwise.calibration._inner import SetModel
-from rankwise.labels import ClassOrder, Labels, check_weights, decode, encode
+from rankwise.calibration._inner import SetModel, fitted, folds, known_classes
+from rankwise.labels import ClassOrder, Labels, check_weights, encode
 from rankwise.labels._order import show
-
-Floats = NDArray[np.float64]
 
 _FOLDS = 5
 
@@ -101,6 +97,7 @@ class ConformalOrdinal(SetModel):
     True
     """
 
+    _learnt = "bounds_"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "level": [Interval(Real, 0, 1, closed="neither")],
         "score": [StrOptions({"shortest", "median", "distance"})],
@@ -115,8 +112,7 @@ class ConformalOrdinal(SetModel):
         self, estimator: Any, level: float = 0.9, score: str = "shortest", labels: str = "guaranteed",
         cv: str | int = "split", per_class: bool = False, calibration_fraction: float = 0.25, random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.estimator, self.level, self.score, self.labels, self.cv = estimator, level, score, labels, cv
-        self.per_class, self.calibration_fraction, self.random_state = per_class, calibration_fraction, random_state
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the estimator and calibrate its sets.
@@ -202,22 +198,7 @@ class ConformalOrdinal(SetModel):
         self.n_calibration_ = int(labelled.size)
         self.bounds_ = np.full(labels.classes.size, np.nan)
 
-    def _scores(self, model: Any, X: Any) -> Floats:
-        return _nonconformity.class_scores(vars(self)["score"], model, X, self.classes_)
-
     # -- sets --------------------------------------------------------------------------------------------------------
-
-    @reader
-    def predict_set(self, X: Any) -> NDArray[np.bool_]:
-        """Which classes the set of each row holds, (n, K): neighbours, at least one."""
-        low, high = self._ends(X)
-        k = np.arange(self.classes_.size)
-        return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
-
-    @reader
-    def predict_interval(self, X: Any) -> NDArray[Any]:
-        """Lowest and highest class of each row's set, (n, 2), both included."""
-        return decode(np.column_stack(self._ends(X)).ravel(), self.classes_).reshape(-1, 2)
 
     def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         scores: Any = 0.0
@@ -255,9 +236,6 @@ class ConformalOrdinal(SetModel):
                 f"a level of {self.level:g} takes at least {_least_rows(self.level)} labelled calibration rows. "
                 f"Got {n_rows}: give more rows, a lower level, or cv='cross'."
             )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "bounds_" in vars(self)
 
     @reader
     def to_plain(self) -> dict[str, Any]:

@@ -12,27 +12,23 @@ in the set (``labels="guaranteed"``), or if none is (``labels="weak"``).
 Source: Gibbs and Candes, "Adaptive conformal inference under distribution shift", 2021.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from copy import deepcopy
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise._sklearn import COUNT, Interval, StrOptions, take_rows
+from rankwise._types import Floats
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._folds import known_classes
-from rankwise.calibration._inner import SetModel
-from rankwise.labels import ClassOrder, check_weights, decode, encode
-
-Floats = NDArray[np.float64]
+from rankwise.calibration._inner import SetModel, held, known_classes
+from rankwise.labels import ClassOrder, check_weights, encode
 
 
 class OnlineConformalOrdinal(SetModel):
@@ -76,20 +72,20 @@ class OnlineConformalOrdinal(SetModel):
     True
     """
 
+    _learnt = "estimator_"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "level": [Interval(Real, 0, 1, closed="neither")],
         "score": [StrOptions({"shortest", "median", "distance"})],
         "labels": [StrOptions({"guaranteed", "weak"})],
         "rate": [Interval(Real, 0, 1, closed="neither")],
-        "window": [Interval(Integral, 1, None, closed="left")],
+        "window": [COUNT],
     }
 
     def __init__(
         self, estimator: Any, level: float = 0.9, score: str = "distance", labels: str = "guaranteed",
         rate: float = 0.01, window: int = 1000, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.estimator, self.level, self.score, self.labels, self.rate = estimator, level, score, labels, rate
-        self.window, self.classes = window, classes
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch, one pass in the order given; see :meth:`partial_fit`."""
@@ -140,8 +136,8 @@ class OnlineConformalOrdinal(SetModel):
         for i in range(len(labels)):
             row, label = take_rows(X, slice(i, i + 1)), labels.take(slice(i, i + 1))
             if self.n_labelled_:
-                scores = self._scores(row)
-                sets[i] = self._inside(scores)[0]
+                scores = self._scores(self.estimator_, row)
+                sets[i] = held(self._ends_of(scores), self.classes_.size)[0]
                 if not label.is_missing[0]:
                     self._judge(scores, sets[i], label.admissible())
             elif not label.is_missing[0]:
@@ -159,32 +155,15 @@ class OnlineConformalOrdinal(SetModel):
         score = _nonconformity.label_scores(scores, admitted, self.labels)
         self._recent = np.append(self._recent[max(0, self._recent.size + 1 - self.window) :], score)
 
-    def _scores(self, X: Any) -> Floats:
-        return _nonconformity.class_scores(vars(self)["score"], self.estimator_, X, self.classes_)
+    def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        return self._ends_of(self._scores(self.estimator_, X))
 
-    def _inside(self, scores: Floats) -> NDArray[np.bool_]:
+    def _ends_of(self, scores: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
         count = math.ceil((self._recent.size + 1) * (1.0 - self.miss_rate_) - 1e-9)
         bound = math.inf if count > self._recent.size else -math.inf if count < 1 else np.sort(self._recent)[count - 1]
-        low, high = _nonconformity.ends(scores <= bound, scores)
-        k = np.arange(scores.shape[1])
-        return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
-
-    @reader
-    def predict_set(self, X: Any) -> NDArray[np.bool_]:
-        """Which classes the set of each row holds, (n, K): neighbours, at least one."""
-        return self._inside(self._scores(X))
-
-    @reader
-    def predict_interval(self, X: Any) -> NDArray[Any]:
-        """Lowest and highest class of each row's set, (n, 2), both included."""
-        inside = self._inside(self._scores(X))
-        both = np.column_stack([inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)])
-        return decode(both.ravel(), self.classes_).reshape(-1, 2)
+        return _nonconformity.ends(scores <= bound, scores)
 
     # -- the estimator inside, and files -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "estimator_" in vars(self)
 
     @reader
     def to_plain(self) -> dict[str, Any]:

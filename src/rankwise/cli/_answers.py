@@ -39,8 +39,7 @@ class AnswerOptions:
     interval: Annotated[float | None, option(_INTERVAL, _PANEL, "LEVEL")] = None
     decision: Annotated[Path | None, option(_DECISION, _PANEL, "CSV"), COSTS] = None
 
-    def check(self) -> None:
-        """Refuse a level that is none, before any file is read."""
+    def __post_init__(self) -> None:
         if self.interval is not None and not 0.0 < self.interval < 1.0:
             raise typer.BadParameter(f"--interval must be between 0 and 1, both excluded. Got {self.interval:g}.")
 
@@ -70,7 +69,6 @@ class AnswerOptions:
         return {**dict.fromkeys(names, pa.float64()), **dict.fromkeys(ends, pa.array(model.classes_).type)}
 
     def columns(self, model: Any, X: Any) -> Iterator[NDArray[Any]]:
-        """The columns themselves."""
         if self.scores:
             found = model.project(X) if hasattr(model, "project") else model.decision_function(X)
             yield from found.reshape(X.shape[0], -1).T

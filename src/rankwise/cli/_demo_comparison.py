@@ -18,8 +18,8 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
 from rankwise import datasets
-from rankwise._files import replacing
 from rankwise.annotation import partial_labels
+from rankwise.cli._outputs import save_picture
 from rankwise.evaluation import format_table, progressive
 from rankwise.features import polynomial_features
 from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
@@ -85,8 +85,7 @@ def run(output: Path) -> Demo:
         synthetic: _compare(features, y, halves, scale=False),
         grades: _compare(diabetes.X, diabetes.y, splits, scale=True),
     }
-    with replacing(output) as temporary:
-        _picture(features, y).savefig(temporary, dpi=150, format=output.suffix.lower().lstrip("."))
+    save_picture(_picture(features, y), output)
     return Demo(tables, output)
 
 

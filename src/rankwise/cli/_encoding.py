@@ -76,7 +76,6 @@ class EncodingOptions:
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """Kinds of columns that were given."""
         kinds: dict[str, str] = {}
         for assignment in self.kind or ():
             column, equals, wanted = assignment.rpartition("=")
@@ -93,7 +92,6 @@ class EncodingOptions:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the encoder that were given."""
         names = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown")
         chosen = {name: getattr(self, name) for name in names}
         given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}

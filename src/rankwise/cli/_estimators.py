@@ -48,7 +48,6 @@ def complete(incomplete: str) -> list[str]:
 
 
 def require_known(name: str) -> None:
-    """Refuse a name that is no estimator's."""
     if name not in names():
         raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
 

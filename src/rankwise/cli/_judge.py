@@ -15,9 +15,7 @@ from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, loca
 from rankwise.cli._learner import Learner, begin
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
-from rankwise.evaluation._probability_sums import ProbabilitySums
-from rankwise.evaluation._running_loss import RunningLoss
-from rankwise.evaluation._set_sums import SetSums, sets_of
+from rankwise.evaluation._sums import QualitySums, RunningLoss, sets_of
 from rankwise.features import RowError
 from rankwise.io import Batch
 from rankwise.labels import ClassOrder
@@ -56,20 +54,16 @@ def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any, Any]:
 
 def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
     """A fitted model on all rows of the files, in constant memory."""
-    loss, sums, sets = RunningLoss(order), ProbabilitySums(), SetSums()
-    done = 0
+    quality, done = QualitySums(order), 0
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches(order):
             kept, answers = predict_batch(model, source, batch, _predicted)
             judged = rows if len(kept) == len(rows) else rows.take(kept)
             if answers is not None:
-                loss.add(judged.y, answers[0], judged.weight)
-                if answers[1] is not None:
-                    sums.add(judged.y, answers[1], judged.weight)
-                sets.add(judged.y, answers[2], judged.weight)
+                quality.add(judged.y, answers, judged.weight)
             done += len(judged)
-            show(batch.bytes_read, done, loss.mae)
-    return loss.results() | sums.results() | sets.results()
+            show(batch.bytes_read, done, quality.loss.mae)
+    return quality.results()
 
 
 def judge_progressively(template: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
@@ -89,7 +83,7 @@ def judge_in_folds(
     Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.
     """
     splitter = StratifiedIntervalKFold(folds, shuffle=True, random_state=seed, classes=order.values)
-    pooled, sums, sets, each, seconds = RunningLoss(order), ProbabilitySums(), SetSums(), [], 0.0
+    pooled, each, seconds = QualitySums(order), [], 0.0
     n_folds = 1 if only_first else folds
     for number, (train, test) in enumerate(splitter.split(np.empty((len(rows), 0)), rows.y)):
         if number == n_folds:
@@ -101,16 +95,13 @@ def judge_in_folds(
             model.fit(learnt.X, learnt.y, learnt.weight)
         seconds += time.perf_counter() - start
         with judged.named():
-            predicted, probabilities, held = _predicted(model, judged.X)
-        sets.add(judged.y, held, judged.weight)
-        if probabilities is not None:
-            sums.add(judged.y, probabilities, judged.weight)
+            answers = _predicted(model, judged.X)
+        pooled.add(judged.y, answers, judged.weight)
         fold = RunningLoss(order)
-        for loss in (pooled, fold):
-            loss.add(judged.y, predicted, judged.weight)
+        fold.add(judged.y, answers[0], judged.weight)
         each.append(fold.results())
         show(what, number + 1, n_folds)
-    results = pooled.results() | sums.results() | sets.results()
+    results = pooled.results()
     if not only_first:
         for name in RunningLoss.LOSSES:
             means = np.array([fold[name] for fold in each if name in fold])

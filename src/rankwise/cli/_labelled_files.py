@@ -32,30 +32,17 @@ from rankwise.table_model import table_encoder
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows with their labels, in memory or a batch of a stream.
+    """Rows with their labels, in memory or a batch of a stream."""
 
-    Attributes
-    ----------
-    X : pyarrow.Table or CSR matrix
-        Features.
-    y : Labels
-        Labels, encoded; None where only features are asked for.
-    weight : float64 array or None
-        Weights.
-    origin : callable
-        Number of a row -> batch that it was read in, and its number there.
-    """
-
-    X: Any
-    y: Any
+    X: Any  # pyarrow.Table or CSR matrix
+    y: Any  # Labels; None where only features are asked for
     weight: NDArray[np.float64] | None
-    origin: Callable[[int], tuple[Batch, int]]
+    origin: Callable[[int], tuple[Batch, int]]  # number of a row -> its batch, and its number there
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
     def take(self, chosen: NDArray[np.intp]) -> Rows:
-        """Some of the rows."""
         X = self.X.take(pa.array(chosen)) if isinstance(self.X, pa.Table) else self.X[chosen]
         weight = None if self.weight is None else self.weight[chosen]
         y = None if self.y is None else self.y.take(chosen)
@@ -77,22 +64,9 @@ class Rows:
 
 
 class LabelledFiles:
-    """Files with labels, as the options of a command describe them.
+    """Files, opened as ``table``, with labels as the options of a command describe them.
 
-    Parameters
-    ----------
-    table : Table
-        The files, opened to see what is in them.
-    files : sequence of Path
-        Their names.
-    labels : LabelColumns or None
-        Where the labels are; None where there need not be any.
-    features : sequence of str
-        Columns that are features.
-    texts : sequence of str
-        Columns that must be read as text, whatever they look like.
-    rows : RowOptions
-        How rows are read, and what a bad one does.
+    There need not be ``labels``. The columns ``texts`` are read as text, whatever they look like.
     """
 
     def __init__(
@@ -122,7 +96,6 @@ class LabelledFiles:
 
     @property
     def labels(self) -> LabelColumns:
-        """Where the labels are."""
         assert self._labels is not None
         return self._labels
 
@@ -144,11 +117,6 @@ class LabelledFiles:
         wanted = list(columns or [*self.features, *self.labels.names])
         types = {name: kind for name, kind in self.types.items() if name in wanted}
         return self._table.select(wanted, types, quarantine)
-
-    @property
-    def n_features(self) -> int | None:
-        """Number of features of svmlight files."""
-        return self.table().n_features if self.is_svmlight else None
 
     @property
     def index_base(self) -> int | None:
@@ -207,7 +175,6 @@ class LabelledFiles:
         return self.rows_of(labels.good(None, forget).batch if self.skips else labels.batch)
 
     def rows_of(self, batch: Batch) -> Rows:
-        """Rows of a batch without labels."""
         return Rows(self.features_of(batch), None, None, lambda i: (batch, i))
 
     def load(self, declared: Sequence[Any] | ClassOrder | None, encoder: Any = None) -> tuple[Rows, ClassOrder]:
@@ -228,7 +195,6 @@ class LabelledFiles:
         return rows, order
 
     def joined(self, some: list[Rows]) -> Rows:
-        """Rows of several batches as one."""
         some = [rows for rows in some if len(rows)]
         self.require_rows(len(some))
         starts = np.cumsum([0, *map(len, some)])
@@ -296,7 +262,6 @@ def open_files(
 
 
 def require_features(names: Sequence[str], table: Table) -> None:
-    """Refuse files that lack a column which a model needs."""
     for name in names:
         if name not in table.schema.names:
             meant = suggestion(name, table.schema.names)

@@ -23,7 +23,7 @@ import typer
 from rankwise.cli._exit import TERMINATING
 from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._print import stream_bar
-from rankwise.evaluation._running_loss import RunningLoss
+from rankwise.evaluation._sums import RunningLoss
 from rankwise.features import RowError, TableEncoder
 from rankwise.io import Batch
 from rankwise.io._label_columns import BatchLabels

@@ -15,6 +15,7 @@ from rankwise.cli import _estimators
 from rankwise.cli._labelled_files import LabelledFiles, Rows, open_files, require_features
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.features import TableEncoder
+from rankwise.io import Table
 from rankwise.persistence import ModelFileError, load, read_notes
 from rankwise.table_model import TableModel, table_encoder
 
@@ -31,8 +32,8 @@ def open_with_model(
     return model, source
 
 
-def open_unlabelled(path: Path, files: Sequence[Path], rows: RowOptions) -> tuple[TableModel, LabelledFiles]:
-    """A model that takes raw rows, and files whose columns it knows; labels need not be there."""
+def open_unlabelled(path: Path, files: Sequence[Path], rows: RowOptions) -> tuple[TableModel, LabelledFiles, Table]:
+    """A model that takes raw rows, files whose columns it knows, and all their columns; labels need not be there."""
     model = load_model(path)
     rows = rows.as_learnt(model, read_notes(path))
     table = rows.look_at(files)
@@ -41,8 +42,7 @@ def open_unlabelled(path: Path, files: Sequence[Path], rows: RowOptions) -> tupl
     if not is_svmlight:
         require_features(needed, table)
     source = LabelledFiles(table, files, None, needed, text_columns(model), rows)
-    source.say_guess()
-    return for_columns(model, needed, is_svmlight=is_svmlight), source
+    return for_columns(model, needed, is_svmlight=is_svmlight), source, table
 
 
 def first_rows(source: LabelledFiles, most: int, row: int | None) -> tuple[Rows, Rows | None]:

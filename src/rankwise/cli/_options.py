@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
 import typer
 
 from rankwise._files import FORMATS
 from rankwise.cli._exit import MANY_SKIPPED, complain, suggestion
-from rankwise.cli._outputs import INPUTS, MODEL, NEW_QUARANTINE, Reads, Writes, check_files
-from rankwise.cli._reading import ReadingOptions
+from rankwise.cli._outputs import INPUTS, MODEL, NEW_MODEL, NEW_QUARANTINE, Reads, Writes, check_files
 
 if TYPE_CHECKING:
     from rankwise.cli._quarantine import Quarantine
     from rankwise.io import LabelColumns, Table
 
-_LABELS, _ROWS = "Labels", "Rows"
+_LABELS, _FILES, _ROWS = "Labels", "Files", "Rows"
 _CLASSES = "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them."
 _QUARANTINE = "With --on-error skip: JSON lines with file, row, reason and text of each skipped row."
+_STRICT = "With --on-error skip: end with exit code 3 if more than a twentieth of the rows were skipped."
+_SEPARATOR = "Separator of CSV columns. By default found in the header: , ; tab or |."
+_DECIMAL = "Decimal mark of numbers in CSV, . or ,. By default found for each column."
+_ENCODING = "Encoding of text files, as cp1252. By default UTF-8, or UTF-16 if marked so."
+_BASE = "First index of svmlight files. By default that of the model, or 0 if any row has the index 0, else 1."
+_MOST_FEATURES = "Most features of svmlight files; by default 10,000,000."
 
 OnError = StrEnum("OnError", ["stop", "skip"])
 Method = StrEnum("Method", ["holdout", "progressive", "cv"])
@@ -38,6 +43,9 @@ _FORMATS = (
     "Files or directories: CSV, TSV, Parquet, Arrow, Excel, JSON lines or svmlight, plain or .gz or .zst; "
     "- is the standard input."
 )
+ModelOutput = Annotated[
+    Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write."), NEW_MODEL
+]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help=_FORMATS), INPUTS]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of --method cv; of --method holdout one of these is kept back.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
@@ -48,6 +56,10 @@ AsJSON = Annotated[bool, typer.Option("--json", help="Print results as JSON, for
 def option(help: str, panel: str, metavar: str | None = "COL", *names: str, **settings: Any) -> Any:
     """Option in a panel of the help; most of them name a column."""
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **settings)
+
+
+def _reading(help: str, metavar: str, *names: str, **settings: Any) -> Any:
+    return option(help, _FILES, metavar, *names, show_default=False, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,33 +131,55 @@ class LearningOptions(ClassOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOptions(ReadingOptions):
-    """How rows are read, and what a bad one does."""
+class RowOptions:
+    """How files and rows are read, beyond what their names say, and what a bad row does."""
 
+    separator: Annotated[str | None, _reading(_SEPARATOR, "CHAR")] = None
+    decimal: Annotated[str | None, _reading(_DECIMAL, "CHAR")] = None
+    # not encoding, which is what commands call the options of features
+    text_encoding: Annotated[str | None, _reading(_ENCODING, "NAME", "--encoding")] = None
+    index_base: Annotated[int | None, _reading(_BASE, "0|1", min=0, max=1)] = None
+    max_features: Annotated[int | None, _reading(_MOST_FEATURES, "N", min=1)] = None
     format: Annotated[Format | None, option("Format of the files; by default their names say it.", _ROWS, None)] = None
     on_error: Annotated[OnError, option("A bad row stops the run, or is skipped and counted.", _ROWS, None)] = (
         OnError.stop
     )
     quarantine: Annotated[Path | None, option(_QUARANTINE, _ROWS, "FILE"), NEW_QUARANTINE] = None
     overwrite: Overwrite = False
+    strict: Annotated[bool, typer.Option("--strict", help=_STRICT, rich_help_panel=_ROWS)] = False
 
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="With --on-error skip: end with exit code 3 if more than a twentieth of the rows were skipped.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = False
+    def __post_init__(self) -> None:
+        if self.quarantine is not None and not self.skips:
+            raise typer.BadParameter("--quarantine needs --on-error skip.")
 
     @property
     def skips(self) -> bool:
         return self.on_error is OnError.skip
 
-    def check(self) -> None:
-        """Refuse a quarantine that nothing would go to."""
-        if self.quarantine is not None and not self.skips:
-            raise typer.BadParameter("--quarantine needs --on-error skip.")
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What was given, as keywords of :func:`rankwise.io.open_table`."""
+        given = {
+            "separator": self.separator, "decimal": self.decimal, "encoding": self.text_encoding,
+            "index_base": self.index_base, "max_features": self.max_features,
+        }  # fmt: skip
+        given = {name: value for name, value in given.items() if value is not None}
+        if given.get("separator") in ("tab", "\\t"):
+            given["separator"] = "\t"
+        return given
+
+    def as_learnt(self, model: Any, notes: Mapping[str, Any]) -> Self:
+        """The same for files that a model predicts: indices begin where they began in the files it learnt from."""
+        from rankwise.io._svmlight import MAX_FEATURES
+
+        known = notes.get("index_base")
+        if known is not None and self.index_base not in (None, known):
+            raise typer.BadParameter(
+                f"--index-base {self.index_base}: the model was learnt from rows whose indices begin at {known}."
+            )
+        # The model has so many weights already.
+        most = max(self.max_features or MAX_FEATURES, int(getattr(model, "estimator_", model).n_features_in_))
+        return replace(self, index_base=self.index_base if known is None else known, max_features=most)
 
     def judge_skipped(self, quarantine: Quarantine, n_kept: int) -> None:
         """Say on stderr if many rows were skipped, and end with an exit code of its own if that is strict."""
@@ -247,6 +281,5 @@ def parse_columns(given: Sequence[str] | None, present: Sequence[str], option: s
 
 
 def require_column(name: str, present: Sequence[str], option: str) -> None:
-    """Refuse a column that the files do not have."""
     if name not in present:
         raise typer.BadParameter(f"{option}: there is no column {name!r}. {suggestion(name, present)}")

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from rankwise._files import SUFFIXES, require_writable
+from rankwise._files import SUFFIXES, replacing, require_writable
 
 _HEAD = 65_536  # bytes of a file that say what it is
 _MAGIC = {
@@ -114,6 +114,12 @@ def _is_as_named(path: Path) -> bool:
     if suffix not in SUFFIXES and head.startswith(_BINARY_TABLES):  # --output-format says what the name does not
         return True
     return b"\0" not in head and not _is_page(path)
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib, whole or not at all; without a suffix it is PNG."""
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
 
 
 INPUTS, MODEL, COSTS = Reads("an input"), Reads("the model"), Reads("the table of costs")

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from rankwise.cli._answers import AnswerOptions
 from rankwise.cli._judge import predict_batch
-from rankwise.cli._labelled_files import LabelledFiles, fitted_width, require_features
-from rankwise.cli._model_files import for_columns, known_columns, load_model, text_columns
+from rankwise.cli._labelled_files import fitted_width
+from rankwise.cli._model_files import open_unlabelled
 from rankwise.cli._options import RowOptions
 from rankwise.cli._print import stream_bar
 from rankwise.io import Batch, TableError
 from rankwise.io._convert import passing_on
 from rankwise.io._input_files import split_suffix
 from rankwise.io._write import append_columns, appended_lines
-from rankwise.persistence import read_notes
 
 COLUMN = "prediction"
 
@@ -27,43 +26,24 @@ COLUMN = "prediction"
 class Prediction:
     """Rows with predictions; between text files of one format, lines are copied byte for byte.
 
-    Parameters
-    ----------
-    path : Path
-        The model.
-    files, rows
-        What to predict.
-    output : Path or None
-        Where the rows go; without it to the standard output, as CSV or JSON lines.
-    answers : AnswerOptions
-        What to add besides the prediction.
-    only : bool
-        Whether only what is added is wanted.
-    as_json : bool
-        Whether the standard output gets JSON lines.
+    Without ``output`` they go to the standard output, as CSV or JSON lines; with ``only``, what is added is all there
+    is.
     """
 
     def __init__(
         self, path: Path, files: list[Path], rows: RowOptions, answers: AnswerOptions, output: Path | None, *,
         only: bool, as_json: bool,
     ) -> None:  # fmt: skip
-        loaded = load_model(path)
-        rows = rows.as_learnt(loaded, read_notes(path))
-        table = rows.look_at(files)
-        is_svmlight = table.format == "svmlight"
+        self.model, self.source, table = open_unlabelled(path, files, rows)
+        needed, is_svmlight = self.source.features, self.source.is_svmlight
         columns = ["label"] if is_svmlight else list(table.schema.names)
-        needed = known_columns(loaded) or columns
-        if not is_svmlight:
-            require_features(needed, table)
         self.only = only
-        self.model = for_columns(loaded, needed, is_svmlight=is_svmlight)
         answers.require(self.model)
         self.answers = answers
         self.added = {COLUMN: pa.array(self.model.classes_).type, **answers.types(self.model)}
         for name in self.added:
             if name in columns and not only:
                 raise TableError(f"file {table.files[0]}: there is a column {name!r} already; --only leaves it out.")
-        self.source = LabelledFiles(table, files, None, needed, text_columns(loaded), rows)
         self.source.say_guess()
         format = ("jsonl" if as_json else "csv") if output is None else split_suffix(output)[0] or ""
         self.copies = not only and table.format == format and table.header is not None

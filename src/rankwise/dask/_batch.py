@@ -1,6 +1,6 @@
 """Large-margin estimators whose rows stay on the workers.
 
-The solvers run on the client, and every sum over rows is a round of tasks (:mod:`rankwise.dask._remote`); the risk is
+The solvers run on the client, and every sum over rows is a round of tasks (:mod:`rankwise.dask._blocks`); the risk is
 the plain estimator's, of rows elsewhere.
 
 Why this solver: a gap of 1e-6 needs second order, and second derivatives of d + K - 1 parameters are as small as
@@ -12,24 +12,20 @@ The same random part of the rows begins, drawn by row number, and the same steps
 gap are those of one machine but for the rounding of sums in another order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch._coded_rows import CodedRows
+from rankwise.dask._blocks import RemoteDesign, RemoteRows
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._loading import Found, Loaded, Partitions, found_in, merged_order
 from rankwise.dask._parts import is_partitioned
-from rankwise.dask._remote import RemoteDesign, RemoteRows
 from rankwise.labels import ClassOrder, declared_order, encode, require_support
 from rankwise.solvers.linear_program import affordable
 from rankwise.solvers.solution import Solution
-
-Floats = NDArray[np.float64]
 
 
 def _describe(loaded: Loaded, declared: bool) -> Found | None:

@@ -1,7 +1,5 @@
 """What every estimator on Dask shares: the way back to one machine, lazy predictions, and scores by partition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from inspect import isabstract

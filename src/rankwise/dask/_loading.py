@@ -3,8 +3,6 @@
 No one sees all labels: each partition says which classes it holds, and that is put together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +13,7 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise._types import Floats
 from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask._parts import Engine, in_parts, naming_partition
 from rankwise.labels import ClassOrder, check_weights, infer_order
@@ -22,8 +21,6 @@ from rankwise.labels._order import as_object_array, refuse_continuous, show, tid
 from rankwise.labels._read import read
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowsHere, near_one
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

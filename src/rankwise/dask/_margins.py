@@ -12,8 +12,6 @@ An intercept is not regularised, so the two signs must balance: the larger side 
 h(0) = 0, so that scaling all s by one factor keeps at least that share of their worth, as the solver assumes.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
@@ -24,12 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from rankwise.dask._blocks import Blocks, RowBlock
-from rankwise.dask._remote import RemoteDesign, RemoteRows
+from rankwise._types import Floats
+from rankwise.dask._blocks import Blocks, RemoteRows, RowBlock
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowRisk, RowsHere, RowSums, Sums
-
-Floats = NDArray[np.float64]
 
 _BOTH = np.ones(2)
 
@@ -214,7 +210,7 @@ class SharedRounds:
 
 @dataclass(frozen=True)
 class OneLabel:
-    """Sums over the annotated rows of one label; there is no ``part`` of them, see :class:`LabelDesign`."""
+    """Sums over the annotated rows of one label; there is no ``part`` of them, which might miss a class."""
 
     rounds: SharedRounds
     label: int
@@ -223,14 +219,6 @@ class OneLabel:
     def sum(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Sum over the annotated rows."""
         return self.rounds.sum(self.label, function, *arguments)
-
-
-class LabelDesign(RemoteDesign):
-    """The rows as the solver of one label sees them; without a part of them to begin with, which might miss a class."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        super().__init__(blocks, n_features=blocks.n_features)
-        self.n_rows = 0
 
 
 def label_risk(rounds: SharedRounds, label: int, weight: float, loss: str, *, fit_intercept: bool) -> MarginRisk:

@@ -7,8 +7,6 @@ within ``tol`` of the same optimum. The solvers of all labels, or of as many as 
 wait for each other and share their rounds of tasks.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -16,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from rankwise.dask._blocks import Blocks
+from rankwise.dask._blocks import Blocks, RemoteDesign, RemoteRows
 from rankwise.dask._lazy import OnDask, lazily
 from rankwise.dask._loading import Loaded, Partitions
-from rankwise.dask._margins import LabelDesign, LabelRows, SharedRounds, label_risk
+from rankwise.dask._margins import LabelRows, SharedRounds, label_risk
 from rankwise.dask._parts import is_partitioned
-from rankwise.dask._remote import RemoteRows
 from rankwise.labels import MultiLabels, encode_multilabel, is_missing
 from rankwise.labels._multilabel import read_multilabel
 from rankwise.multilabel import MissingLabelClassifier as Plain
@@ -111,7 +108,8 @@ class MissingLabelsOnDask(OnDask, Plain):
 
     def _solve_one(self, rounds: SharedRounds, label: int, weight: float) -> BinarySolution:
         try:
-            design = LabelDesign(rounds.blocks)
+            design = RemoteDesign(rounds.blocks, n_features=rounds.blocks.n_features)
+            design.n_rows = 0  # so that the solver does not begin with a part of them
             risk = label_risk(rounds, label, weight, self.loss, fit_intercept=bool(self.fit_intercept))
             penalty = np.concatenate([np.ones(design.n_features), np.zeros(risk.n_offsets)])
             found = minimise_by_smoothing(

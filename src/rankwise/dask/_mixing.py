@@ -14,8 +14,6 @@ label ranker's dual value remains a lower bound.
 How each array mixes is declared by the model (:class:`rankwise.base.state.StateArray`).
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any
 

@@ -10,8 +10,6 @@ within each in a random order.
 partition after another on each worker, not on one of them.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable
 from copy import deepcopy

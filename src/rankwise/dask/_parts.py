@@ -5,8 +5,6 @@ load. Labels and weights come in the same partitions; for a Dask array they may 
 memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import concurrent.futures
 import os

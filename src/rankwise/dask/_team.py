@@ -10,8 +10,6 @@ the meeting, and those who wait there get an error. The meeting may be on the lo
 from it for a while asks for a sign of life.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time
@@ -39,13 +37,7 @@ class MeetingError(RuntimeError):
 
 
 class Meeting:
-    """Where the workers of one fit add up their sums; methods run in the event loop of one worker.
-
-    Parameters
-    ----------
-    size : int
-        How many workers.
-    """
+    """Where so many workers of one fit add up their sums; methods run in the event loop of one worker."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -87,17 +79,7 @@ class Meeting:
 
 
 class MachineTeam(Team):
-    """One worker's view of the workers that grow the same trees.
-
-    Parameters
-    ----------
-    meeting : Meeting
-        Of all of them; an actor.
-    rank, size : int
-        Number of this worker, and of all.
-    sample : array or CSR matrix
-        Rows of all workers, to find the bins of every column.
-    """
+    """One worker's view of the workers that grow the same trees; ``meeting`` is an actor."""
 
     def __init__(self, meeting: Any, rank: int, size: int, sample: Any) -> None:
         super().__init__()

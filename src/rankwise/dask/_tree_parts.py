@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._types import Floats
 from rankwise.dask._loading import Found, Loaded, found_in
 from rankwise.dask._parts import naming_partition
 from rankwise.labels import ClassOrder, Labels
 from rankwise.trees._columns import RawColumn, RawColumns
 from rankwise.trees._reading import of_classes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,6 @@ A worker that is lost ends the fit with an error: LightGBM cannot go on without 
 LightGBM, which does not notice every closed connection; these are restarted.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -114,14 +112,7 @@ class TreesOnDask(OnDask, Plain):
 class Fit:
     """One fit: rows shared out to workers, their tasks, and what becomes of them.
 
-    Parameters
-    ----------
-    partitions : Partitions
-        All rows, loaded.
-    model : rankwise.BoostedThresholds
-        Knows parameters and columns; fitted, if its trees are to be continued.
-    order : ClassOrder
-        The classes.
+    The model knows parameters and columns; it is fitted, if its trees are to be continued.
     """
 
     def __init__(self, partitions: Partitions, model: Plain, order: ClassOrder) -> None:
@@ -217,19 +208,7 @@ def _grown(model: Plain, rows: TreeRows, team: Any) -> tuple[dict[str, Any], lis
 
 
 class Tasks:
-    """The workers' tasks of one fit, looked after by the client.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Where they run.
-    tasks : list of Future
-        One for every worker.
-    workers : list of str
-        Their addresses.
-    meeting : Meeting
-        Where they meet; an actor.
-    """
+    """The workers' tasks of one fit, one for each of these addresses, looked after by the client."""
 
     def __init__(self, client: Any, tasks: list[Any], workers: list[str], meeting: Any) -> None:
         self.client, self.tasks, self.workers, self.meeting = client, tasks, workers, meeting

@@ -1,8 +1,7 @@
 """The estimators on Dask, under the names that they have on one machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from rankwise import batch, label_ranking, online
@@ -64,12 +63,8 @@ def _documented(template: str, options: str) -> Callable[[Estimator], Estimator]
     return documented
 
 
-def _batch(options: str) -> Callable[[Estimator], Estimator]:
-    return _documented(_BATCH + _EXAMPLE + _CERTIFIED, options)
-
-
-def _online(options: str) -> Callable[[Estimator], Estimator]:
-    return _documented(_ONLINE + _EXAMPLE + _SCORED, options)
+_batch = partial(_documented, _BATCH + _EXAMPLE + _CERTIFIED)
+_online = partial(_documented, _ONLINE + _EXAMPLE + _SCORED)
 
 
 @_batch("alpha=1e-4")

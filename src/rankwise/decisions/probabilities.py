@@ -11,14 +11,13 @@ Answers are codes 0..K-1. Each rule minimises the expected value of a loss:
 ======================  =============================================================================================
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
+
 Codes = NDArray[np.intp]
 
 

@@ -4,16 +4,13 @@
 0..K-1 that is the number of thresholds at or below the score, for thresholds in ascending order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import register_jitable
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 def ranks(scores: Floats, thresholds: Floats) -> NDArray[np.intp]:

@@ -17,15 +17,13 @@ Slips in the thesis, put right here: (3.4) leaves out ``t = 1``; (3.7) runs to p
 make Z - 1 parts, and must ascend strictly; in the second line of (3.15) y lies in part z - 1.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 def intercepts_from_thresholds(thresholds: ArrayLike) -> Floats:

@@ -118,7 +118,8 @@ def progressive(
         raise TypeError(
             f"{type(model).__name__} cannot learn online: it has no progressive_predict, learn_one or partial_fit."
         )
-    codes = _codes_of(predictions, judged.order)
+    # A model that cannot predict yet (None) is charged as predicting the lowest class.
+    codes = np.maximum(judged.order.codes(np.asarray(predictions)), 0)
     counted = np.where(judged.is_missing, 0.0, weights if weights.size else 1.0)
     return Progress(predictions, np.where(counted > 0, interval_insensitive(judged, codes, loss), 0.0), counted)
 
@@ -140,11 +141,6 @@ def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:
         longest = max(orders, key=len)
         classes = longest if len(longest) == len(known) else ClassOrder(sorted(known))
     return encode(truth, classes)
-
-
-def _codes_of(predictions: NDArray[Any], order: ClassOrder) -> NDArray[np.int32]:
-    """Codes of predictions; a model that cannot predict yet (None) is charged as predicting the lowest class."""
-    return np.maximum(order.codes(np.asarray(predictions)), 0)
 
 
 def _dicts(X: Any) -> Iterable[Mapping[Any, Any]]:

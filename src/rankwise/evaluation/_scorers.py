@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Literal, Self
 
 from sklearn import get_config
@@ -34,6 +35,10 @@ class _ClassScorer:
 
     def _classes_of(self, estimator: Any) -> Any:
         return getattr(estimator, "classes_", None) if self.classes is None else self.classes
+
+    def __repr__(self) -> str:
+        given = (f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters)
+        return f"{type(self).__name__}({', '.join(given)})"
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
         """Say whether cross-validation and searches pass on weights, as with scikit-learn's own scorers.
@@ -106,9 +111,6 @@ class IntervalScorer(_ClassScorer):
         labels, codes, weight = compare(y, estimator.predict(X), self._classes_of(estimator), sample_weight)
         return -mean(_COSTS[self.against](labels, codes, self.loss), weight)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(loss={self.loss!r}, against={self.against!r}, classes={self.classes!r})"
-
 
 class ProbabilityScorer(_ClassScorer):
     """Minus the score of an estimator's probabilities, with its own classes; higher is better.
@@ -145,6 +147,3 @@ class ProbabilityScorer(_ClassScorer):
         """Minus the weighted mean score of ``estimator.predict_proba(X)``."""
         options = dict(against=self.against, classes=self._classes_of(estimator), sample_weight=sample_weight)
         return -float(_SCORES[self.score](y, estimator.predict_proba(X), **options))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(score={self.score!r}, against={self.against!r}, classes={self.classes!r})"

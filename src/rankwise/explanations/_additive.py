@@ -50,7 +50,7 @@ def linear(target: Target, X: Any, background: Any) -> tuple[Floats, list[str]]:
 def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str]]:
     if isinstance(target.before, TableEncoder):
         return column_contributions(target.before, X, weights), list(target.before.feature_names_in_)
-    features = target.features(X)
+    features = target.rows(X)
     names = feature_names(target.final, target.before, weights.size, X)
     if sparse.issparse(features):
         if features.shape[0] * features.shape[1] > _LARGEST:
@@ -62,7 +62,7 @@ def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str
 def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
     """Shapley values of boosted trees, (n, columns)."""
     final = target.final
-    features = target.features(X)
+    features = target.rows(X)
     matrix = final._matrix(final._rows(features, reset=False))
     found = final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_)
     found = np.asarray(found.toarray() if sparse.issparse(found) else found)[:, :-1] * target.factor

@@ -116,7 +116,7 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     (3, 2)
     """
     target = Target.of(model)
-    features = target.features(X)
+    features = target.rows(X)
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
     # A feature that does not vary has no weight of its own beside the threshold.
     varies = np.ptp(matrix, axis=0) > 0

@@ -38,11 +38,9 @@ class RawRows:
         return other
 
     def given(self, takes_arrow: bool) -> Any:
-        """What to hand to the model."""
         return self._held.to_pandas() if self._is_pandas and not takes_arrow else self._held
 
     def take(self, rows: Any) -> Self:
-        """Some of the rows."""
         rows = np.asarray(rows)
         return self._with(self._held.take(rows) if self.is_table else self._held[rows])
 

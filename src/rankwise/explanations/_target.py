@@ -12,19 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.calibration import CalibratedOrdinal
 from rankwise.labels import encode
 from rankwise.losses._links import distribution, quantile
-from rankwise.plots._inner import inner
+from rankwise.plots._inner import Inner, inner
 from rankwise.table_model import table_encoder
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
-    """The score of a model. ``kind`` is "score", "expected rank" or "rank"."""
+class Target(Inner):
+    """The score of a model, which is that of the estimator inside. ``kind`` is "score", "expected rank" or "rank"."""
 
-    model: Any
-    final: Any  # the estimator inside, whose score it is
-    before: Any  # transformer of its rows, or None
     kind: str
     thresholds: Floats  # a score at or above the k-th of them is class k+1 or higher
     factor: float = 1.0  # of the final's own score
@@ -61,22 +58,15 @@ class Target:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The classes, lowest first."""
         return np.asarray(self.model.classes_)
 
     @property
     def takes_arrow(self) -> bool:
-        """Whether the model reads tables of pyarrow."""
         return self.before is None or table_encoder(self.before) is not None
 
-    def features(self, X: Any) -> Any:
-        """Rows as the estimator inside takes them."""
-        return X if self.before is None else self.before.transform(X)
-
     def scores(self, X: Any) -> Floats:
-        """Score of every row."""
         if self.kind == "score":
-            return np.asarray(self.factor * self.final.project(self.features(X)) + self.shift)
+            return np.asarray(self.factor * self.final.project(self.rows(X)) + self.shift)
         if self.kind == "expected rank":
             probabilities = self.model.predict_proba(X)
             return np.asarray(probabilities @ np.arange(probabilities.shape[1]))

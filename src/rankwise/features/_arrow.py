@@ -22,7 +22,6 @@ _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\
 
 
 def load_pyarrow() -> Any:
-    """Return the package pyarrow, or say how to get it."""
     loaded = sys.modules.get("pyarrow")
     if loaded is not None and "pyarrow.compute" in sys.modules:  # importlib takes long, and this is asked for often
         return loaded
@@ -195,13 +194,11 @@ def hashed_place(name: str, text: str, n_hashed: int) -> int:
 
 
 def is_numeric(kind: Any) -> bool:
-    """Whether a type of pyarrow holds numbers."""
     types = load_pyarrow().types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a type of pyarrow holds texts."""
     types = load_pyarrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 

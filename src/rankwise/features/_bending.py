@@ -35,7 +35,6 @@ class Products:
 
     @property
     def width(self) -> int:
-        """How many there are."""
         return len(self.shift)
 
     @classmethod
@@ -53,7 +52,6 @@ class Products:
         return _pairs(columns) if self.shift else []
 
     def names(self, columns: Sequence[Column]) -> list[str]:
-        """Names of the products."""
         return [f"{a.name} * {b.name}" for a, b in self.pairs(columns)]
 
     def put(self, values: Sequence[Floats], columns: Sequence[NumberColumn], out: NDArray[Any], j: int) -> None:

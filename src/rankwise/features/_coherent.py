@@ -261,14 +261,10 @@ _CHECKS: dict[type[Any], Callable[[Any], bool]] = {
 }
 
 
-def _as_many(model: Any) -> int:
-    return int(model.n_features_in_)
-
-
-def _width_of_columns(model: Any) -> int:
-    return max((place.stop for place in model.output_indices_.values()), default=0)
-
-
+_ONE_EACH = (
+    preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler, preprocessing.RobustScaler,
+    preprocessing.OrdinalEncoder,
+)  # fmt: skip
 _WIDTHS: dict[type[Any], Callable[[Any], Any]] = {
     preprocessing.PolynomialFeatures: lambda model: model.n_output_features_,
     preprocessing.SplineTransformer: lambda model: model.n_features_out_,
@@ -276,16 +272,7 @@ _WIDTHS: dict[type[Any], Callable[[Any], Any]] = {
     preprocessing.OneHotEncoder: lambda model: sum(model._n_features_outs),
     CountVectorizer: lambda model: len(model.vocabulary_),
     TfidfVectorizer: lambda model: len(model.vocabulary_),
-    ColumnTransformer: _width_of_columns,
-    **dict.fromkeys(
-        (
-            preprocessing.StandardScaler,
-            preprocessing.MinMaxScaler,
-            preprocessing.MaxAbsScaler,
-            preprocessing.RobustScaler,
-            preprocessing.OrdinalEncoder,
-        ),
-        _as_many,
-    ),
+    ColumnTransformer: lambda model: max((place.stop for place in model.output_indices_.values()), default=0),
+    **dict.fromkeys(_ONE_EACH, lambda model: int(model.n_features_in_)),
     Pipeline: lambda model: width(model.steps[-1][1]),
 }

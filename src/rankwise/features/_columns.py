@@ -63,13 +63,11 @@ class NumberColumn:
 
     @property
     def label(self) -> str:
-        """Name of the number."""
         if not self.part:
             return self.name
         return f"{self.name}: {'days since ' + _dates.day_name(self.origin) if self.part == 'days' else self.part}"
 
     def names(self) -> list[str]:
-        """Names of its features."""
         return [f"{self.label} near {peak}" for peak in peaks(self.knots)] if self.knots else [self.label]
 
     def read(self, column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
@@ -99,7 +97,6 @@ class NumberColumn:
         return int(put_splines(values, full_knots(self.knots), *scale, self.fill, out, j, start, stop))
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
-        """Rows that cannot be encoded."""
         if self.part not in ("", "days"):  # all parts of a date have the same problems
             return
         values, other = self.read(column)
@@ -180,7 +177,6 @@ class CategoryColumn:
         return rows, places[rows], np.ones(rows.size)
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
-        """Rows that cannot be encoded."""
         texts, codes = coded_texts(column)
         if rules.missing == "refuse":
             yield from refuse_missing(self.name, codes < 0)

@@ -76,14 +76,6 @@ def part_of(moments: Floats, part: str, origin: float) -> Floats:
     return np.asarray(np.sin(angle) if wave == "sin" else np.cos(angle))
 
 
-def _month(moments: Floats) -> Floats:
-    return _calendar(moments, "M") % 12 + 1
-
-
-def _year(moments: Floats) -> Floats:
-    return _calendar(moments, "Y") + 1970
-
-
 def _calendar(moments: Floats, unit: str) -> Floats:
     """Months or years since 1970."""
     known = np.isfinite(moments)
@@ -92,8 +84,8 @@ def _calendar(moments: Floats, unit: str) -> Floats:
 
 
 _PLAIN: dict[str, Callable[[Floats], Floats]] = {
-    "year": _year,
-    "month": _month,
+    "year": lambda moments: _calendar(moments, "Y") + 1970,
+    "month": lambda moments: _calendar(moments, "M") % 12 + 1,
     "weekday": lambda moments: np.floor(moments / _DAY + 3) % 7,  # Monday is 0; the year 1970 began on a Thursday
     "hour": lambda moments: np.mod(moments, _DAY) / 3600,
 }

@@ -29,13 +29,11 @@ _BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the ca
 
 
 def problems(table: Any, columns: list[Column], rules: Rules) -> list[RowError]:
-    """Rows that cannot be encoded, in order."""
     found = [error for c in columns for error in c.problems(table.column(c.name), rules)]
     return sorted(found, key=lambda error: error.row)
 
 
 def refuse_problems(table: Any, columns: list[Column], rules: Rules) -> None:
-    """Raise the first problem."""
     found = problems(table, columns, rules)
     if found:
         raise found[0]
@@ -75,7 +73,6 @@ class Encoding:
 
     @cached_property
     def n_indicated(self) -> int:
-        """Number of indicators of missing values."""
         return sum(c.indicated for c in self.columns)
 
     @cached_property
@@ -85,12 +82,10 @@ class Encoding:
 
     @cached_property
     def is_sparse(self) -> bool:
-        """Whether the matrix is CSR."""
         return self.n_hashed > 0 or self.n_own + self.n_indicated > _WIDEST_DENSE
 
     @property
     def n_features(self) -> int:
-        """Number of columns of the matrix."""
         return self.n_dense + self.n_own + self.n_indicated + self.n_hashed
 
     @property
@@ -100,7 +95,6 @@ class Encoding:
         return "spline+products" if self.products.shift else "spline" if bent else "linear"
 
     def names(self) -> list[str]:
-        """Names of the columns of the matrix."""
         names = [name for c in self.numbers for name in c.names()] + self.products.names(self.numbers)
         names += [name for c in self.others for name in c.names()]
         names += [f"{c.name} is missing" for c in self.columns if c.indicated]

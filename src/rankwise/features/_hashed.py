@@ -37,5 +37,4 @@ def kept_names(table: Any, columns: Sequence[Column], rules: Rules) -> dict[int,
 
 
 def named_places(kept: Mapping[int, str], n_hashed: int) -> list[str]:
-    """Names of all hashed places."""
     return [kept.get(place, f"hashed {place}") for place in range(n_hashed)]

@@ -16,15 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class NumberRows:
-    """Encoder of a matrix with one column for each of some columns of numbers; same bits as through a table.
-
-    Parameters
-    ----------
-    columns : sequence of NumberColumn
-        How each is filled, shifted, scaled and bent.
-    dtype : dtype
-        Of the features.
-    """
+    """Encoder of a matrix with one column for each of some columns of numbers; same bits as through a table."""
 
     def __init__(self, columns: Sequence[NumberColumn], dtype: Any) -> None:
         d = len(columns)

@@ -73,7 +73,6 @@ class TextColumn:
         return rows, places, weights / norms[rows]
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
-        """Rows that cannot be encoded."""
         if rules.missing == "refuse":
             yield from refuse_missing(self.name, column.is_null().to_numpy(zero_copy_only=False))
 

@@ -202,10 +202,10 @@ _OPTIONAL = {
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether a transformer or a pipeline of scikit-learn has learnt something."""
+    """Whether there is an estimator, ours or scikit-learn's, and it is fitted."""
     try:
         check_is_fitted(model)
-    except NotFittedError:
+    except (NotFittedError, TypeError):  # the latter for what is no estimator
         return False
     return True
 

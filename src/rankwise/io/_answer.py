@@ -12,47 +12,23 @@ from rankwise.labels import ClassOrder, encode
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rater, or a model, said about an item.
-
-    Attributes
-    ----------
-    item, rater : object
-        Their names.
-    label : object
-        A class, a tuple (lower, upper) with None for an open end, a frozenset of candidates, or None.
-    seconds : float or None
-        How long it took.
-    score : float or None
-        How sure a model is.
-    by_model : bool
-        Whether a model said it.
-    """
+    """What a rater, or a model, said about an item."""
 
     item: Any
     rater: Any
-    label: Any
-    seconds: float | None = None
-    score: float | None = None
+    label: Any  # a class, a tuple (lower, upper) with None for an open end, a frozenset of candidates, or None
+    seconds: float | None = None  # how long it took
+    score: float | None = None  # how sure a model is
     by_model: bool = False
 
 
 @dataclass(frozen=True)
 class Controls:
-    """Names under which an annotation tool keeps labels.
+    """Names under which an annotation tool keeps labels."""
 
-    Attributes
-    ----------
-    question : str or None
-        Name of the question; None takes whatever there is.
-    ends : tuple of str
-        Names of the questions for the lower and the upper end of a range.
-    order : ClassOrder or None
-        The classes, for tools that need every class of a range.
-    """
-
-    question: str | None
-    ends: tuple[str, str]
-    order: ClassOrder | None = None
+    question: str | None  # None takes whatever there is
+    ends: tuple[str, str]  # questions for the lower and the upper end of a range
+    order: ClassOrder | None = None  # for tools that need every class of a range
 
     def members(self, label: Any) -> list[Any]:
         """Classes that a label admits, lowest first."""

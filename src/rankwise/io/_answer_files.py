@@ -15,7 +15,7 @@ from rankwise.io._answer import Answer, Controls
 from rankwise.io._argilla import read_records, write_records
 from rankwise.io._label_studio import read_tasks, write_tasks
 from rankwise.io._potato import read_instances, write_instances
-from rankwise.io._table import open_table
+from rankwise.io._table import open_table, read_columns
 from rankwise.io._table_errors import TableError
 from rankwise.io._write import write_table
 from rankwise.labels import declared_order, encode, format_labels
@@ -179,10 +179,7 @@ def _read_table(path: Path, format: str | None, label: str) -> dict[str, list[An
     missing = [name for name in ("item", "rater", label) if name not in opened.schema.names]
     if missing:
         raise TableError(f"{path} has no column {missing[0]!r}: answers need the columns item, rater and {label}.")
-    names = ["item", "rater", label, *(name for name in ("seconds", "score") if name in opened.schema.names)]
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for batch in opened.batches():
-        for name in names:
-            columns[name] += batch.data.column(name).to_pylist()
+    more = [name for name in ("seconds", "score") if name in opened.schema.names]
+    columns = read_columns(opened, ["item", "rater", label, *more])
     columns["label"] = columns.pop(label)
     return columns

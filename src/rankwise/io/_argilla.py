@@ -31,7 +31,6 @@ def read_records(records: Any, controls: Controls) -> Iterator[Answer]:
 
 
 def _by_user(responses: Any) -> dict[Any, dict[str, Any]]:
-    """Values by user and question."""
     users: dict[Any, dict[str, Any]] = {}
     if isinstance(responses, Mapping):
         for question, given in responses.items():

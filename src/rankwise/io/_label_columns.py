@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._words import the_classes
+from rankwise.features._arrow import is_text
 from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
@@ -193,7 +194,6 @@ class BatchLabels:
         return GoodLabels(kept.batch, kept.values.read(order), kept.weights())
 
     def weights(self) -> NDArray[np.float64] | None:
-        """Weights, if there is a column of them."""
         name = self.columns.weight
         if name is None:
             return None
@@ -232,7 +232,6 @@ class _Values:
         return encode(y, order)
 
     def take(self, rows: NDArray[np.intp]) -> _Values:
-        """Those of some rows."""
         if self.texts is not None:
             used, codes = np.unique(self.held[rows], return_inverse=True)
             return replace(self, held=codes, texts=[self.texts[k] for k in used])
@@ -287,9 +286,7 @@ def _checked(y: Any, order: ClassOrder | None) -> Any:
 
 
 def _is_text(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _exact(column: Any) -> Any:

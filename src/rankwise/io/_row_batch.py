@@ -151,7 +151,6 @@ def numeric_matrix(
 
 
 def column_of(batch: Any, name: str) -> Any:
-    """Column of a batch or record batch."""
     data, where = (batch.data, f"{place(batch.file)}: ") if isinstance(batch, Batch) else (batch, "")
     if name not in data.schema.names:
         raise TableError(f"{where}there is no column {name!r}. The columns are {data.schema.names}.")

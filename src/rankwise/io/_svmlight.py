@@ -66,7 +66,6 @@ class SVMLightShape:
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return max(1, self.largest + 1 - self.index_base)
 
     @property

@@ -293,6 +293,15 @@ class Table:
             yield batch.slice(start, stop, end)
 
 
+def read_columns(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
+    """All values of some columns, in memory, as Python's own."""
+    values: dict[str, list[Any]] = {name: [] for name in names}
+    for batch in table.batches():
+        for name in names:
+            values[name] += batch.data.column(name).to_pylist()
+    return values
+
+
 def _common_schema(readers: list[Any]) -> Any:
     """Columns and types of all files, in the order of the first; text files may say a column's type together."""
     first = readers[0]

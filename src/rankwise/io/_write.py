@@ -264,13 +264,11 @@ class TextBody:
     def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
         self._sink = sink
         self._delimiter = "\t" if format == "tsv" else ","
-        self._rows: Callable[[Any], list[str]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}.get(
-            format, self._csv_rows
-        )
+        others: dict[str, Callable[[Any], list[str]]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}
+        self._rows = others.get(format, lambda rows: _csv_rows(rows.columns, self._delimiter))
         self._names = names if format in ("csv", "tsv") else ()
 
     def write(self, rows: Any) -> None:
-        """Write some more rows."""
         self._begin()
         self._sink.write(rows.content if isinstance(rows, Lines) else _as_lines(self._rows(rows)))
 
@@ -283,9 +281,6 @@ class TextBody:
         names, self._names = self._names, ()
         if names:
             self._sink.write(_as_lines(_csv_rows([pa.array([name]) for name in names], self._delimiter)))
-
-    def _csv_rows(self, rows: Any) -> list[str]:
-        return _csv_rows(rows.columns, self._delimiter)
 
 
 def _as_lines(rows: Iterable[str]) -> bytes:

@@ -1,7 +1,5 @@
 """The two complexity functions behind one face: what a model of each keeps, learns with, scores by and costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -9,16 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows
-from rankwise.base.state import ROUNDS, StateArray, StateLayout, averaged
+from rankwise.base.state import ROUNDS, State, StateArray, StateLayout, averaged
 from rankwise.label_ranking.entropic import learn_pairs, scores_entropic
 from rankwise.label_ranking.entropic_joint import learn_joint
 from rankwise.label_ranking.euclidean import learn_euclidean, scores_euclidean
 from rankwise.label_ranking.rounds import JOINT
 from rankwise.label_ranking.softmax import LOWEST, WIDEST, join_features
-
-Arrays = dict[str, NDArray[Any]]
-Floats = NDArray[np.float64]
 
 _NONE, _NO_LAG = np.empty(0), np.empty((0, 0))
 
@@ -45,12 +41,12 @@ class Euclidean:
         return learn_euclidean
 
     @staticmethod
-    def parameters(state: Arrays, n_features: int) -> tuple[Any, ...]:
+    def parameters(state: State, n_features: int) -> tuple[Any, ...]:
         """Arrays that a pass learns."""
         return state["theta"], state.get("lag", _NO_LAG), state.get("b", _NONE), state.get("b_lag", _NONE)
 
     @classmethod
-    def scores(cls, state: Arrays, rows: Rows, out: Floats) -> int:
+    def scores(cls, state: State, rows: Rows, out: Floats) -> int:
         """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
         return int(scores_euclidean(rows, cls.parameters(state, 0), state["counts"][ROUNDS], out))
 
@@ -68,21 +64,21 @@ class Euclidean:
         return 0.5 * float(np.einsum("jy,jy->", theta, theta) + b @ b)
 
     @staticmethod
-    def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
+    def widened(layout: StateLayout, state: State, n_features: int, n_labels: int) -> State:
         """State with room for more labels."""
         return layout.with_room(state, "label", n_labels)
 
     @staticmethod
-    def join(state: Arrays, first: int, last: int) -> None:
+    def join(state: State, first: int, last: int) -> None:
         """Let the features first .. last - 1 join."""
 
     @staticmethod
-    def to_mix(state: Arrays) -> Arrays:
+    def to_mix(state: State) -> State:
         """Arrays that updates are added to."""
         return {name: state[name] for name in ("theta", "b") if name in state}
 
     @staticmethod
-    def from_mix(state: Arrays, moved: Arrays) -> None:
+    def from_mix(state: State, moved: State) -> None:
         """Take what was mixed."""
         state.update(moved)
 
@@ -109,11 +105,11 @@ class Entropic:
         return learn_joint if update == JOINT else learn_pairs
 
     @staticmethod
-    def parameters(state: Arrays, n_features: int) -> tuple[Any, ...]:
+    def parameters(state: State, n_features: int) -> tuple[Any, ...]:
         return state["weights"], state.get("b", _NONE), state["shift"], state["normaliser"], n_features
 
     @classmethod
-    def scores(cls, state: Arrays, rows: Rows, out: Floats) -> int:
+    def scores(cls, state: State, rows: Rows, out: Floats) -> int:
         return int(scores_entropic(rows, cls.parameters(state, 0), out))
 
     @staticmethod
@@ -127,14 +123,14 @@ class Entropic:
         return float(np.sum(np.log(state["normaliser"][:2].sum(axis=0) / n) + state["shift"])) if n else 0.0
 
     @staticmethod
-    def widened(layout: StateLayout, state: Arrays, n_features: int, n_labels: int) -> Arrays:
+    def widened(layout: StateLayout, state: State, n_features: int, n_labels: int) -> State:
         known = state["shift"].size
         wide = layout.with_room(state, "label", n_labels)
         wide["normaliser"][0, known:] = wide["normaliser"][2, known:] = n_features + ("b" in state)
         return wide
 
     @staticmethod
-    def join(state: Arrays, first: int, last: int) -> None:
+    def join(state: State, first: int, last: int) -> None:
         """Let the features first .. last - 1 join: theta = 0, so the normalisers grow by exp(0) for each."""
         every = (state["shift"] < -WIDEST).any()  # all weights of such a label change
         for name in ("normaliser", "shift", *(("weights", "b") if every else ())):
@@ -147,12 +143,12 @@ class Entropic:
             state["normaliser"][0] = state["normaliser"][2] = last + ("b" in state)
 
     @staticmethod
-    def to_mix(state: Arrays) -> Arrays:
+    def to_mix(state: State) -> State:
         kept = {name: state[name] for name in ("weights", "b") if name in state}
         return {name: np.log(w, out=w.copy(), where=w > 0.0) + state["shift"] for name, w in kept.items()}
 
     @staticmethod
-    def from_mix(state: Arrays, moved: Arrays) -> None:
+    def from_mix(state: State, moved: State) -> None:
         """Weights from their exponents, the largest of each label as its shift."""
         exponents = _with_constant(moved, "weights", "b")
         state["shift"] = exponents.max(axis=0)

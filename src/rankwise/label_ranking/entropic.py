@@ -18,8 +18,6 @@ Scores are averages of the entries of x, so a margin above their range is never 
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankwise._kernels.compile import kernel, register_jitable

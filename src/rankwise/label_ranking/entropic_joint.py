@@ -9,8 +9,6 @@ score, the moved others another, at most ``margin`` apart. So a label stays wher
 label of the other side, or if it is beyond the score that the worst label of its side reaches with the whole cap.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankwise._kernels.compile import register_jitable

@@ -19,8 +19,6 @@ the updates are always those of the last weights.
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankwise._kernels.compile import kernel, register_jitable

@@ -120,21 +120,16 @@ def _measure(A, p, first, lam, slack, nu):
 def make_interior_point(derivatives):
     """Compile the method for one family of functions.
 
-    Parameters
-    ----------
-    derivatives : jitable function
-        ``derivatives(problem, a, first, second)`` fills ``first`` with f'_r(a_r) and ``second`` with f''_r(a_r).
-
-    Returns
-    -------
-    jitable function
-        ``minimise(problem, A, p, q, a, nu, width, tolerance, max_iter, work)``: from the strictly feasible ``a`` and
-        the multipliers ``nu`` move both, in place, to a solution; return the number of iterations and the duality gap,
-        and leave the multipliers of the bounds in ``work[0]``. ``work`` is room of shape (WORK_ROWS, d).
+    ``derivatives(problem, a, first, second)`` fills ``first`` with f'_r(a_r) and ``second`` with f''_r(a_r).
     """
 
     @register_jitable
     def minimise(problem, A, p, q, a, nu, width, tolerance, max_iter, work):
+        """Move the strictly feasible ``a`` and the multipliers ``nu``, in place, to a solution.
+
+        Returns the number of iterations and the duality gap, and leaves the multipliers of the bounds in ``work[0]``;
+        ``work`` is room of shape (WORK_ROWS, d).
+        """
         lam, slack, first, second = work[0], work[1], work[2], work[3]
         z, da, dlam, target, B = work[4], work[5], work[6], work[7], work[8]
         dnu, missing = np.empty(2), np.empty(2)
@@ -244,23 +239,18 @@ def _clean(a, lam, inside, cap, scale):
 def make_joint_solver(derivatives):
     """Compile the solver for one family of functions.
 
-    Parameters
-    ----------
-    derivatives : jitable function
-        ``derivatives(problem, a, first, second)`` fills ``first`` and ``second`` with the derivatives of all f_y, and
-        with zeros in the last place.
-
-    Returns
-    -------
-    jitable function
-        ``solve(problem, inside, cap, scale, room)``: the best steps of the labels, of which ``inside`` says which are
-        relevant, left in ``room[3]``; returns the mass that moves from one side to the other, zero if the duality gap
-        was not closed, and the number of iterations. ``scale`` is the size of the derivatives.
+    ``derivatives(problem, a, first, second)`` fills ``first`` and ``second`` with the derivatives of all f_y, and with
+    zeros in the last place.
     """
     minimise = make_interior_point(derivatives)
 
     @register_jitable
     def solve(problem, inside, cap, scale, room):
+        """Leave the best steps of the labels, of which ``inside`` says which are relevant, in ``room[3]``.
+
+        Returns the mass that moves from one side to the other, zero if the duality gap was not closed, and the number
+        of iterations. ``scale`` is the size of the derivatives.
+        """
         A, p, q, a, work = room
         n = inside.size + 1
         A, p, q, a, work, nu = A[:, :n], p[:n], q[:n], a[:n], work[:, :n], np.empty(2)

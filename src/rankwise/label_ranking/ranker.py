@@ -15,10 +15,8 @@ includes. The updates are described in
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import POSITIVE, StrOptions
+from rankwise._types import Codes, Floats
 from rankwise._warn import warn_user
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import ROUNDS, State, StateLayout
@@ -36,9 +35,6 @@ from rankwise.label_ranking import rounds
 from rankwise.label_ranking._complexity import COMPLEXITIES
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
 from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)  # nobody asked
 
@@ -104,8 +100,8 @@ class LabelRanker(OnlineEstimator):
         "average": ["boolean"],
         "update": [StrOptions(set(rounds.UPDATES_BY_NAME))],
         "complexity": [StrOptions(set(COMPLEXITIES))],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "margin": [Interval(Real, 0, None, closed="neither")],
+        "C": [POSITIVE],
+        "margin": [POSITIVE],
         "fit_intercept": ["boolean"],
     }
 
@@ -114,10 +110,7 @@ class LabelRanker(OnlineEstimator):
         n_epochs: int = 10, shuffle: bool = True, average: bool = True, random_state: Any = None, classes: Any = None,
         fit_intercept: bool = True,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.update, self.complexity = update, complexity
-        self.C, self.margin = C, margin
-        self.fit_intercept = fit_intercept
+        self._store_parameters(locals())
 
     # -- what was learnt ------------------------------------------------------------------------------------------
 
@@ -137,7 +130,7 @@ class LabelRanker(OnlineEstimator):
     @property
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
-        gained = float(self._learnt("sums", rounds.GAINED))
+        gained = float(self._number("sums", rounds.GAINED))
         return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
 
     @property
@@ -148,7 +141,7 @@ class LabelRanker(OnlineEstimator):
     @property
     def max_solver_iter_(self) -> int:
         """Most iterations that the interior point took in a round; 0 if no round needed it."""
-        return int(self._learnt("counts", rounds.MOST_ITERATIONS))
+        return int(self._number("counts", rounds.MOST_ITERATIONS))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,8 +7,6 @@ Preferences fill both arrays: ``above[e]`` should be ranked above ``below[e]``.
 Of equal labels the one with the smaller code counts as the better ranked, the worse relevant and the better irrelevant.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankwise._kernels.compile import register_jitable

@@ -235,10 +235,6 @@ def _encode_texts(raw: Texts, order: ClassOrder, said: list[Any]) -> Labels:
         return _CODERS[type(distinct)](distinct, order).take(raw.groups)
 
 
-def _encode_again(raw: Encoded, order: ClassOrder) -> Labels:
-    return raw.labels.recoded(order)
-
-
 def _refuse_unknown(
     codes: Codes, values: NDArray[Any], order: ClassOrder, what: str, rows: NDArray[np.intp] | None = None
 ) -> None:
@@ -258,5 +254,5 @@ _CODERS: dict[type, Callable[[Any, ClassOrder], Labels]] = {
     Ranges: _encode_ranges,
     Candidates: _encode_candidates,
     Mask: _encode_mask,
-    Encoded: _encode_again,
+    Encoded: lambda raw, order: raw.labels.recoded(order),
 }

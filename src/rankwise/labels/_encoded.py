@@ -34,7 +34,6 @@ class EncodedRows(ABC):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One entry a row."""
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Any:

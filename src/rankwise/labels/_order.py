@@ -39,7 +39,6 @@ def is_missing(value: Any) -> bool:
 
 
 def is_infinite(value: Any) -> bool:
-    """Return whether a label is plus or minus infinity."""
     return isinstance(value, (float, np.floating)) and bool(np.isinf(value))
 
 

@@ -221,7 +221,6 @@ class Texts(Raw):
             raise RowError(error.reason, int(np.argmax(self.groups == numbers[error.row]))) from None
 
     def as_exact(self) -> Exact:
-        """The cells as they are."""
         return Exact(None, as_object_array(self.distinct)[self.groups])
 
 

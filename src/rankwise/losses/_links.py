@@ -15,18 +15,14 @@ The logit factors: ``P = s(t_h - f) s(f - t_l) (1 - exp(-(t_h - t_l)))``, s the 
 no row, and keeps the thresholds in order by itself.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from rankwise._kernels.compile import inlined, kernel, register_jitable
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 #: Number of each link, as kernels know it.
 LINKS = {"logit": 0, "probit": 1, "cloglog": 2, "loglog": 3}

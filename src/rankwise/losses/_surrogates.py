@@ -5,16 +5,13 @@ thresholds ``upper .. K-2``; those in between say nothing. With z = +1 and -1 fo
 what ``z_i (f - t_i)`` lacks to the margin.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise._errors import RowError
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 def implicit_surrogate(

@@ -1,7 +1,5 @@
 """Target losses ``loss[y, p]`` of true and predicted codes, and their extremes where a label admits several classes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.labels import Labels
-
-Floats = NDArray[np.float64]
 
 #: A target loss: "mae", "zero_one", "squared", or a K x K matrix.
 Loss = str | ArrayLike

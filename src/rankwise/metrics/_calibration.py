@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
+from rankwise._types import Floats
 from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import Floats, checked_weights, mean
+from rankwise.metrics._compare import checked_weights, mean
 from rankwise.metrics._probability import Against, check_against, compared
 
 Range = Literal["nearest", "farthest"]

@@ -1,17 +1,14 @@
 """Both sides of a comparison in the codes of one class order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.labels import ClassOrder, Labels, check_weights, encode, infer_order
 from rankwise.labels._read import read
-
-Floats = NDArray[np.float64]
 
 _FOR_ANY_LABEL = (
     "mean_absolute_error, mean_squared_error, zero_one_loss, accuracy_within, interval_coverage and weighted_cost"

@@ -1,15 +1,14 @@
 """Metrics of predicted classes against labels of any form."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
+from rankwise._types import Floats
 from rankwise.losses import Loss, interval_insensitive
-from rankwise.metrics._compare import Floats, compare, mean
+from rankwise.metrics._compare import compare, mean
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:

@@ -1,7 +1,5 @@
 """Scores of predicted probabilities against labels of any form; smaller is better."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
@@ -9,8 +7,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import Floats, checked_weights, mean
+from rankwise.metrics._compare import checked_weights, mean
 
 Against = Literal["label", "nearest", "farthest"]
 

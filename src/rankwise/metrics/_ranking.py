@@ -1,7 +1,5 @@
 """Metrics of label rankings: scores of k labels against the relevant ones, preferences or a true order."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -12,9 +10,10 @@ from sklearn.metrics import coverage_error as sklearn_coverage_error
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.labels import ClassOrder, RankingLabels, encode_rankings
 from rankwise.labels._order import show
-from rankwise.metrics._compare import Floats, checked_weights, mean
+from rankwise.metrics._compare import checked_weights, mean
 
 
 def ranking_loss(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:

@@ -25,8 +25,6 @@ with ``h(s) = s`` (hinge) or the entropy ``-s log s - (1 - s) log(1 - s)`` (logi
 The rows are read in place by their numbers: problems that share X share its memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,9 +35,8 @@ from scipy.special import entr, expit
 
 from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
+from rankwise._types import Floats
 from rankwise.solvers.solution import relative_gap
-
-Floats = NDArray[np.float64]
 
 #: Passes between certificates grow by this share: a certificate costs two passes.
 _PATIENCE = 0.25
@@ -247,15 +244,14 @@ def solve_binary(
     sum to one; ``squares`` are the squared norms of all rows of X. With an intercept both labels must occur. ``seed``
     is that of the orders, ``max_iter`` the most passes.
     """
-    part = LOSSES[loss]
-    problem = _Problem(X, rows, sign, cost, float(alpha), fit_intercept, part)
+    part, alpha = LOSSES[loss], float(alpha)
     mean_square = float(squares[rows].mean())
     kappa = 0.1 * (mean_square if mean_square > 0.0 else 1.0) / alpha if fit_intercept else 0.0
     state, order = np.full(rows.size, part.start), np.arange(rows.size)
     random = np.array([2 * seed + 1], dtype=np.uint64)  # never zero
     best, b, n_iter = BinarySolution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
     while True:
-        w, found = problem.certificate(part.share(state), b, n_features)
+        w, found = _certificate((X, rows, sign, cost), part, alpha, fit_intercept, part.share(state), b, n_features)
         if not np.isfinite(found.objective + mean_square):
             raise FloatingPointError("the features are too large")
         bound = max(found.lower_bound, best.lower_bound)
@@ -264,36 +260,30 @@ def solve_binary(
             relative_gap(best.objective, bound)  # refuses a bound that cannot be one
             return best
         passes = min(1 + int(_PATIENCE * n_iter), max_iter - n_iter)
-        b = part.ascend(X, rows, sign, cost, squares, problem.alpha, kappa, passes, state, w, b, order, random)
+        b = part.ascend(X, rows, sign, cost, squares, alpha, kappa, passes, state, w, b, order, random)
         n_iter += passes
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    X: Any
-    rows: NDArray[np.int32]
-    sign: Floats
-    cost: Floats
-    alpha: float
-    fit_intercept: bool
-    loss: _Loss
-
-    def certificate(self, share: Floats, b: float, n_features: int) -> tuple[Floats, BinarySolution]:
-        """w(u) afresh, so that rounding errors do not pile up, and both bounds; ``share`` is u_i / c_i."""
-        u, sides = self.cost * share, (self.sign > 0, self.sign < 0)
-        halves, score = np.zeros((2, n_features)), np.empty(u.size)
-        for half, side in zip(halves, sides, strict=True):
-            _add_rows(self.X, self.rows, np.where(side, u * self.sign, 0.0) / self.alpha, half)
-        shrink = np.ones(2)
-        if self.fit_intercept:
-            sums = np.array([u[side].sum() for side in sides])
-            shrink = sums.min() / np.where(sums > 0.0, sums, 1.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            w = shrink[0] * halves[0] + shrink[1] * halves[1]
-            _scores(self.X, self.rows, w, score)
-            penalty = 0.5 * self.alpha * _inner(w, w)
-            intercept = self.loss.intercept(score, self.sign, self.cost, b) if self.fit_intercept else 0.0
-            primal = penalty + _inner(self.cost, self.loss.value(self.sign * (score + intercept)))
-            feasible = share * np.where(sides[0], shrink[0], shrink[1])
-            dual = _inner(self.cost, self.loss.dual_value(feasible)) - penalty
-        return halves.sum(axis=0), BinarySolution(w, intercept, primal, dual, 0)
+def _certificate(
+    problem: tuple[Any, Any, Floats, Floats], loss: _Loss, alpha: float, fit_intercept: bool, share: Floats, b: float,
+    n_features: int,
+) -> tuple[Floats, BinarySolution]:  # fmt: skip
+    """w(u) afresh, so that rounding errors do not pile up, and both bounds; ``share`` is u_i / c_i."""
+    X, rows, sign, cost = problem
+    u, sides = cost * share, (sign > 0, sign < 0)
+    halves, score = np.zeros((2, n_features)), np.empty(u.size)
+    for half, side in zip(halves, sides, strict=True):
+        _add_rows(X, rows, np.where(side, u * sign, 0.0) / alpha, half)
+    shrink = np.ones(2)
+    if fit_intercept:
+        sums = np.array([u[side].sum() for side in sides])
+        shrink = sums.min() / np.where(sums > 0.0, sums, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        w = shrink[0] * halves[0] + shrink[1] * halves[1]
+        _scores(X, rows, w, score)
+        penalty = 0.5 * alpha * _inner(w, w)
+        intercept = loss.intercept(score, sign, cost, b) if fit_intercept else 0.0
+        primal = penalty + _inner(cost, loss.value(sign * (score + intercept)))
+        feasible = share * np.where(sides[0], shrink[0], shrink[1])
+        dual = _inner(cost, loss.dual_value(feasible)) - penalty
+    return halves.sum(axis=0), BinarySolution(w, intercept, primal, dual, 0)

@@ -34,6 +34,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 
 from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
+from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import TableEstimator
 from rankwise.base.row_data import Rows, length
@@ -42,8 +43,6 @@ from rankwise.base.transaction import reader
 from rankwise.labels import MultiLabels, encode_multilabel
 from rankwise.multilabel.binary_ascent import LOSSES, BinarySolution, solve_binary, squared_norms
 from rankwise.solvers.row_sums import near_one
-
-Floats = NDArray[np.float64]
 
 _STATE = ("coef_", "intercept_", "objectives_", "lower_bounds_", "n_annotated_")  # what a model file holds
 
@@ -118,6 +117,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     True
     """
 
+    _learnt = "coef_"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
         "alpha": [POSITIVE],
@@ -132,8 +132,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         self, loss: str = "logistic", alpha: float = 0.01, fit_intercept: bool = True, tol: float = 0.001,
         max_iter: int = 10_000, n_jobs: int | None = -1, random_state: Any = None,
     ) -> None:  # fmt: skip
-        self.loss, self.alpha, self.fit_intercept, self.tol, self.max_iter = loss, alpha, fit_intercept, tol, max_iter
-        self.n_jobs, self.random_state = n_jobs, random_state
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the annotated entries.
@@ -281,9 +280,6 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         return self._finite(super()._rows(X, reset=reset))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "coef_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,8 +19,6 @@ table of single precision, of 4 bytes for each pair; a row that takes a slot kno
 a vector that was admitted in the block at hand come from these.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankwise._kernels.compile import kernel, register_jitable

@@ -16,8 +16,6 @@ A pass gets a bool, and is compiled without all this, or a pair of a mode (:data
 and the array ``(lead, spread)``.
 """
 
-from __future__ import annotations
-
 from numba import types
 
 from rankwise._kernels.compile import overload, register_jitable

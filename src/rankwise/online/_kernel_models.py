@@ -12,8 +12,6 @@ An algorithm supplies one compiled loop over the rounds of a block, which calls 
 when a row becomes a support vector.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
@@ -24,16 +22,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
+from rankwise._types import Codes, Floats
 from rankwise.base.row_data import Rows, first_non_finite, length
 from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, ROUNDS, State, StateArray, grown
 from rankwise.base.transaction import reader
 from rankwise.online._budget import remember, shrink
 from rankwise.online._online_estimator import OnlineEstimator, surely
 from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
@@ -64,10 +60,10 @@ class KernelEstimator(OnlineEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
         "kernel": [StrOptions({"rbf", "polynomial", "poly", "linear"}), callable],
-        "degree": [Interval(Integral, 1, None, closed="left")],
+        "degree": [COUNT],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "gamma": [POSITIVE, None],
+        "budget": [COUNT, None],
         "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -333,6 +329,14 @@ class KernelEstimator(OnlineEstimator):
                 self._refuse_row(rows, start + bad)
             squares = np.diagonal(store.products_within(block)).copy() if self.kernel == "rbf" else np.empty(0)
             yield start, np.ascontiguousarray(self._kernel_values(state, block, size, squares))
+
+    def _filled(self, out: NDArray[Any], kernel: Callable[..., int], rows: Rows, *arguments: Any) -> NDArray[Any]:
+        """As for every estimator, of kernel values in place of rows."""
+        for start, values in self._kernel_blocks(rows):
+            bad = kernel(values, *arguments, out[start:])
+            if bad >= 0:
+                self._refuse_row(rows, start + bad)
+        return out
 
     # -- the model ------------------------------------------------------------------------------------------------
 

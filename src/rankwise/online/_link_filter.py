@@ -21,8 +21,6 @@ P is a full matrix, and a row costs O((d + K)^2); or weights are taken as indepe
 thresholds, and a row costs what it has entries, and O(K^2).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -33,8 +33,6 @@ have one entry, or row, for each feature, and the 1-D arrays that any row may ch
 ``register_jitable``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankwise._kernels.compile import inlined, kernel, register_jitable
@@ -127,26 +125,14 @@ def make_pass(
     prepare, score, predict, step, finish=nothing_to_do, *, informs=admits_fewer, refuse=nothing_to_refuse,
     repair=nothing_to_do, plain=False, in_place=True, ordered=True,
 ):  # fmt: skip
-    """Compile a pass over rows.
+    """Compile ``learn(X, labels, weight, order, model, counts, options, predictions)`` from an algorithm's functions.
 
-    Parameters
-    ----------
-    prepare, score, predict, step, finish, informs, refuse, repair : functions
-        What the algorithm does, see the module's docstring.
-    plain : bool, default False
-        Compile for rows in the order given, with unit weights and no predictions asked for: a common case, in which a
-        round of a fast algorithm need not test for the others.
-    in_place : bool, default True
-        Whether the arrays of the model are those that others read, and not copies.
-    ordered : bool, default True
-        Whether a prediction farther from the label is a larger error.
+    It learns in place and returns -1, or the row whose score is not finite. ``labels`` are ``(lower, upper, mask)``. An
+    empty array stands for unit weights, the order given, and predictions that nobody asked for.
 
-    Returns
-    -------
-    function
-        ``learn(X, labels, weight, order, model, counts, options, predictions)``, which learns in place and returns -1,
-        or the row whose score is not finite. ``labels`` are ``(lower, upper, mask)``. An empty array stands for unit
-        weights, the order given, and predictions that nobody asked for.
+    ``plain`` compiles for these three alone: a common case, in which a round of a fast algorithm need not test for the
+    others. ``in_place``: the arrays of the model are those that others read, and not copies. ``ordered``: a prediction
+    farther from the label is a larger error.
     """
     n_touched, touched = (_n_touched, _touched) if in_place else (_none_touched, _nothing_touched)
 

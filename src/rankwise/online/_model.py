@@ -4,8 +4,6 @@ An algorithm declares the arrays of its state (:class:`rankwise.base.state.State
 classes, averages, undoing, checks and files follow from that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -35,6 +33,8 @@ class OnlineModel(OrdinalEstimator):
 
     #: Declaration of the arrays of the state.
     arrays: ClassVar[Mapping[str, StateArray]]
+
+    _learnt = "_state"
 
     average: bool | str
     _state: State
@@ -67,9 +67,6 @@ class OnlineModel(OrdinalEstimator):
 
     # -- learnt so far ---------------------------------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state" in self.__dict__
-
     def __getattr__(self, name: str) -> Any:
         # Names learnt from a stream become an array only when somebody looks.
         if name == "feature_names_in_" and "_features" in self.__dict__:
@@ -78,7 +75,7 @@ class OnlineModel(OrdinalEstimator):
                 return np.array(names, dtype=object)
         return object.__getattribute__(self, name)  # raises the error of the first look, which may say more
 
-    def _learnt(self, name: str, place: int) -> Any:
+    def _number(self, name: str, place: int) -> Any:
         """One number of the state."""
         require_fitted(self)
         return self._state[name][place]
@@ -86,12 +83,12 @@ class OnlineModel(OrdinalEstimator):
     @property
     def n_updates_(self) -> int:
         """Number of rounds in which the model changed."""
-        return int(self._learnt("counts", UPDATES))
+        return int(self._number("counts", UPDATES))
 
     @property
     def n_violations_(self) -> int:
         """Number of violated constraints over all rounds: what the papers' bounds count."""
-        return int(self._learnt("counts", VIOLATIONS))
+        return int(self._number("counts", VIOLATIONS))
 
     @property
     def _averaging_rate(self) -> float:

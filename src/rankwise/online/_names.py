@@ -35,15 +35,10 @@ class _Plan:
 
 
 class FeatureIndex:
-    """Column of every feature name.
+    """Column of every feature name, or of every number if only their number is given.
 
     Streams nearly always repeat the same keys in the same order, so the plan of the last dict is kept, one for rows to
     learn from and one for rows to predict.
-
-    Parameters
-    ----------
-    names : int or iterable
-        The names in the order of their columns, or how many columns there are, whose names are their numbers.
     """
 
     def __init__(self, names: int | Iterable[Hashable]) -> None:

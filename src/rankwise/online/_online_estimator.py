@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import PASSES, StrOptions
+from rankwise._types import Codes, Floats
 from rankwise.base.row_data import Rows, length, row_entries
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, State
 from rankwise.labels import (
@@ -33,8 +34,6 @@ from rankwise.labels import (
 )
 from rankwise.online._model import OnlineModel
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 #: Labels as a pass reads them: lowest and highest admissible codes, and the admissible ones where sets have gaps.
 KernelLabels = tuple[Any, ...]
 
@@ -52,17 +51,11 @@ class OnlineEstimator(OnlineModel):
         self, n_epochs: int = 10, shuffle: bool = True, average: bool | str = "auto", random_state: Any = None,
         classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
+        self._store_parameters(locals())
 
     n_epochs: int
     shuffle: bool
     random_state: Any
-
-    def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
-        """Store the arguments of a constructor, ``locals()`` there, under their names."""
-        for name, value in arguments.items():
-            if name != "self":
-                setattr(self, name, value)
 
     # -- what an algorithm supplies --------------------------------------------------------------------------------
 

@@ -6,8 +6,6 @@ way an inner product is summed over the features in ascending order, so both giv
 cutting the rows into blocks (a BLAS product would not).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,13 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._kernels.compile import kernel
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows, row_entries
-from rankwise.base.state import grown, require_array
+from rankwise.base.state import State, grown, require_array
 
-Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
-
-#: Arrays of the vectors themselves, of which a new vector changes what no slot in use refers to, and of their cosines.
+#: State of the vectors themselves, of which a new vector changes what no slot in use refers to, and of their cosines.
 VECTORS = frozenset({"support", "support_data", "support_indices", "cosines"})
 
 
@@ -62,7 +58,7 @@ class DenseSupport:
     """Support vectors in the columns of ``state["support"]``."""
 
     @staticmethod
-    def start(n_features: int) -> Arrays:
+    def start(n_features: int) -> State:
         """Arrays of an empty set."""
         return {"support": np.zeros((n_features, 8))}
 
@@ -78,7 +74,7 @@ class DenseSupport:
         return dense
 
     @staticmethod
-    def products(state: Arrays, block: Floats, size: int) -> Floats:
+    def products(state: State, block: Floats, size: int) -> Floats:
         """Inner products (B, size) of the block's rows with the support vectors."""
         out = np.empty((block.shape[0], size))
         _dense_products(block, state["support"], size, out)
@@ -92,7 +88,7 @@ class DenseSupport:
         return out
 
     @staticmethod
-    def store(state: Arrays, block: Floats, taken: NDArray[np.int64]) -> None:
+    def store(state: State, block: Floats, taken: NDArray[np.int64]) -> None:
         """Put row b of the block into slot taken[b], where that is not -1."""
         chosen = np.flatnonzero(taken >= 0)
         if chosen.size:
@@ -100,7 +96,7 @@ class DenseSupport:
             state["support"][: block.shape[1], taken[chosen]] = block[chosen].T
 
     @staticmethod
-    def keep_only(state: Arrays, slots: NDArray[np.intp]) -> None:
+    def keep_only(state: State, slots: NDArray[np.intp]) -> None:
         """Let these slots be the first ones; nothing refers to the others."""
         state["support"][:, : slots.size] = state["support"][:, slots]
 
@@ -113,7 +109,7 @@ class DenseSupport:
         require_array("support", support)
 
     @staticmethod
-    def vectors(state: Arrays, size: int, n_features: int) -> Floats:
+    def vectors(state: State, size: int, n_features: int) -> Floats:
         """The support vectors as rows."""
         return np.ascontiguousarray(state["support"][:n_features, :size].T)
 
@@ -122,7 +118,7 @@ class SparseSupport:
     """Support vectors as slices [start, stop) of a pool of entries."""
 
     @staticmethod
-    def start(n_features: int) -> Arrays:
+    def start(n_features: int) -> State:
         """Arrays of an empty set."""
         return {
             "support_data": np.zeros(8),
@@ -148,7 +144,7 @@ class SparseSupport:
         return some.data.astype(np.float64), some.indices.astype(np.int32), some.indptr.astype(np.int32)
 
     @staticmethod
-    def products(state: Arrays, block: Rows, size: int) -> Floats:
+    def products(state: State, block: Rows, size: int) -> Floats:
         """Inner products (B, size) of the block's rows with the support vectors."""
         out = np.empty((block[2].size - 1, size))
         used = int(state["support_used"][0])
@@ -170,7 +166,7 @@ class SparseSupport:
         return out
 
     @staticmethod
-    def store(state: Arrays, block: Rows, taken: NDArray[np.int64]) -> None:
+    def store(state: State, block: Rows, taken: NDArray[np.int64]) -> None:
         """Put row b of the block into slot taken[b], where that is not -1."""
         for b in np.flatnonzero(taken >= 0).tolist():
             indices, data = row_entries(block, b)
@@ -185,7 +181,7 @@ class SparseSupport:
         SparseSupport._compact(state)
 
     @staticmethod
-    def _compact(state: Arrays) -> None:
+    def _compact(state: State) -> None:
         """Drop entries that no slot refers to any more, once they are more than half of the pool."""
         start, stop = state["support_start"], state["support_stop"]
         alive = int((stop - start).sum())
@@ -199,7 +195,7 @@ class SparseSupport:
         state["support_used"][0] = alive
 
     @staticmethod
-    def keep_only(state: Arrays, slots: NDArray[np.intp]) -> None:
+    def keep_only(state: State, slots: NDArray[np.intp]) -> None:
         """Let these slots be the first ones; nothing refers to the others."""
         for name in ("support_start", "support_stop"):
             kept = state[name][slots]
@@ -226,7 +222,7 @@ class SparseSupport:
         require_array("support_data", state["support_data"])
 
     @staticmethod
-    def vectors(state: Arrays, size: int, n_features: int) -> Any:
+    def vectors(state: State, size: int, n_features: int) -> Any:
         """The support vectors as rows of a CSR matrix."""
         slots = list(zip(state["support_start"][:size], state["support_stop"][:size], strict=True))
         keep = np.concatenate([np.arange(a, b) for a, b in slots]) if slots else np.empty(0, dtype=np.int64)

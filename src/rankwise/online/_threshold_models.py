@@ -4,8 +4,6 @@ Averages are lazy: with ``lag`` the sum of (round number x change) over the upda
 w over all rounds, so a round without an update costs nothing. Whether predictions use it is decided when predicting.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,14 +11,13 @@ from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import dot, dot_lagged, n_rows
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import LINEAR_THRESHOLDS, ROUNDS
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, write_back
 from rankwise.online._online_estimator import OnlineEstimator
-
-Floats = NDArray[np.float64]
 
 
 @register_jitable
@@ -148,23 +145,29 @@ class ThresholdEstimator(ThresholdModel, OnlineEstimator):
         return np.asarray(np.maximum.accumulate(averaged)) if averaged.size else averaged
 
 
-class LinearThresholdEstimator(ThresholdEstimator):
-    """Threshold estimator whose score is linear, with additive updates."""
-
-    arrays = LINEAR_THRESHOLDS
+class LinearScoreEstimator(ThresholdEstimator):
+    """Threshold estimator whose score is linear."""
 
     @property
     def coef_(self) -> Floats:
         """Weights, shape (d,); averaged over the rounds if ``average``."""
         return self._averaged("w")[: self.n_features_in_]
 
+    def _project(self, rows: Rows) -> Floats:
+        w = self._state["w"]
+        arguments = w, self._state.get("w_lag", w), self._averaging_rate
+        return self._filled(np.empty(length(rows)), scores_of_rows, rows, *arguments)
+
+
+class LinearThresholdEstimator(LinearScoreEstimator):
+    """Threshold estimator whose score is linear, with additive updates."""
+
+    arrays = LINEAR_THRESHOLDS
+
     def _codes(self, rows: Rows) -> NDArray[Any]:
+        model = (self._state[name] for name in ("w", "w_lag", "t", "t_lag"))
         out = np.empty(length(rows), dtype=np.int32)
-        state = self._state
-        bad = codes_of_rows(rows, state["w"], state["w_lag"], state["t"], state["t_lag"], self._averaging_rate, out)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-        return out
+        return self._filled(out, codes_of_rows, rows, *model, self._averaging_rate)
 
     def _code(self, row: Rows) -> int:
         state = self._state
@@ -174,11 +177,3 @@ class LinearThresholdEstimator(ThresholdEstimator):
         if code < 0:
             self._refuse_row(row, 0)
         return code
-
-    def _project(self, rows: Rows) -> Floats:
-        out = np.empty(length(rows))
-        state = self._state
-        bad = scores_of_rows(rows, state["w"], state["w_lag"], self._averaging_rate, out)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-        return out

@@ -8,8 +8,6 @@ Up to ``MAX_FULL`` features the covariance is a full matrix; beyond that there i
 matrix for the thresholds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,18 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._sklearn import Interval, StrOptions
-from rankwise.base.link_model import LinkModel
+from rankwise._types import Floats
 from rankwise.base.probabilities import DECISIONS
-from rankwise.base.row_data import Rows, length
+from rankwise.base.row_data import length
 from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, State, StateArray, StateLayout
-from rankwise.base.transaction import require_fitted
+from rankwise.base.threshold_model import LinkModel
 from rankwise.labels import ClassOrder
 from rankwise.losses._links import LINKS, quantile
 from rankwise.online._link_filter import LEARN_ALONE, LEARN_FULL
 from rankwise.online._online_estimator import OnlineEstimator
-from rankwise.online._threshold_models import scores_of_rows
-
-Floats = NDArray[np.float64]
+from rankwise.online._threshold_models import LinearScoreEstimator, scores_of_rows
 
 #: Most features with a full covariance.
 MAX_FULL = 256
@@ -59,24 +55,19 @@ def _layout_for(n_features: int) -> StateLayout:
     return _LAYOUT_OF_FULL if n_features <= MAX_FULL else _LAYOUT_ALONE
 
 
-class OnlineCumulativeLink(LinkModel, OnlineEstimator):
+class OnlineCumulativeLink(LinkModel, LinearScoreEstimator):
     """Class probabilities on an ordered scale from a stream of exact, interval and missing labels, without a rate.
 
     Parameters
     ----------
-    link : {"logit", "probit", "cloglog", "loglog"}, default "logit"
-        Distribution F in ``P(y <= k) = F(t_k - <w, x>)``, as in :class:`rankwise.CumulativeLink`.
+    link, decision
+        As in :class:`rankwise.CumulativeLink`; the decision may be changed at any time.
     alpha : float, default 1.0
         Precision of the normal prior of each weight, in units of the mean square of its column. It counts once, not for
         every row: its influence fades as rows come.
-    decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
-        What ``predict`` answers: the class of least expected absolute error, 0/1 loss, squared error, or cost
-        ``[true, answer]``. May be changed at any time.
     n_epochs : int, default 2
         Passes over the rows in ``fit``.
-    shuffle : bool, default True
-        New random order of the rows for every epoch of ``fit``.
-    random_state, classes
+    shuffle, random_state, classes
         As in :class:`rankwise.PRIL`.
 
     Attributes
@@ -123,11 +114,7 @@ class OnlineCumulativeLink(LinkModel, OnlineEstimator):
         self, link: str = "logit", alpha: float = 1.0, decision: Any = "median", n_epochs: int = 2,
         shuffle: bool = True, random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
-
-    def _validate_params(self) -> None:
-        self._refuse_cauchit()
-        super()._validate_params()
+        self._store_parameters(locals())
 
     # -- the state -------------------------------------------------------------------------------------------------
 
@@ -195,27 +182,6 @@ class OnlineCumulativeLink(LinkModel, OnlineEstimator):
         return -1
 
     # -- using -----------------------------------------------------------------------------------------------------
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights, shape (d,)."""
-        return self._read_array("w")[: self.n_features_in_]
-
-    @property
-    def thresholds_(self) -> Floats:
-        """Thresholds between neighbouring classes, ascending, shape (K-1,)."""
-        return self._read_array("t")
-
-    def _read_array(self, name: str) -> Floats:
-        require_fitted(self)
-        return self._undisturbed(lambda model: np.array(model._state[name]))
-
-    def _project(self, rows: Rows) -> Floats:
-        out, w = np.empty(length(rows)), self._state["w"]
-        bad = scores_of_rows(rows, w, w, 0.0, out)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-        return out
 
     def predict_proba_one(self, x: Mapping[Hashable, Any]) -> dict[Any, float]:
         """Probability of every class for one example, a dict of features; empty while no class is known.

@@ -23,19 +23,19 @@ vector is ``|a_s| sqrt(k(x_s, x_s))`` with ``|a_s|`` the Euclidean length of its
 its removal would take from (w_1, ..., w_K).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined, register_jitable
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._budget import admit, scratch
-from rankwise.online._cumulative_models import (
+from rankwise.online._kernel_models import SLOTS, KernelEstimator
+from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online.cusum import (
     CumulativeEstimator,
     predict_row,
     score_row,
@@ -43,10 +43,6 @@ from rankwise.online._cumulative_models import (
     signed_step,
     winner_and_target,
 )
-from rankwise.online._kernel_models import SLOTS, KernelEstimator
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
-
-Floats = NDArray[np.float64]
 
 
 @register_jitable
@@ -111,18 +107,11 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
     Attributes
     ----------
     support_vectors_ : ndarray or CSR matrix of shape (s, d)
-        Examples with an update.
+        Examples with an update, sparse or dense as in :class:`rankwise.KernelPRIL`.
     dual_coef_ : ndarray of shape (s, K)
         Their coefficients for every rank; the first column is zero.
-    intercept_ : ndarray of shape (K,)
-        Intercept of every rank; the first is zero.
-    classes_, n_updates_, n_violations_, n_iter_
+    intercept_, classes_, n_updates_, n_violations_, n_iter_
         As in :class:`rankwise.CuSumRank`.
-
-    Notes
-    -----
-    A model that starts with sparse rows or dicts keeps its support vectors sparse, one that starts with dense rows
-    dense; later rows may be either.
 
     Examples
     --------
@@ -156,7 +145,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         margin: str = "loss", delta: float = 1.0, C: float = 1.0, fit_intercept: bool = True, n_epochs: int = 5,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
+        self._store_parameters(locals())
 
     def _block_pass(self, state, block, labels, weight, limits, average, predictions):
         vectors = state["influence"], state["born"], state["size"]
@@ -171,9 +160,4 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
 
     def _scores(self, rows: Rows) -> Floats:
         dual, b = self._averaged("dual"), self.intercept_
-        out = np.empty((length(rows), b.size))
-        for start, values in self._kernel_blocks(rows):
-            bad = scores_of_ranks(values, dual, dual, b, b, 0.0, out[start:])
-            if bad >= 0:
-                self._refuse_row(rows, start + bad)
-        return out
+        return self._filled(np.empty((length(rows), b.size)), scores_of_ranks, rows, dual, dual, b, b, 0.0)

@@ -10,15 +10,13 @@ polynomial ``(gamma <x, z> + coef0)^degree``, RBF ``exp(-gamma |x - z|^2)``, or 
 Support vectors, their budget and the blocks in which rows are taken: :mod:`rankwise.online._kernel_models`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._kernels.compile import inlined, register_jitable
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._budget import admit, scratch
@@ -33,8 +31,6 @@ from rankwise.online._threshold_models import (
     scores_of_rows,
     with_sentinels,
 )
-
-Floats = NDArray[np.float64]
 
 
 @register_jitable
@@ -134,7 +130,7 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         gamma: float | None = None, budget: int | None = None, n_neighbors: int = 32, n_epochs: int = 5,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
+        self._store_parameters(locals())
 
     def _block_pass(self, state, block, labels, weight, limits, average, predictions):
         vectors = state["influence"], state["born"], state["size"]
@@ -143,10 +139,5 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         return _learn_block(block[0], labels, weight, GIVEN_ORDER, model, state["counts"], options, predictions)
 
     def _project(self, rows: Rows) -> Floats:
-        state = self._state
-        out = np.zeros(length(rows))
-        for start, values in self._kernel_blocks(rows):
-            bad = scores_of_rows(values, state["dual"], state["dual_lag"], self._averaging_rate, out[start:])
-            if bad >= 0:
-                self._refuse_row(rows, start + bad)
-        return out
+        arguments = self._state["dual"], self._state["dual_lag"], self._averaging_rate
+        return self._filled(np.zeros(length(rows)), scores_of_rows, rows, *arguments)

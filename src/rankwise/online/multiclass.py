@@ -31,8 +31,6 @@ w_rj = -w_j: where they would be had it been there all the time, neither a label
 brought it is learnt from but is not counted as a mistake, since it could not have been predicted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -45,14 +43,13 @@ from rankwise._errors import RowError
 from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions, take_rows
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder, Labels, encode, is_missing
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._online_estimator import OnlineEstimator
-
-Floats = NDArray[np.float64]
 
 
 @register_jitable(forceinline=True)
@@ -211,7 +208,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         self, scheme: str = "multi-vector", scoring: str = "linear", fit_intercept: bool = True, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
+        self._store_parameters(locals())
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -301,7 +298,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     @property
     def cost_(self) -> float:
         """Sum of the weights of the rounds that ``n_mistakes_`` counts."""
-        return float(self._learnt("cost", 0))
+        return float(self._number("cost", 0))
 
     @reader
     def decision_function(self, X: Any) -> Floats:

@@ -26,9 +26,6 @@ stream stops the halving. Averages are taken of the exponents, which is a geomet
 The bound of Theorem 4 needs |x|_inf <= 1: scale the features (``MaxAbsScaler``).
 """
 
-from __future__ import annotations
-
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,7 +34,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import axpy_lagged, column, dot, n_entries
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import POSITIVE, StrOptions
+from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, averaged
 from rankwise.decisions.thresholds import rank, ranks
@@ -52,8 +50,6 @@ from rankwise.online._threshold_models import (
     scores_of_rows,
     with_sentinels,
 )
-
-Floats = NDArray[np.float64]
 
 #: Places in ``state["scale"]``: the learning rate, and the exponent that counts as zero.
 ETA, SHIFT = 0, 1
@@ -222,16 +218,16 @@ class MultiplicativePRIL(ThresholdEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ThresholdEstimator._parameter_constraints,
-        "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "eta": [POSITIVE, StrOptions({"auto"})],
         "signed": ["boolean"],
-        "norm": [Interval(Real, 0, None, closed="neither")],
+        "norm": [POSITIVE],
     }
 
     def __init__(
         self, eta: float | str = "auto", signed: bool = True, norm: float = 1.0, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
+        self._store_parameters(locals())
 
     def _begin(self, n_features: int, order: ClassOrder, *, growing: bool = False) -> None:
         super()._begin(n_features, order, growing=growing)
@@ -264,7 +260,7 @@ class MultiplicativePRIL(ThresholdEstimator):
     @property
     def eta_(self) -> float:
         """Learning rate now."""
-        return float(self._learnt("scale", ETA))
+        return float(self._number("scale", ETA))
 
     @property
     def coef_(self) -> Floats:
@@ -299,16 +295,9 @@ class MultiplicativePRIL(ThresholdEstimator):
 
     def _project(self, rows: Rows) -> Floats:
         w, _, total = self._unscaled()
-        out = np.empty(length(rows))
-        bad = scores_of_rows(rows, w, w, 0.0, out)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-        return np.asarray(out * (self.norm / total))
+        scores = self._filled(np.empty(length(rows)), scores_of_rows, rows, w, w, 0.0)
+        return np.asarray(scores * (self.norm / total))
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         w, t, _ = self._unscaled()
-        out = np.empty(length(rows))
-        bad = scores_of_rows(rows, w, w, 0.0, out)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-        return ranks(out, t)
+        return ranks(self._filled(np.empty(length(rows)), scores_of_rows, rows, w, w, 0.0), t)

@@ -28,16 +28,13 @@ C; the hard step "pa" has no C, and repeating an example it already satisfies ch
 weights matter.
 """
 
-from __future__ import annotations
-
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import axpy_lagged, squared_norm
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import POSITIVE, StrOptions
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass, write_back
 from rankwise.online._threshold_models import (
     LinearThresholdEstimator,
@@ -242,16 +239,14 @@ class PRIL(LinearThresholdEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearThresholdEstimator._parameter_constraints,
         "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [POSITIVE],
     }
 
     def __init__(
         self, step: str = "perceptron", C: float = 1.0, n_epochs: int = 10, shuffle: bool = True,
         average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_epochs, shuffle, average, random_state, classes)
-        self.step = step
-        self.C = C
+        self._store_parameters(locals())
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         kernels, cap, softness = _PERCEPTRON, np.inf, 0.0

@@ -11,27 +11,21 @@ and is stable for any data while ``c rate < 2``, so it is the default, and c rat
 an intercept there is no b, and no 1 in the norm.
 """
 
-from __future__ import annotations
-
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import axpy_lagged, dot, dot_lagged, squared_norm
-from rankwise._sklearn import Interval
-from rankwise.base.row_data import Rows, length
+from rankwise._sklearn import POSITIVE
+from rankwise._types import Floats
+from rankwise.base.row_data import Rows
 from rankwise.base.state import COUNTS, StateArray, averaged
-from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._online_estimator import OnlineEstimator
-from rankwise.online._threshold_models import scores_of_rows
-
-Floats = NDArray[np.float64]
+from rankwise.online._threshold_models import LinearScoreEstimator
 
 
 @register_jitable
@@ -77,7 +71,7 @@ def _step(X, i, f, lo, hi, c, past, room):
 _learn = make_pass(_prepare, _score, _predict, _step)
 
 
-class WidrowHoff(ThresholdModel, OnlineEstimator):
+class WidrowHoff(LinearScoreEstimator):
     """Least mean squares on the rank as a number, predictions rounded: a baseline.
 
     Parameters
@@ -116,7 +110,7 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [POSITIVE],
         "normalized": ["boolean"],
         "fit_intercept": ["boolean"],
     }
@@ -125,17 +119,12 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
         self, learning_rate: float = 0.1, normalized: bool = True, fit_intercept: bool = True, n_epochs: int = 10,
         shuffle: bool = True, average: bool | str = "auto", random_state: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self._set_parameters(locals())
+        self._store_parameters(locals())
 
     def _pass(self, state, rows, labels, weight, order, predictions):
         model = (state["w"], state["w_lag"]), (state["b"],), self.thresholds_
         options = self._averaging(state, order), float(self.learning_rate), self.normalized, self.fit_intercept
         return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights, shape (d,); averaged over the rounds if ``average``."""
-        return self._averaged("w")[: self.n_features_in_]
 
     @property
     def intercept_(self) -> float:
@@ -145,11 +134,7 @@ class WidrowHoff(ThresholdModel, OnlineEstimator):
         return float(value - lag * self._averaging_rate)
 
     def _project(self, rows: Rows) -> Floats:
-        out = np.empty(length(rows))
-        bad = scores_of_rows(rows, self._state["w"], self._state["w_lag"], self._averaging_rate, out)
-        if bad >= 0:
-            self._refuse_row(rows, bad)
-        return np.asarray(out + self.intercept_)
+        return np.asarray(super()._project(rows) + self.intercept_)
 
     @property
     def thresholds_(self) -> Floats:

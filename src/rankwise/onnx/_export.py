@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, checker, helper
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._files import write_whole
 from rankwise._version import __version__
 from rankwise.onnx._graph import IR_VERSION, OPSET, Graph
 from rankwise.onnx._rules import RULES
-from rankwise.onnx._scalers import SCALERS
 from rankwise.onnx._trees import ML_DOMAIN, ML_OPSET
 
 _INPUT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
@@ -84,7 +84,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     graph = Graph()
     rows = "X" if dtype == "float64" else graph.add("Cast", "X", to=TensorProto.DOUBLE)
     for scaler in scalers:
-        rows = SCALERS[type(scaler)](graph, rows, scaler)
+        rows = _SCALERS[type(scaler)](graph, rows, scaler)
     codes, scores, *probabilities = RULES[type(estimator)](graph, rows, estimator)
     classes = _classes(estimator)
     graph.add("Gather", graph.constant(classes), codes, name="label", axis=0)
@@ -105,7 +105,7 @@ def _parts(model: Any) -> tuple[list[Any], Any]:
     *before, estimator = steps
     before = [step for step in before if step is not None and step != "passthrough"]
     for step in before:
-        _require(step, SCALERS, " in front of an estimator")
+        _require(step, _SCALERS, " in front of an estimator")
     _require(estimator, RULES)
     return before, estimator
 
@@ -163,3 +163,38 @@ def _as_model(
     helper.set_model_props(model, metadata)
     checker.check_model(model, full_check=True)
     return model
+
+
+def _standard(graph: Graph, rows: str, scaler: Any) -> str:
+    """``(x - mean) / scale``."""
+    if scaler.with_mean:
+        rows = graph.add("Sub", rows, _vector(graph, scaler.mean_))
+    return graph.add("Div", rows, _vector(graph, scaler.scale_)) if scaler.with_std else rows
+
+
+def _min_max(graph: Graph, rows: str, scaler: Any) -> str:
+    """``x * scale + min``, cut off at the ends of the range if the scaler does so."""
+    rows = graph.add("Add", graph.add("Mul", rows, _vector(graph, scaler.scale_)), _vector(graph, scaler.min_))
+    if not scaler.clip:
+        return rows
+    low, high = (graph.number(float(end)) for end in scaler.feature_range)
+    return graph.add("Clip", rows, low, high)
+
+
+def _max_abs(graph: Graph, rows: str, scaler: Any) -> str:
+    """``x / scale``."""
+    rows = graph.add("Div", rows, _vector(graph, scaler.scale_))
+    if not getattr(scaler, "clip", False):
+        return rows
+    return graph.add("Clip", rows, graph.number(-1.0), graph.number(1.0))
+
+
+def _vector(graph: Graph, values: Any) -> str:
+    return graph.constant(np.asarray(values, dtype=np.float64))
+
+
+_SCALERS: dict[type[Any], Callable[[Graph, str, Any], str]] = {
+    StandardScaler: _standard,
+    MinMaxScaler: _min_max,
+    MaxAbsScaler: _max_abs,
+}

@@ -17,7 +17,6 @@ class Inner:
     before: Any  # transformer from rows of the model to rows of the estimator; None: they are the same
 
     def rows(self, X: Any) -> Any:
-        """Rows as the estimator takes them."""
         return X if self.before is None else self.before.transform(X)
 
     @property

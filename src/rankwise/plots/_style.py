@@ -25,7 +25,6 @@ def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:
 
 
 def load_matplotlib() -> Any:
-    """Return the module, or say how to get it."""
     return require("matplotlib", 'pictures need matplotlib: pip install "rankwise[plot]"')
 
 

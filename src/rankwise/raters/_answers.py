@@ -19,27 +19,16 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Who said what about which item: answer i says ``labels[i]``.
+    """Who said what about which item: answer i says ``labels[i]``."""
 
-    Attributes
-    ----------
-    items, raters : ndarray
-        Names, in the order in which they first occur.
-    item, rater : int array of shape (n,)
-        Places of each answer's item and rater among these.
-    labels : Labels
-        What was said.
-    """
-
-    items: NDArray[Any]
+    items: NDArray[Any]  # names, in the order in which they first occur
     raters: NDArray[Any]
-    item: Places
+    item: Places  # places of each answer's item among these
     rater: Places
     labels: Labels
 
     @property
     def order(self) -> ClassOrder:
-        """The classes, lowest first."""
         return self.labels.order
 
     def take(self, rows: Any) -> Answers:
@@ -67,7 +56,8 @@ def read_answers(table: Any, classes: Any, item: str, rater: str, label: Any) ->
     of_label = [label] if isinstance(label, str) else list(label)
     wanted = [item, rater, *of_label]
     if all(name in names for name in wanted):
-        y = table[label] if isinstance(label, str) else _pairs(*(_values(table[name]) for name in of_label))
+        ends = [_values(table[name]) for name in of_label]
+        y = table[label] if isinstance(label, str) else list(zip(*ends, strict=True))
         labels = encode(y, classes)
         of_item, of_rater = (_named(_values(table[name]), name) for name in (item, rater))
         return Answers(of_item[0], of_rater[0], of_item[1], of_rater[1], labels)
@@ -125,10 +115,6 @@ def _values(column: Any) -> list[Any]:
         if hasattr(column, method):
             return list(getattr(column, method)())
     return list(column)
-
-
-def _pairs(lower: list[Any], upper: list[Any]) -> list[Any]:
-    return list(zip(lower, upper, strict=True))
 
 
 def _named(values: list[Any], column: str) -> tuple[NDArray[Any], Places]:

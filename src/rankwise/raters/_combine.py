@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from rankwise.base.probabilities import require_level
 from rankwise.labels import Labels
 from rankwise.raters._answers import Answers, read_answers
-from rankwise.raters._intervals import central_intervals
-from rankwise.raters.model import RaterModel
+from rankwise.raters.model import RaterModel, central_intervals
 
 _TIE = 1e-9  # of a vote: shares are sums of fractions
 

@@ -83,25 +83,13 @@ def _runs(admits: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Everything the model of raters learns but the weights of features.
+    """Everything the model of raters learns but the weights of features."""
 
-    Attributes
-    ----------
-    theta : array of shape (R, 3)
-        Shift, log precision and log spread of each rater.
-    slips : array of shape (R,)
-        Chance of a slip.
-    scale : array of shape (2K - 1,)
-        First threshold and logarithms of the K-2 gaps behind it, first position and those of its K-1 gaps.
-    prior, slip_classes : array of shape (K,)
-        Shares of the true classes, and of the classes that slips say.
-    """
-
-    theta: Floats
-    slips: Floats
-    scale: Floats
-    prior: Floats
-    slip_classes: Floats
+    theta: Floats  # (R, 3): shift, log precision and log spread of each rater
+    slips: Floats  # (R,): chance of a slip
+    scale: Floats  # (2K - 1,): first threshold, logarithms of the K-2 gaps behind it, first position, its K-1 gaps
+    prior: Floats  # (K,): shares of the true classes
+    slip_classes: Floats  # (K,): shares of the classes that slips say
 
     @classmethod
     def start(cls, n_raters: int, n_classes: int, slips: float) -> Parameters:
@@ -137,7 +125,6 @@ def first_scale(n_classes: int) -> Floats:
 
 
 def _log_scale(scale: Floats) -> float:
-    """Logarithm of the prior of a scale."""
     return -0.5 * float(((scale - first_scale((scale.size + 1) // 2)) ** 2).sum()) / SCALE_SD**2
 
 
@@ -154,17 +141,9 @@ class Fitted:
 class RaterEM:
     """One fit: the evidence, the strength of the priors, and the steps.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        The answers.
-    n_raters : int
-        How many raters there are.
-    slips, strength : float
-        Expected share of slips, and factor of the precision of the priors on raters.
-    log_prior : callable
-        ``log_prior(posterior, parameters)``: logarithms of the prior of each item's class, (n, K), and the penalty of
-        what it is made of. It may learn from the posterior, but must not make the expected log-likelihood fall.
+    ``slips`` is the expected share of slips, ``strength`` the factor of the precision of the priors on raters.
+    ``log_prior(posterior, parameters)`` gives the logarithms of the prior of each item's class, (n, K), and the penalty
+    of what it is made of. It may learn from the posterior, but must not make the expected log-likelihood fall.
     """
 
     def __init__(
@@ -185,13 +164,13 @@ class RaterEM:
         parameters = Parameters.start(self.n_raters, self.n_classes, self.slips)
         parameters = replace(parameters, prior=_shares(posterior.sum(axis=0)))
         log_prior, penalty = self.log_prior(posterior, parameters)
-        now = self._expectation(parameters, log_prior)
+        now = expectation(self.evidence, parameters, log_prior)
         path = [now.log_likelihood + self._log_density(parameters) - penalty]
         least = tol * max(self.evidence.pair.size, 1)
         while len(path) <= max_iter:
             better = self._maximisation(parameters, now)
             log_prior, penalty = self.log_prior(now.posterior, better)
-            after = self._expectation(better, log_prior)
+            after = expectation(self.evidence, better, log_prior)
             value = after.log_likelihood + self._log_density(better) - penalty
             if not value >= path[-1]:  # rounding: nothing is left to gain
                 return Fitted(parameters, now.posterior, np.array(path), True)
@@ -208,9 +187,6 @@ class RaterEM:
         expected = SLIP_ANSWERS * self.slips
         slips = expected * np.log(p.slips) + (SLIP_ANSWERS - expected) * np.log1p(-p.slips)
         return raters + scale + float(slips.sum() + np.log(p.prior).sum() + np.log(p.slip_classes).sum())
-
-    def _expectation(self, p: Parameters, log_prior: Floats) -> _Expected:
-        return expectation(self.evidence, p, log_prior)
 
     def _maximisation(self, p: Parameters, now: _Expected) -> Parameters:
         evidence, slip_mass = self.evidence, (now.counts * now.slipped).sum(axis=1)

@@ -37,7 +37,6 @@ def _log_logistic(x):
 
 @inlined
 def _log_run(above, below):
-    """log P of a run."""
     value = 0.0
     if above < np.inf:
         value += _log_logistic(above)

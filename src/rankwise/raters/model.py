@@ -36,10 +36,9 @@ from rankwise.base.probabilities import DECISIONS, require_level
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.labels import ClassOrder, decode
+from rankwise.labels import ClassOrder, Labels, decode
 from rankwise.raters._answers import Answers, read_answers
 from rankwise.raters._em import Evidence, Parameters, RaterEM, expectation
-from rankwise.raters._intervals import central_intervals
 from rankwise.raters._item_prior import FeaturePrior, log_shares
 from rankwise.raters._likelihood import N_OF_RATER
 
@@ -356,3 +355,10 @@ def decided(P: Floats, decision: Any) -> NDArray[Any]:
     if decision == "median":
         return decisions.median(np.cumsum(P, axis=1)[:, :-1])
     return decisions.mode(P) if decision == "mode" else decisions.rounded_mean(P)
+
+
+def central_intervals(probabilities: Floats, level: float, order: ClassOrder) -> Labels:
+    """Central intervals of at least a probability, as labels."""
+    cumulative = np.cumsum(probabilities, axis=1)[:, :-1]
+    lower, upper = (decisions.quantiles(cumulative, q).astype(np.int32) for q in (0.5 * (1 - level), 0.5 * (1 + level)))
+    return Labels(order, lower, upper)

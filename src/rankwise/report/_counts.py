@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.annotation import summary
 from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes, nearest_codes
-from rankwise.evaluation._probability_sums import ProbabilitySums
-from rankwise.evaluation._set_sums import SetSums
+from rankwise.evaluation._sums import ProbabilitySums, Sets, SetSums
 from rankwise.labels import Labels
 
 Floats = NDArray[np.float64]
@@ -120,7 +118,7 @@ class JudgedRows:
     weight: Floats | None
     scores: Floats | None
     probabilities: Floats | None = None
-    sets: tuple[NDArray[np.bool_], float] | None = None
+    sets: Sets | None = None
 
 
 class RowCounts:
@@ -162,9 +160,7 @@ class RowCounts:
         if not counted.all():
             self.n_weightless += int((~counted).sum())
             labels, codes, weight, scores = labels.take(counted), codes[counted], weight[counted], scores[counted]
-        found = summary(labels)
-        counts = (found.n_exact, found.n_interval, found.n_candidates, found.n_missing)
-        for kind, count in zip(KINDS, counts, strict=True):
+        for kind, count in zip(KINDS, labels.counts(), strict=True):
             self.kinds[kind] += count
         says = ~_says_nothing(labels)
 

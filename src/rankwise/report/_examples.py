@@ -9,7 +9,7 @@ from scipy import sparse
 
 from rankwise._extras import require
 from rankwise.evaluation._cross_validation import rows_at
-from rankwise.evaluation._set_sums import sets_of
+from rankwise.evaluation._sums import sets_of
 from rankwise.explanations import explain
 from rankwise.features._arrow import as_table
 from rankwise.labels import Labels

@@ -97,7 +97,6 @@ def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
 
 
 def load_jinja() -> Any:
-    """Return the module, or say how to get it."""
     return require("jinja2", 'a report needs jinja2: pip install "rankwise[report]"')
 
 

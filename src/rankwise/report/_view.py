@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.evaluation._set_sums import sets_of
+from rankwise.evaluation._sums import sets_of
 from rankwise.plots._inner import Inner, inner
 
 Floats = NDArray[np.float64]

@@ -17,10 +17,7 @@ except ImportError:  # Windows
 class FileLock:
     """Lock that lasts as long as the process holds it, however it ends; the file stays.
 
-    Parameters
-    ----------
-    path : Path
-        The file. ``BlockingIOError`` is raised if another process holds it.
+    ``BlockingIOError`` is raised if another process holds it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,7 +32,6 @@ class FileLock:
             raise BlockingIOError(str(path)) from None
 
     def read(self) -> str:
-        """The note."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         return os.read(self._descriptor, 200).decode(errors="replace").strip()
 
@@ -45,7 +41,6 @@ class FileLock:
         os.write(self._descriptor, f"{note:<100}\n".encode())
 
     def release(self) -> None:
-        """Give it back."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

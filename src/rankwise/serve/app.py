@@ -11,7 +11,6 @@ from starlette.routing import Route, Router
 
 from rankwise._version import __version__
 from rankwise.serve import messages, page
-from rankwise.serve.explaining import explain
 from rankwise.serve.gate import ADMIN, ARROW, LEARN, PREDICT, PUBLIC, READ, Endpoint, Gate, Incoming, Reply, reply
 from rankwise.serve.limits import Limits
 from rankwise.serve.openapi import document
@@ -24,20 +23,7 @@ _LONG = 100_000  # bytes of JSON that are read beside the event loop
 
 
 class Application:
-    """All models that are served, behind one gate.
-
-    Parameters
-    ----------
-    services : dict
-        Name -> service.
-    tokens, limits
-        As for :class:`rankwise.serve.gate.Gate`.
-
-    Attributes
-    ----------
-    asgi : Gate
-        What a server runs.
-    """
+    """All models that are served, by their names, behind one gate; a server runs ``asgi``."""
 
     def __init__(
         self, services: Mapping[str, Service], *, tokens: Tokens | None = None, limits: Limits | None = None
@@ -163,8 +149,7 @@ class Application:
 
     @staticmethod
     async def _changed(service: Service, id: str, label: str | None, weight: float | None) -> Reply:
-        found = await service.engine.change(id, label, weight, asyncio.get_running_loop().create_future())
-        return reply(found, 202)
+        return reply(await service.engine.change(id, label, weight, service.future()), 202)
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -189,27 +174,24 @@ class Application:
         """Serve an earlier model again."""
         service = self._service(request)
         body = await request.json(messages.ROLLBACK)
-        future = asyncio.get_running_loop().create_future()
-        number = await service.engine.roll_back(body.version, body.seq, future)
-        return reply({"version": number})
+        return reply({"version": await service.engine.roll_back(body.version, body.seq, service.future())})
 
     async def promote(self, request: Incoming) -> Reply:
         """Serve a challenger."""
         service = self._service(request)
         body = await request.json(messages.PROMOTE)
-        number = await service.engine.promote(body.challenger, asyncio.get_running_loop().create_future())
-        return reply({"version": number})
+        return reply({"version": await service.engine.promote(body.challenger, service.future())})
 
     async def explain_model(self, request: Incoming) -> Reply:
         """What matters to the model."""
         service = self._service(request)
-        return reply(await service.in_thread(explain, service, None))
+        return reply(await service.in_thread(service.explain, None))
 
     async def explain_rows(self, request: Incoming) -> Reply:
         """Why the model gives rows their classes."""
         service = self._service(request)
         body = await _json_rows(service, request, messages.PREDICT)
-        return reply(await service.in_thread(explain, service, body.rows))
+        return reply(await service.in_thread(service.explain, body.rows))
 
     async def events(self, request: Incoming) -> Reply:
         """Server-sent events with the state."""

@@ -101,7 +101,8 @@ class Engine(Writer):
     def roll_back(self, version: int, seq: int | None = None, future: Any = None) -> Any:
         """Begin a version with the model of an earlier one at a place of the log; the future gets its number."""
         future = Future() if future is None else future
-        versions = {v.version: v for v in self.store_versions()}
+        with self.store.reader() as reader:  # beside the writer
+            versions = {v.version: v for v in reader.versions()}
         if version not in versions:
             raise UnknownError(f"there is no version {version}.")
         goal = versions[version]
@@ -112,11 +113,6 @@ class Engine(Writer):
             raise ConflictError(f"version {version} goes from event {goal.began} to {end}, not to {place}.")
         self._in_background(lambda: self._build_and_begin(goal, place, future))
         return future
-
-    def store_versions(self) -> list[Version]:
-        """All versions, read beside the writer."""
-        with self.store.reader() as reader:
-            return reader.versions()
 
     def _build_and_begin(self, goal: Version, place: int, future: Any) -> None:
         try:
@@ -142,9 +138,7 @@ class Engine(Writer):
             version = store.add_version(cursor, "rollback", goal.root, [*goal.upto(place), (seq, None)], seq, report)
             digest = store.add_model(cursor, to_bytes(replica.rows.model))
             new = Replica(version, store.model(digest), seq, seq, replica.revision)
-            progress = {**new.progress.to_plain(), "revision": new.revision}
-            _, snapshot = new.copied()
-            store.add_snapshot(cursor, replace(snapshot, model=digest, progress=progress))
+            store.add_snapshot(cursor, replace(new.copied()[1], model=digest))
             self._keep_last(cursor)
         return self._now_at(new, seq)
 

@@ -12,15 +12,7 @@ _MOST_LISTENERS = 100
 
 
 class EventHub:
-    """Sends a state to all listeners, at most so often, and only if somebody listens.
-
-    Parameters
-    ----------
-    state : callable
-        Gives what is to be sent, as JSON can hold it.
-    every : float
-        Seconds between two events.
-    """
+    """Sends a state to all listeners, at most every so many seconds, and only if somebody listens."""
 
     def __init__(self, state: Callable[[], Any], every: float = 0.5) -> None:
         self.state, self.every = state, every

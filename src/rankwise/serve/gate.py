@@ -125,17 +125,7 @@ class Incoming:
 
 
 class Endpoint:
-    """A coroutine behind a role, as an ASGI application.
-
-    Parameters
-    ----------
-    handler : coroutine function
-        Gets an :class:`Incoming` request, returns a :class:`Reply`.
-    role : int
-        Rank of the role that it takes, or PUBLIC.
-    name : str
-        Name in metrics and logs.
-    """
+    """A coroutine behind the rank of a role, or PUBLIC, as an ASGI application; its name is for metrics and logs."""
 
     def __init__(self, handler: Callable[[Incoming], Awaitable[Reply]], role: int, name: str) -> None:
         self.handler, self.role, self.name = handler, role, name
@@ -159,20 +149,10 @@ class Endpoint:
 
 
 class Gate:
-    """The gate, as an ASGI application around another.
+    """The gate, as an ASGI application around another that routes to endpoints.
 
-    Parameters
-    ----------
-    app : ASGI application
-        Routes to endpoints.
-    tokens : Tokens, optional
-        Without them everybody may do everything: for the loopback only.
-    limits : Limits
-        What a client may ask for.
-    observe : callable, optional
-        Gets route, status and seconds of every request.
-    slow : float
-        Requests that take longer are logged.
+    Without tokens everybody may do everything, which is for the loopback only. ``observe`` gets route, status and
+    seconds of every request; requests that take longer than ``slow`` seconds are logged.
     """
 
     def __init__(

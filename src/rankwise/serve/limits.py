@@ -13,24 +13,12 @@ _MOST_CLIENTS = 10_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client may ask for.
+    """What a client may ask for."""
 
-    Parameters
-    ----------
-    body : int
-        Bytes of a body.
-    rows : int
-        Rows of a JSON body; those of Arrow are bounded by the body.
-    rate : float
-        Requests of one client in a second, 0 for any number; twice as many may come at once.
-    seconds : float
-        Time in which a body must have come.
-    """
-
-    body: int = 64 * 2**20
-    rows: int = 100_000
-    rate: float = 0.0
-    seconds: float = 30.0
+    body: int = 64 * 2**20  # bytes
+    rows: int = 100_000  # of a JSON body; those of Arrow are bounded by the body
+    rate: float = 0.0  # requests of one client in a second, 0 for any number; twice as many may come at once
+    seconds: float = 30.0  # in which a body must have come
 
     def check_rows(self, n: int) -> None:
         """Refuse more rows than are allowed."""
@@ -39,13 +27,7 @@ class Limits:
 
 
 class RateLimiter:
-    """Token buckets of clients, the least recently seen of which are forgotten.
-
-    Parameters
-    ----------
-    rate : float
-        Requests in a second.
-    """
+    """Token buckets of clients, the least recently seen of which are forgotten; ``rate`` is requests in a second."""
 
     def __init__(self, rate: float) -> None:
         self.rate, self.burst = rate, max(1.0, 2 * rate)

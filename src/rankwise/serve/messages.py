@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import load_pyarrow, text_of
+from rankwise.features._arrow import is_text, load_pyarrow, text_of
 from rankwise.serve.problems import Problem
 
 Value = float | int | str | bool | None
@@ -74,15 +74,7 @@ class _RawFeedbackBody(FeedbackBody):
 
 
 class RowsDecoder:
-    """Decoder of a body with rows, at once or row by row.
-
-    Parameters
-    ----------
-    body, raw_body : type
-        The body, and the same with rows that are not read yet.
-    row : type
-        A row.
-    """
+    """Decoder of a body with rows, at once or row by row; ``raw_body`` is the same with rows not read yet."""
 
     def __init__(self, body: Any, raw_body: Any, row: Any) -> None:
         self._whole, self._raw, self._row = map(msgspec.json.Decoder, (body, raw_body, row))
@@ -172,14 +164,10 @@ def arrow_rows(table: Any) -> list[dict[str, Any]]:
             column, kind = column.cast(pa.float64()), pa.float64()
         if types.is_floating(kind):
             column = compute.if_else(compute.is_nan(column), None, column)
-        elif not (types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind) or _is_text(types, kind)):
+        elif not (types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind) or is_text(kind)):
             raise Problem(422, f"column {name!r} holds {kind}: a column holds numbers, booleans or texts.")
         columns[name] = column
     return pa.table(columns).to_pylist() if columns else []
-
-
-def _is_text(types: Any, kind: Any) -> bool:
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def checked_row(values: dict[str, Any]) -> FeedbackRow:

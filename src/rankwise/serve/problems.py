@@ -19,27 +19,15 @@ _ABOUT = "https://www.rfc-editor.org/rfc/rfc9110#status."
 
 
 class Problem(Exception):  # noqa: N818 - the standard's word
-    """An answer that is an error.
+    """An answer that is an error: what is wrong, where, the rule and the value found.
 
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    detail : str
-        What is wrong, where, the rule and the value found.
-    errors : list of dict, optional
-        Rows and columns to blame: ``{"row": 3, "column": "age", "detail": ...}``.
-    headers : dict, optional
-        More headers of the answer.
+    ``errors`` are the rows and columns to blame, ``{"row": 3, "column": "age", "detail": ...}``.
     """
 
     def __init__(
-        self,
-        status: int,
-        detail: str,
-        errors: Iterable[Mapping[str, Any]] = (),
+        self, status: int, detail: str, errors: Iterable[Mapping[str, Any]] = (),
         headers: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(detail)
         self.status, self.detail, self.errors = status, detail, list(errors)
         self.headers = dict(headers or {})

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.evaluation._running_loss import RunningLoss
+from rankwise.evaluation._sums import RunningLoss
 from rankwise.labels import ClassOrder, Labels
 
 _POINTS = 240  # of the curve; beyond, every second one is left out
@@ -19,30 +19,15 @@ _RECENT = 500.0  # rows that the recent error looks back
 
 
 class Progress:
-    """Sums over the feedback of a version.
-
-    Parameters
-    ----------
-    order : ClassOrder
-        The classes.
-
-    Attributes
-    ----------
-    covered : list of int
-        Rows with an interval, those whose label lies inside, and those whose label meets it.
-    label_counts : ndarray
-        Number of exact labels of each class.
-    curve : list of (seq, error, error at worst)
-        The progressive error so far, at some places of the log.
-    """
+    """Sums over the feedback of a version."""
 
     def __init__(self, order: ClassOrder) -> None:
         self.order = order
         self.loss = RunningLoss(order)
-        self.covered = [0, 0, 0]
+        self.covered = [0, 0, 0]  # rows with an interval; whose label lies inside; whose label meets it
         self.refused = 0
-        self.label_counts = np.zeros(len(order), dtype=np.int64)
-        self.curve: list[tuple[int, float, float]] = []
+        self.label_counts = np.zeros(len(order), dtype=np.int64)  # of exact labels
+        self.curve: list[tuple[int, float, float]] = []  # place of the log, error and error at worst so far
         self.recent: list[float] = []
         self._stride, self._next = 1, 1
 

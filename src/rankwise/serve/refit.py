@@ -11,7 +11,6 @@ import json
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,39 +29,13 @@ from rankwise.serve.store import Row, Store, StoreError, Version
 from rankwise.table_model import TableModel, table_encoder
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """How a challenger did beside the champion, on the same rows."""
-
-    learns: bool
-    trained_to: int
-    rows: int
-    test_rows: int
-    error: float
-    champion_error: float
-    difference: float
-    difference_se: float
-    better: bool
-
-
 def refit(path: Path | str, *, test_share: float = 0.2, least: int = 50, margin: float = 1.0) -> dict[str, Any]:
     """Train a challenger on the log of a store, compare it with what is served, and promote it if it is better.
 
-    Parameters
-    ----------
-    path : path
-        The store. It may be served meanwhile: the server then promotes the challenger.
-    test_share : float, default 0.2
-        Share of the feedback, the newest, to compare on.
-    least : int, default 50
-        Fewest rows to train on, and to compare on.
-    margin : float, default 1.0
-        Standard errors by which the challenger must be better.
-
-    Returns
-    -------
-    dict
-        The comparison, the challenger's number, and its version if it is served now.
+    The store may be served meanwhile: the server then promotes the challenger. Both are compared on the newest
+    ``test_share`` of the feedback, with at least ``least`` rows to train on and to compare on; the challenger must be
+    better by ``margin`` standard errors. Returns the comparison, the challenger's number, and its version if it is
+    served now.
     """
     with Store(path) as reader:
         version = reader.versions()[-1]
@@ -72,7 +45,7 @@ def refit(path: Path | str, *, test_share: float = 0.2, least: int = 50, margin:
         content = to_bytes(model)
     root = Version(0, 0.0, "refit", "", [(0, None)], 0, {})
     found = _compare(champion, Replica(root, content), train, test, cut, margin)
-    return {**found.__dict__, **_hand_over(Path(path), content, found)}
+    return {**found, **_hand_over(Path(path), content, found)}
 
 
 def _parts(reader: Store, version: Version, test_share: float, least: int) -> tuple[list[Row], list[Row], int]:
@@ -116,7 +89,8 @@ def _losses(replica: Replica, rows: Sequence[Row]) -> tuple[NDArray[np.float64],
 
 def _compare(
     champion: Replica, challenger: Replica, train: Sequence[Row], test: Sequence[Row], cut: int, margin: float
-) -> Comparison:
+) -> dict[str, Any]:
+    """How a challenger did beside the champion, on the same rows."""
     theirs, labels = _losses(champion, test)
     ours, _ = _losses(challenger, test)
     weight = np.array([row.weight for row in test]) * ~labels.is_missing
@@ -126,15 +100,17 @@ def _compare(
     error, champion_error = float(ours @ weight / total), float(theirs @ weight / total)
     difference = error - champion_error
     spread = float(np.sqrt(np.sum(weight**2 * (ours - theirs - difference) ** 2)) / total)
-    better = difference < 0 and difference < -margin * spread
-    return Comparison(challenger.rows.learns, cut, len(train), len(test), error, champion_error, difference, spread,
-                      better)  # fmt: skip
+    return {
+        "learns": challenger.rows.learns, "trained_to": cut, "rows": len(train), "test_rows": len(test),
+        "error": error, "champion_error": champion_error, "difference": difference, "difference_se": spread,
+        "better": difference < 0 and difference < -margin * spread,
+    }  # fmt: skip
 
 
-def _hand_over(path: Path, content: bytes, found: Comparison) -> dict[str, Any]:
+def _hand_over(path: Path, content: bytes, found: dict[str, Any]) -> dict[str, Any]:
     """Put the challenger into the store; whoever writes to it promotes it, if it is better."""
-    number = propose(path, content, found.trained_to, found.__dict__, "proposed" if found.better else "worse")
-    if not found.better:
+    number = propose(path, content, found["trained_to"], found, "proposed" if found["better"] else "worse")
+    if not found["better"]:
         return {"challenger": number, "version": None}
     try:
         store = Store(path, write=True)

@@ -25,25 +25,11 @@ _LONGEST = 0.002  # seconds that predictions wait while rows are learnt
 
 
 class Replica:
-    """A model that has learnt the effective rows of a version up to a place of the log.
+    """A model that has learnt the effective rows of a version up to the place ``seq`` of the log.
 
-    Parameters
-    ----------
-    version : Version
-        The version.
-    content : bytes
-        A model file: the root, or a snapshot.
-    seq, as_of : int
-        Place of the log that the model is at, and the event up to which all corrections are in it.
-
-    Attributes
-    ----------
-    stale : bool
-        Whether a correction waits that this model does not have: ``as_of`` stays where it is.
-    revision : int
-        Place of the last correction that is in it, 0 without one.
-    lock : Lock
-        Held while it learns, and by readers who ask it more than once.
+    All corrections up to the event ``as_of`` are in it, the last of them at ``revision``, 0 without one. While a
+    correction waits that the model does not have, it is ``stale`` and ``as_of`` stays where it is. The lock is held
+    while it learns, and by readers who ask it more than once.
     """
 
     def __init__(self, version: Version, content: bytes, seq: int = 0, as_of: int = 0, revision: int = 0) -> None:

@@ -46,19 +46,8 @@ class Answers:
 class RowModel:
     """A fitted model of ordered classes that takes rows of plain values.
 
-    Parameters
-    ----------
-    model : estimator
-        A model whose answers are classes of rows of a table.
-
-    Attributes
-    ----------
-    columns : list of str
-        Columns that a row needs; those of an estimator without names are x0, x1, ...
-    classes : list
-        The classes, lowest first.
-    learns : bool
-        Whether it learns row by row.
+    ``columns`` are those that a row needs, x0, x1, ... for an estimator without names; ``learns`` says whether it
+    learns row by row.
     """
 
     def __init__(self, model: Any) -> None:

@@ -149,14 +149,8 @@ def _protocol() -> Any:
 def run(application: Any, address: Address, *, ready: Callable[[str], None] | None = None) -> None:
     """Serve an application until a signal stops it.
 
-    Parameters
-    ----------
-    application
-        With ``asgi``, what to run, and ``close_streams``.
-    address : Address
-        Where to listen; port 0 takes a free one.
-    ready : callable, optional
-        Gets the URL when requests are accepted.
+    It has ``asgi``, what to run, and ``close_streams``. Port 0 takes a free one; ``ready`` gets the URL when requests
+    are accepted.
     """
     return_large_blocks()
     sys.setswitchinterval(0.0002)  # beside the writer and bulk work, the event loop waits so long for each of its turns

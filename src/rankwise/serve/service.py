@@ -15,6 +15,7 @@ import numpy as np
 from msgspec.json import decode
 
 from rankwise._errors import RowError
+from rankwise.explanations import explain
 from rankwise.features._arrow import load_pyarrow
 from rankwise.serve.engine import Engine
 from rankwise.serve.events import EventHub
@@ -30,24 +31,13 @@ from rankwise.serve.writer import FeedbackRequest, RememberRequest, Settings
 _AT_ONCE = 300  # rows that are predicted in the event loop; more in a thread
 _PIECE = 8192  # rows that are predicted while learning waits
 _LOOK_EVERY = 2.0  # seconds
+_NEWEST = 200  # rows of feedback that say what matters to the model
 
 log = logging.getLogger("rankwise.serve")
 
 
 class Service:
-    """A model under a name.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    store : Store
-        Open for writing.
-    content : bytes or None
-        Its model file, of a new store.
-    settings : Settings
-        How feedback is written.
-    """
+    """A model under a name; a new store begins with the model file ``content``."""
 
     def __init__(self, name: str, store: Store, content: bytes | None, settings: Settings | None = None) -> None:
         self.name = name
@@ -104,7 +94,8 @@ class Service:
         if self.loop is not None and not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self.hub.changed)
 
-    def _future(self) -> asyncio.Future[Any]:
+    def future(self) -> asyncio.Future[Any]:
+        """A future of the event loop, for the writer to fill."""
         assert self.loop is not None
         return self.loop.create_future()
 
@@ -127,7 +118,7 @@ class Service:
         if not rows:
             return []
         if len(rows) <= _AT_ONCE:
-            future = self._future()
+            future = self.future()
             if not self._waiting:
                 self.loop.call_soon(self._flush)
             self._waiting.append((rows, level, future))
@@ -139,7 +130,7 @@ class Service:
             answer["id"] = id
         if remember:
             texts = [(id, features_text(row)) for id, row in zip(ids, rows, strict=True)]
-            await self.engine.submit(RememberRequest(texts, self._future()))
+            await self.engine.submit(RememberRequest(texts, self.future()))
         last = self.watch.predictions
         for answer, row in zip(found[-3:], rows[-3:], strict=False):
             last.append({"answer": answer, "row": row, "at": time.time()})
@@ -266,7 +257,7 @@ class Service:
         return FeedbackRequest(
             ids=ids, labels=labels, weights=[float(row.weight) for row in rows], features=texts,  # type: ignore[arg-type]
             encoded=model.rows.encode(features), coded=coded,  # type: ignore[arg-type]
-            version=model.version.version, future=self._future(), contexts=contexts,
+            version=model.version.version, future=self.future(), contexts=contexts,
             made_ids=key is None and all(made),
         )  # fmt: skip
 
@@ -283,6 +274,27 @@ class Service:
             texts[i] = found[id]
             features[i] = decode(found[id])
 
+    def explain(self, rows: Sequence[Any] | None) -> dict[str, Any]:
+        """What moves the score of each row and how far; without rows, what matters most on the newest feedback."""
+        replica = self.engine.replica
+        is_global = rows is None
+        if rows is None:
+            newest = self.reader.rows([(max(0, replica.seq - _NEWEST), replica.seq)])
+            rows = [decode(row.features) for row in next(newest, [])]
+            if not rows:
+                raise Problem(409, "no feedback came yet: POST rows to explain.")
+        found = explain(replica.rows.model, replica.rows.table(rows))
+        values, columns = np.asarray(found.values), [str(name) for name in found.columns]
+        if is_global:
+            shares = np.abs(values).mean(axis=0)
+            order = np.argsort(-shares)
+            importance = [{"column": columns[j], "importance": float(shares[j])} for j in order]
+            return {"version": replica.name, "rows": len(rows), "importance": importance}
+        base = np.broadcast_to(np.asarray(found.base, dtype=float), len(rows)).tolist()
+        each = [dict(zip(columns, line, strict=True)) for line in values.tolist()]
+        return {"version": replica.name,
+                "rows": [{"base": b, "contributions": c} for b, c in zip(base, each, strict=True)]}  # fmt: skip
+
     # -- challengers -------------------------------------------------------------------------------------------------
 
     async def _look_for_challengers(self) -> None:
@@ -293,7 +305,7 @@ class Service:
             try:
                 found = self.reader.connection.execute("SELECT number FROM challengers WHERE state = 'proposed'")
                 for (number,) in found.fetchall():
-                    await self.engine.promote(number, self._future())
+                    await self.engine.promote(number, self.future())
             except Exception:
                 log.exception("a challenger could not be promoted")
             after = self.engine.settings.refit_after

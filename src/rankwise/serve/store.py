@@ -111,16 +111,9 @@ class Snapshot:
 
 
 class Store:
-    """A store that is open.
+    """A store that is open; with ``write`` it is locked, and created if it is not there.
 
-    Parameters
-    ----------
-    path : path
-        The SQLite file.
-    write : bool, default False
-        Whether to write: takes the lock, and creates the file if it is not there.
-    accept_loss : bool, default False
-        Open a log that ends before what was acknowledged: a restored backup, say.
+    With ``accept_loss`` the log may end before what was acknowledged: a restored backup, say.
     """
 
     def __init__(self, path: Path | str, *, write: bool = False, accept_loss: bool = False) -> None:
@@ -249,11 +242,6 @@ class Store:
                 cursor.execute("ROLLBACK")
             raise
 
-    def append(self, events: Iterable[tuple[Any, ...]]) -> None:
-        """Append events ``(seq, id, at, kind, target, label, weight, features, context)``, all or none."""
-        with self.transaction() as cursor:
-            cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
-
     def write_note(self, key: str, value: str) -> None:
         """Keep a fact about the store as a whole."""
         with self.transaction() as cursor:
@@ -362,26 +350,19 @@ class Store:
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, str, str, float, str]]:
         """Events with these ids: place, kind, label, weight and features."""
-        found: dict[str, tuple[int, str, str, float, str]] = {}
-        for start in range(0, len(ids), _MOST_VARIABLES):
-            some = ids[start : start + _MOST_VARIABLES]
-            marks = ",".join("?" * len(some))
-            lines = self.connection.execute(
-                f"SELECT id, seq, kind, label, weight, features FROM log WHERE id IN ({marks})", some
-            )
-            found |= {line[0]: line[1:] for line in lines}
-        return found
+        lines = self._with_ids("SELECT id, seq, kind, label, weight, features FROM log", ids)
+        return {line[0]: line[1:] for line in lines}
 
     def recall(self, ids: Sequence[str]) -> dict[str, str]:
         """Features that were remembered, or logged, under these ids."""
         found = {id: features for id, (*_, features) in self.find(ids).items() if features is not None}
+        return found | dict(self._with_ids("SELECT id, features FROM remembered", ids))
+
+    def _with_ids(self, query: str, ids: Sequence[str]) -> Iterator[Any]:
         for start in range(0, len(ids), _MOST_VARIABLES):
             some = ids[start : start + _MOST_VARIABLES]
             marks = ",".join("?" * len(some))
-            found |= dict(
-                self.connection.execute(f"SELECT id, features FROM remembered WHERE id IN ({marks})", some).fetchall()
-            )
-        return found
+            yield from self.connection.execute(f"{query} WHERE id IN ({marks})", some)
 
     def versions(self) -> list[Version]:
         """All versions, oldest first; the last one is current."""
@@ -392,6 +373,13 @@ class Store:
             Version(v, at, reason, root, [(a, b) for a, b in json.loads(ranges)], began, json.loads(report))
             for v, at, reason, root, ranges, began, report in lines
         ]
+
+    def current(self) -> Version:
+        """The version that is served."""
+        versions = self.versions()
+        if not versions:
+            raise StoreError(f"{self.path} holds no model yet.")
+        return versions[-1]
 
     def model(self, digest: str) -> bytes:
         """Content of a model file."""

@@ -29,13 +29,7 @@ class TokenFileError(ValueError):
 
 
 class Tokens:
-    """Tokens of a file, read again when it changes.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """Tokens of a file, read again when it changes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -21,21 +21,10 @@ OWN = ("id", "seq", "label", "weight")
 
 
 def export_log(path: Path, output: Path) -> int:
-    """Write the effective rows of a log to a table; return their number.
-
-    Parameters
-    ----------
-    path : Path
-        The store, which may be served meanwhile.
-    output : Path
-        The file; its suffix says the format.
-    """
+    """Write the effective rows of a log, whose store may be served meanwhile, to a table; return their number."""
     pa = load_pyarrow()
     with Store(path) as store:
-        versions = store.versions()
-        if not versions:
-            raise StoreError(f"{path} holds no model yet.")
-        model = latest(store, versions[-1]).rows
+        model = latest(store, store.current()).rows
         keys = store.connection.execute("SELECT DISTINCT key FROM log, json_each(log.features) ORDER BY key").fetchall()
         others = [key for (key,) in keys if key not in model.columns]
         names = [*model.columns, *others]
@@ -64,14 +53,8 @@ def _text(value: Any) -> str | None:
 def import_log(table: Path, model: Path, path: Path) -> int:
     """Learn the rows of a table as feedback, in a new store or behind what an old one holds; return their number.
 
-    Parameters
-    ----------
-    table : Path
-        A table with a column ``label``, and if it has them ``id`` and ``weight``; the others are features.
-    model : Path
-        The model file that the store begins with.
-    path : Path
-        The store. Rows whose ids it holds already are not learnt again.
+    The table has a column ``label``, and if it has them ``id`` and ``weight``; the others are features. A new store
+    begins with the model file. Rows whose ids the store holds already are not learnt again.
     """
     rows = open_table(table)
     if "label" not in rows.schema.names:
@@ -109,10 +92,7 @@ def _learn(engine: Engine, lines: list[dict[str, Any]], first: int) -> None:
 def export_model(path: Path, output: Path) -> str:
     """Write the model that a store serves, as of its last event, to a model file; return the name of its bits."""
     with Store(path) as store:
-        versions = store.versions()
-        if not versions:
-            raise StoreError(f"{path} holds no model yet.")
-        replica = built(store, versions[-1])
+        replica = built(store, store.current())
     save(replica.rows.model, output)
     return replica.name
 

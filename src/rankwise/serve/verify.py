@@ -18,13 +18,7 @@ class Check:
 
 
 def verify(store: Store) -> Iterator[Check]:
-    """Compare everything that was kept with a replay of the whole log from the roots.
-
-    Parameters
-    ----------
-    store : Store
-        A store that nobody writes to meanwhile.
-    """
+    """Compare everything that was kept, while nobody writes, with a replay of the whole log from the roots."""
     (found,) = store.connection.execute("PRAGMA quick_check(1)").fetchone()
     yield Check("the file is sound", found == "ok")
     versions = store.versions()

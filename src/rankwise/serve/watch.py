@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,36 +21,22 @@ class Requests:
     """Counts and times of requests."""
 
     def __init__(self) -> None:
-        self.counts: dict[tuple[str, int], int] = {}
+        self.counts: Counter[tuple[str, int]] = Counter()
         self.times: dict[str, list[float]] = {}  # a count for each bucket and one beyond, the sum
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
-        key = (route, status)
-        self.counts[key] = self.counts.get(key, 0) + 1
-        found = self.times.get(route)
-        if found is None:
-            found = self.times[route] = [0.0] * (len(BUCKETS) + 2)
-        place = 0
-        for bound in BUCKETS:
-            if seconds <= bound:
-                break
-            place += 1
-        found[place] += 1
+        self.counts[route, status] += 1
+        found = self.times.setdefault(route, [0.0] * (len(BUCKETS) + 2))
+        found[bisect_left(BUCKETS, seconds)] += 1
         found[-1] += seconds
 
 
 class Watch:
     """Predictions of one model.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-    columns : list of str
-        Columns of numbers, which come first in encoded rows.
-    standard : bool
-        Whether these were scaled so that their mean was 0 and their spread 1 in the rows that the model was fitted to.
+    ``columns`` are the columns of numbers, which come first in encoded rows; ``standard`` says whether their mean was 0
+    and their spread 1 in the rows that the model was fitted to.
     """
 
     def __init__(self, n_classes: int, columns: list[str], *, standard: bool) -> None:
@@ -139,9 +126,5 @@ class Exposition:
 def _labelled(labels: Mapping[str, Any]) -> str:
     if not labels:
         return ""
-    pairs: Iterable[str] = (f'{name}="{_escaped(str(value))}"' for name, value in labels.items())
-    return "{" + ",".join(pairs) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    escapes = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    return "{" + ",".join(f'{name}="{str(value).translate(escapes)}"' for name, value in labels.items()) + "}"

@@ -79,42 +79,20 @@ class Call:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a writer works.
+    """How a writer works."""
 
-    Parameters
-    ----------
-    snapshot_every : int
-        Rows between two snapshots.
-    keep : int
-        Snapshots to keep.
-    remember : int
-        Predictions to remember.
-    most_waiting : int
-        Rows that may wait; more are refused.
-    refit_after : int
-        Feedbacks after which a challenger is trained in another process; 0: never.
-    """
-
-    snapshot_every: int = 10_000
-    keep: int = 10
-    remember: int = 1_000_000
-    most_waiting: int = 200_000
-    refit_after: int = 0
+    snapshot_every: int = 10_000  # rows between two snapshots
+    keep: int = 10  # snapshots
+    remember: int = 1_000_000  # predictions
+    most_waiting: int = 200_000  # rows that may wait; more are refused
+    refit_after: int = 0  # feedbacks after which a challenger is trained in another process; 0: never
 
 
 class Writer:
-    """A store, the model that follows its log, and the thread that writes both.
+    """A store, open for writing, the model that follows its log, and the thread that writes both.
 
-    Parameters
-    ----------
-    store : Store
-        Open for writing.
-    content : bytes, optional
-        Model file that a new store begins with; of an old one it must be the first version.
-    settings : Settings
-        How it works.
-    deliver : callable, optional
-        Gets lists of ``(future, result, error)``; by default the futures are those of ``concurrent.futures``.
+    A new store begins with the model file ``content``; of an old one it must be the first version. ``deliver`` gets
+    lists of ``(future, result, error)``; by default the futures are those of ``concurrent.futures``.
     """
 
     def __init__(
@@ -285,7 +263,7 @@ class Writer:
         known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(asked).items()}
         done: list[tuple[Any, Any, BaseException | None]] = []
         events: list[tuple[Any, ...]] = []
-        learnt: list[tuple[FeedbackRequest, list[int], int]] = []
+        learnt: list[tuple[FeedbackRequest, list[int]]] = []
         remembered: list[tuple[str, str]] = []
         for job in group:
             if isinstance(job, RememberRequest):
@@ -321,7 +299,7 @@ class Writer:
                 continue
             done.append((job.future, places, None))
             if new:
-                learnt.append((job, new, places[new[-1]]))
+                learnt.append((job, new))
         if events or remembered:
             with store.transaction() as cursor:
                 cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
@@ -332,19 +310,19 @@ class Writer:
             self.n_rows += len(events)
         return done, learnt, seq
 
-    def _learn(self, learnt: list[tuple[FeedbackRequest, list[int], int]], last: int) -> None:
+    def _learn(self, learnt: list[tuple[FeedbackRequest, list[int]]], last: int) -> None:
         if not learnt:
             return
         replica = self.replica
-        if any(job.version != replica.version.version for job, _, _ in learnt):
+        if any(job.version != replica.version.version for job, _ in learnt):
             replica.replay(self.store, last)  # encoded for a model that has been replaced meanwhile
         else:
-            whole = [len(new) == len(job.ids) for job, new, _ in learnt]
-            encoded = [job.encoded if all_ else take(job.encoded, new)
-                       for all_, (job, new, _) in zip(whole, learnt, strict=True)]  # fmt: skip
-            coded = [job.coded if all_ else job.coded.take(np.array(new))
-                     for all_, (job, new, _) in zip(whole, learnt, strict=True)]  # fmt: skip
-            weight = np.array([job.weights[i] for job, new, _ in learnt for i in new])
+            encoded, coded = [], []
+            for job, new in learnt:
+                is_whole = len(new) == len(job.ids)
+                encoded.append(job.encoded if is_whole else take(job.encoded, new))
+                coded.append(job.coded if is_whole else job.coded.take(np.array(new)))
+            weight = np.array([job.weights[i] for job, new in learnt for i in new])
             replica.learn(stack(encoded), coded[0] if len(coded) == 1 else Labels.concatenate(coded), weight, last)
         if replica.seq - self._snapshot_at >= self.settings.snapshot_every and not replica.stale:
             self._snapshot()

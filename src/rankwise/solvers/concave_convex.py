@@ -16,19 +16,15 @@ concave-convex procedure", 2003). F never rises. A fixed point is a local minimu
 minimum: the start matters. The lower bound is that of the last convex problem, not of F.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.solvers.planes import Planes
 from rankwise.solvers.solution import Solution
 from rankwise.solvers.threads import in_one_thread
-
-Floats = NDArray[np.float64]
 
 #: Point -> value and a subgradient of a convex function.
 Oracle = Callable[[Floats], tuple[float, Floats]]

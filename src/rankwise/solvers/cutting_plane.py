@@ -25,16 +25,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.solvers.design import LinearMap
 from rankwise.solvers.planes import Planes
 from rankwise.solvers.risk import HasBestOffsets, Risk, require_capabilities
 from rankwise.solvers.smoothing import at_smoothing, first_part, first_smoothing, fit_offsets
 from rankwise.solvers.solution import Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
-
-Floats = NDArray[np.float64]
 
 _PATIENCE = 20  # rounds without weight after which a plane is dropped
 _CURVED_UP_TO = 300  # parameters for which second derivatives are formed

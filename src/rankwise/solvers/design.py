@@ -15,8 +15,7 @@ from scipy import sparse
 
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, dot, n_entries, n_rows, value
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 @kernel
@@ -96,17 +95,8 @@ class LinearMap(Protocol):
 
 
 class Design:
-    """Rows of features as a linear map.
+    """Rows of features, as :mod:`rankwise._kernels.rows` reads them, as a linear map.
 
-    Parameters
-    ----------
-    rows : C-contiguous array, or the tuple (data, indices, indptr) of a CSR matrix with sorted indices
-        The rows, as :mod:`rankwise._kernels.rows` reads them.
-    n_features : int
-        d.
-
-    Examples
-    --------
     >>> design = Design(np.array([[1.0, 2.0], [3.0, 4.0]]), 2)
     >>> design.times(np.array([[1.0, 1.0]]))
     array([[3.],

@@ -13,8 +13,6 @@ of the pieces of a loss is never larger than their maximum either; with those me
 the linear part is balanced but for the tiny regulariser. Should that not do, more pieces are opened.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -22,12 +20,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from rankwise._types import Floats
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import HasKinks, HasPieces, Risk, require_capabilities
-from rankwise.solvers.smoothing import smooth_solution
+from rankwise.solvers.smoothing import continued
 from rankwise.solvers.solution import Solution, relative_gap
-
-Floats = NDArray[np.float64]
 
 _NEARLY_NONE = 1e-6  # strength of the regulariser for the first solution
 _NEAR = 1e-4  # its relative gap
@@ -54,8 +51,8 @@ def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, st
     require_capabilities(risk, "minimise_exactly", Risk, HasKinks, HasPieces)
     n_weights = risk.n_scores * design.n_features
     penalty = np.concatenate([np.ones(n_weights), np.zeros(risk.n_offsets)])
-    first, theta, mu = smooth_solution(design, risk, _NEARLY_NONE, penalty, tol=_NEAR, max_iter=max_iter, start=start)
-    return _Programme(design, risk, theta, mu).run(first, tol)
+    first: Any = continued(design, risk, _NEARLY_NONE, penalty, _NEAR, max_iter, start)
+    return _Programme(design, risk, first.theta, first.mu).run(first.solution(), tol)
 
 
 class _Programme:

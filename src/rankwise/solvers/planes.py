@@ -12,16 +12,13 @@ interior point method. Planes without weight for some rounds are dropped.
 Source: Teo, Vishwanathan, Smola and Le, "Bundle methods for regularized risk minimization", 2010.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import clarabel
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 class Planes:

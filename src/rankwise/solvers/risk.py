@@ -17,17 +17,14 @@ derivatives have the shape of what they are taken by. Rows elsewhere may have sc
 long as the :class:`~rankwise.solvers.design.LinearMap` that goes with them makes and takes these.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.solvers.design import LinearMap
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable

@@ -7,17 +7,15 @@ machines (:mod:`rankwise.dask`) call it once for every block and add. So a new r
 works in both places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
+
 Sums = tuple[Any, ...]  # numbers and arrays that are added over rows
 
 
@@ -56,13 +54,6 @@ class RowSums(Protocol):
 class RowsHere:
     """Rows in memory, as arrays with an entry for every row; a subclass adds fields.
 
-    Attributes
-    ----------
-    weight : float64 array of shape (n,)
-        Weights; those of all rows of a risk add up to 1.
-
-    Examples
-    --------
     >>> rows = RowsHere(np.array([0.2, 0.3, 0.5]))
     >>> rows.mean(lambda rows: (float(rows.weight.sum()),))
     (1.0,)
@@ -70,7 +61,7 @@ class RowsHere:
     array([0.4, 0.6])
     """
 
-    weight: Floats
+    weight: Floats  # those of all rows of a risk add up to 1
 
     def __len__(self) -> int:
         return len(self.weight)

@@ -24,15 +24,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from rankwise._types import Floats
 from rankwise.solvers.design import LinearMap
 from rankwise.solvers.risk import HasKinks, Risk, require_capabilities
 from rankwise.solvers.solution import SMALLEST, Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
-
-Floats = NDArray[np.float64]
 
 _NEWTON_UP_TO = 1000  # parameters for which a dense Hessian is formed,
 _NEWTON_ENTRIES = 300  # if rows have on average no more entries for all their scores than this
@@ -126,21 +124,14 @@ def minimise_by_smoothing(
     ``start`` are parameters to start from.
     """
     require_capabilities(risk, "minimise_by_smoothing", Risk)
-    return _continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
-
-
-def smooth_solution(
-    design: LinearMap, risk: Risk, alpha: float, penalty: Floats, *, tol: float, max_iter: int, start: Floats | None
-) -> tuple[Solution, Floats, Any]:
-    """Solution of :func:`minimise_by_smoothing`, with the last smoothed problem's: its parameters, and its mu."""
-    found = _continued(design, risk, alpha, penalty, tol, max_iter, start)
-    return found.solution(), found.theta, found.mu
+    return continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
 
 
 @in_one_thread
-def _continued(
+def continued(
     design: LinearMap, risk: Risk, alpha: float, penalty: Floats, tol: float, max_iter: int, start: Floats | None
 ) -> _Continuation:
+    """What :func:`minimise_by_smoothing` does, with theta and mu of the last smoothed problem."""
     weighted = alpha * penalty
     mu = first_smoothing(risk)
     warm, part = start is not None, None

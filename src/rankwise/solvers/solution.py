@@ -1,7 +1,5 @@
 """What every solver returns: parameters, and a certificate of how good they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

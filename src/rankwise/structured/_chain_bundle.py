@@ -14,20 +14,16 @@ to the rewards for a whole convex problem, and stop early: L-BFGS goes down the 
 handwritten letters unlabelled it ends 10 % lower (0.77 against 0.86), and the planes that prove the gap are fewer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimise
 
+from rankwise._types import Floats
 from rankwise.solvers.concave_convex import Descent, descend
 from rankwise.structured._chain_risk import ChainRisk
-
-Floats = NDArray[np.float64]
 
 _MULTIPLES = 2.0 ** np.arange(-12, 5)
 _STEPS = 200  # of L-BFGS

@@ -1,7 +1,5 @@
 """A learnt model of chains and trees: decisions, max-marginals, its score, and what a file holds of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from rankwise._types import Floats, Ints
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.state import UPDATES, State, require_arrays, require_number
 from rankwise.base.transaction import reader
@@ -16,9 +15,6 @@ from rankwise.labels import check_weights
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._sequences import Sequences, annotate, decision_losses, read_positions, read_sequences
 from rankwise.structured.max_sum import best_labellings, max_marginals
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: What the bundle solver says of its solution.
 CERTIFICATE = ("objective_", "objectives_", "convex_lower_bound_", "convex_gap_")
@@ -35,6 +31,7 @@ class ChainModel(SavedEstimator):
     average: bool
     convex_lower_bound_: float
     convex_gap_: float
+    _learnt = "unary_coef_"
 
     @reader
     def predict(self, X: Any) -> list[NDArray[Any]]:
@@ -135,9 +132,6 @@ class ChainModel(SavedEstimator):
         return {name: getattr(self, name) for name in PARAMETERS}
 
     # -- state -----------------------------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "unary_coef_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

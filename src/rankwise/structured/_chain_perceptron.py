@@ -12,21 +12,16 @@ of every part's label, 1 to its intercept and 1 to every pair of a part's label 
 any annotation, or with weight zero, is no round and changes nothing, not even the average.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import axpy_two, dots_lagged, padded
+from rankwise._types import Floats, Ints
 from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State
 from rankwise.structured._sequences import Annotation, Sequences
 from rankwise.structured.max_sum import collect, read_labels
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PREDICT, FIND, AIM = 0, 1, 2  # the problems of a round: with averaged parameters, with the loss, with constraints
 NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)

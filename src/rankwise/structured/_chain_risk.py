@@ -27,18 +27,13 @@ loss; "don't know" is Chow's rule and needs no scores of its own. For single par
 regression; max-marginals let the neighbours have their say.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats, Ints
 from rankwise.structured._sequences import Annotation, Sequences
 from rankwise.structured.max_sum import best_disagreeing, best_labellings, max_marginal_gradient, max_marginals
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Whether the penalty is over the labellings outside a only, and whether the reward is over those in a only.
 SPACES = {"ramp": (False, False), "hinge": (False, True), "max": (True, False), "bridge": (True, True)}

@@ -8,7 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from rankwise.structured.model import Atom, Floats, Score, StructuredModel
+from rankwise._types import Floats
+from rankwise.base.state import grown
+from rankwise.structured.model import Atom, Score, StructuredModel
 
 
 class Weights:
@@ -163,8 +165,9 @@ class Pool:
         """Add to the count of a part in a block, and to what lags."""
         row = self._blocks.setdefault(block, len(self._blocks))
         slot = self._slots.setdefault(part.tobytes(), len(self._slots))
-        self._counts, self._lag = (_room_for(array, row, slot) for array in (self._counts, self._lag))
-        self._parts = _room_for(self._parts, slot, -1)
+        wide = (grown(array, slot + 1, axis=1) for array in (self._counts, self._lag))
+        self._counts, self._lag = (grown(array, row + 1, axis=0) for array in wide)
+        self._parts = grown(self._parts, slot + 1, axis=0)
         self._parts[slot] = part
         self._counts[row, slot] += count
         self._lag[row, slot] += late
@@ -192,13 +195,3 @@ class _DualScore(Score):
 
 def _array_of(part: Floats | None) -> Floats:
     return np.empty(0) if part is None else np.ascontiguousarray(part, dtype=np.float64)
-
-
-def _room_for(array: Floats, row: int, column: int) -> Floats:
-    """The array with room for an entry; capacity doubles so that growing is cheap."""
-    shape = [n if n > k else 2 * k for n, k in zip(array.shape, (row, column), strict=True)]
-    if tuple(shape) == array.shape:
-        return array
-    grown = np.zeros(shape)
-    grown[: array.shape[0], : array.shape[1]] = array
-    return grown

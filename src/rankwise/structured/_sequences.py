@@ -10,8 +10,6 @@ reject cost, "don't know", the last one: it costs the same wherever there is an 
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,12 +20,11 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
+from rankwise._types import Floats, Ints
+from rankwise.base.row_data import first_non_finite, row_entries
 from rankwise.labels import ClassOrder, Labels, declared_order, encode
 from rankwise.losses import loss_matrix
 from rankwise.structured.max_sum import chain_parents
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Tree(NamedTuple):
@@ -237,17 +234,12 @@ def _stacked(parts: Sequence[Any]) -> Any:
 
 
 def _require_finite(sequences: Sequences) -> None:
-    values = sequences.X.data if sparse.issparse(sequences.X) else sequences.X
-    finite = np.isfinite(values)
-    if not finite.all():
-        place = int(np.argmin(finite))
-        if sparse.issparse(sequences.X):
-            row = int(np.searchsorted(sequences.X.indptr, place, side="right")) - 1
-            column, value = int(sequences.X.indices[place]), values[place]
-        else:
-            row, column = divmod(place, values.shape[1])
-            value = values[row, column]
-        raise ValueError(f"{sequences.place(row)}, column {column}: features must be finite numbers. Got {value}.")
+    row = first_non_finite(sequences.rows)
+    if row >= 0:
+        columns, values = row_entries(sequences.rows, row)
+        bad = int(np.argmin(np.isfinite(values)))
+        rule = "features must be finite numbers"
+        raise ValueError(f"{sequences.place(row)}, column {columns[bad]}: {rule}. Got {values[bad]}.")
 
 
 def _holds_minus_one(order: ClassOrder) -> bool:

@@ -11,8 +11,6 @@ regularised by ``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``,
 (:mod:`rankwise.structured._chain_perceptron`). What is learnt decides in :mod:`rankwise.structured._chain_model`.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, PASSES, POSITIVE, StrOptions
+from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.state import GIVEN_ORDER
 from rankwise.labels import ClassOrder, check_weights, declared_order
@@ -29,8 +28,6 @@ from rankwise.structured._chain_bundle import minimise
 from rankwise.structured._chain_model import CERTIFICATE, ChainModel
 from rankwise.structured._chain_risk import SPACES, ChainRisk
 from rankwise.structured._sequences import Annotation, Sequences, annotate, read_positions, read_sequences, stream_order
-
-Floats = NDArray[np.float64]
 
 _LEARNT = (*CERTIFICATE, "n_iter_", "n_updates_", "_state")  # by one solver only
 
@@ -149,11 +146,7 @@ class ChainClassifier(ChainModel):
         n_epochs: int = 10, margin: float = 1.0, shuffle: bool = True, average: bool = True, random_state: Any = None,
         classes: Any = None, intercept_scaling: float = 3.0, pairwise_scaling: float = 1.0,
     ) -> None:  # fmt: skip
-        self.surrogate, self.loss, self.alpha, self.solver = surrogate, loss, alpha, solver
-        self.reject_cost, self.tol, self.max_iter, self.max_steps = reject_cost, tol, max_iter, max_steps
-        self.n_epochs, self.margin, self.shuffle, self.average = n_epochs, margin, shuffle, average
-        self.random_state, self.classes, self.intercept_scaling = random_state, classes, intercept_scaling
-        self.pairwise_scaling = pairwise_scaling
+        self._store_parameters(locals())
 
     # -- learning --------------------------------------------------------------------------------------------------
 

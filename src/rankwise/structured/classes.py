@@ -6,16 +6,15 @@ of a product), one vector can judge pairs of input and class through joint featu
 the mixed form adds a vector per class on top of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from rankwise._types import Floats
 from rankwise.labels import is_missing
-from rankwise.structured.model import Floats, StructuredModel
+from rankwise.structured.model import StructuredModel
 
 
 def dense(x: Any) -> Floats:

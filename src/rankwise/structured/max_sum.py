@@ -18,15 +18,11 @@ a sum over its parts and pairs. For their derivatives the weights run back throu
 weight to the entry that was its maximum. One part costs K^2, as on the way forth.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel, register_jitable
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from rankwise._types import Floats, Ints
 
 
 @register_jitable

@@ -16,9 +16,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 class Score(ABC):

@@ -21,8 +21,6 @@ features is longer than ``R sqrt(loss)``, then all losses without a margin add u
 (:func:`rankwise.bounds.structured_loss`).
 """
 
-from __future__ import annotations
-
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -36,10 +34,11 @@ from sklearn.utils import check_random_state
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
 from rankwise._sklearn import PASSES, POSITIVE, Interval, StrOptions
+from rankwise._types import Floats
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import check_weights
 from rankwise.structured._scores import Counts, Pool, Weights
-from rankwise.structured.model import Bonus, Floats, StructuredModel
+from rankwise.structured.model import Bonus, StructuredModel
 
 
 class StructuredPerceptron(AllOrNothing, BaseEstimator):
@@ -49,15 +48,13 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     ----------
     model : StructuredModel
         What is predicted, and how: parameters, feasible outputs, joint feature map, solver.
-    step : {"perceptron", "pa", "pa1", "pa2"}, default "perceptron"
-        Update rule: perceptron, or passive-aggressive (hard, capped at C, quadratically softened by C).
+    step, C
+        As in :class:`rankwise.CuSumRank`.
     margin : {"none", "constant", "loss"}, default "loss"
         By how much the annotation must win: not at all, by ``delta``, or by ``delta`` times the loss.
         Passive-aggressive steps need one, unless the parameters start elsewhere than at zero.
     delta : float, default 1.0
         Size of the margin.
-    C : float, default 1.0
-        Aggressiveness of "pa1" and "pa2"; an example's weight multiplies it. The other steps do not use it.
     kernel : None, str or callable, default None
         None learns a parameter vector. A name that scikit-learn's ``pairwise_kernels`` knows, or a function of two
         matrices, learns in the kernel form; the model then needs ``atoms``.

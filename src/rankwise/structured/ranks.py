@@ -5,15 +5,14 @@ Each is a joint feature map and a rule for ties; the structured perceptron turns
 They are short on purpose: copy one to write your own model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from rankwise._types import Floats
 from rankwise.structured.classes import ClassModel, dense
-from rankwise.structured.model import Atom, Bonus, Floats, Score
+from rankwise.structured.model import Atom, Bonus, Score
 
 
 class _Ranks(ClassModel):

@@ -200,12 +200,10 @@ class CuSumMarginLoss(RowLoss):
         ----------
         scores : tensor of shape (n, K)
             Score of every rank.
-        lower, upper : integer tensor of shape (n,)
-            Lowest and highest admissible code.
+        lower, upper, weight
+            As in :meth:`IntervalMAELoss.forward`.
         mask : bool tensor of shape (n, K), optional
             Candidate sets: of ``lower .. upper`` only the codes in the mask are admissible.
-        weight : tensor of shape (n,), optional
-            Importance of every row, at least 0.
         """
         return cusum_margin_loss(scores, lower, upper, mask, weight, **self._options)
 

@@ -18,8 +18,6 @@ With the absolute error, ``s(k) = k f - t_0 - ... - t_{k-1}`` and ordered thresh
 (Proposition 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labels of every accepted form as tensors, and codes back to classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

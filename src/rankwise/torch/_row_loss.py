@@ -4,8 +4,6 @@ Shapes and types are always checked, which costs nothing. Values are checked unl
 result, for which the host must wait for a GPU.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from typing import Any, Literal

@@ -10,8 +10,6 @@ They are :func:`rankwise.losses.implicit_surrogate` and :func:`rankwise.losses.e
 gradients. The predicted code is the number of thresholds at or below the score.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -180,10 +178,8 @@ class _ThresholdLoss(RowLoss):
             One score a row.
         thresholds : tensor of shape (K-1,) or (n, K-1)
             The thresholds, or each row's own.
-        lower, upper : integer tensor of shape (n,)
-            Lowest and highest admissible code.
-        weight : tensor of shape (n,), optional
-            Importance of every row, at least 0.
+        lower, upper, weight
+            As in :meth:`IntervalMAELoss.forward`.
         """
         return type(self)._function(scores, thresholds, lower, upper, weight, **self._options)
 

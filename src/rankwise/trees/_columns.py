@@ -7,39 +7,25 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.features._arrow import as_table, coded_texts, load_pyarrow
 from rankwise.features._columns import NumberColumn
 from rankwise.features._kinds import DECIMAL_COMMA, kind_of
 from rankwise.features._rules import Rules
-
-Floats = NDArray[np.float64]
 
 _RULES = Rules()
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """One column: a number, with its decimal mark if it is written as text, or a category with its values.
-
-    Attributes
-    ----------
-    name : str
-        Of the column.
-    kind : {"number", "date", "duration", "category"}
-        What it holds; a date counts as the days since 1970, a duration in days.
-    values : list of str
-        Categories that were met in fit.
-    decimal : str
-        Decimal mark of numbers that are written as text.
-    """
+    """One column: a number, with its decimal mark if it is written as text, or a category with its values."""
 
     name: str
-    kind: str
-    values: list[str] = field(default_factory=list)
-    decimal: str = "."
+    kind: str  # "number", "category", "date", which counts as the days since 1970, or "duration", in days
+    values: list[str] = field(default_factory=list)  # categories that were met in fit
+    decimal: str = "."  # decimal mark of numbers that are written as text
 
     @classmethod
     def fitted(cls, name: str, column: Any, declared: bool) -> RawColumn:
@@ -83,13 +69,7 @@ class RawColumn:
 
 
 class RawColumns:
-    """All columns of a table, by their names.
-
-    Parameters
-    ----------
-    columns : sequence of RawColumn
-        In the order of the features.
-    """
+    """All columns of a table, in the order of the features."""
 
     def __init__(self, columns: Sequence[RawColumn]) -> None:
         self.columns = list(columns)

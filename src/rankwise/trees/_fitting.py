@@ -1,7 +1,5 @@
 """One fit: LightGBM's data and parameters, how many rounds, what is kept."""
 
-from __future__ import annotations
-
 import re
 import signal
 import threading
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.trees._growth import (
     N_FOLDS,
     Growth,
@@ -22,12 +21,9 @@ from rankwise.trees._growth import (
     load_lightgbm,
     translated,
     watch_folds,
-    watch_part,
 )
 from rankwise.trees._model_text import trimmed, without_trees
 from rankwise.trees._objective import Objective
-
-Floats = NDArray[np.float64]
 
 FEW = 5000  # rows up to which early stopping uses folds
 _OURS = {
@@ -40,89 +36,38 @@ _OURS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What an estimator's parameters say about a fit.
+    """What an estimator's parameters say about a fit."""
 
-    Attributes
-    ----------
-    name : str
-        Of the estimator, for messages.
-    max_iter, patience : int
-        Most rounds, and rounds without an improvement after which to stop.
-    stopping : {"none", "part", "folds"}
-        Which rows tell when to stop.
-    fraction : float
-        Share of the rows that are held out for "part".
-    params : dict
-        LightGBM's parameters.
-    verbose : bool or "auto"
-        Whether to show progress.
-    """
-
-    name: str
+    name: str  # of the estimator, for messages
     max_iter: int
-    patience: int
-    stopping: str
-    fraction: float
-    params: dict[str, Any]
+    patience: int  # rounds without an improvement after which to stop
+    stopping: str  # which rows tell when to stop: "none", "part" or "folds"
+    fraction: float  # share of the rows that are held out for "part"
+    params: dict[str, Any]  # LightGBM's
     verbose: bool | str
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Trees and thresholds; of the thresholds only those that the labels determine.
+    """Trees and thresholds; of the thresholds only those that the labels determine."""
 
-    Attributes
-    ----------
-    text : str
-        LightGBM's text of the trees.
-    thresholds : array of shape (M,)
-        In balance with all trees.
-    stages : list of arrays of shape (M,)
-        Thresholds that belonged to 1, 2, ... of the new trees.
-    losses : list of float
-        Mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty if none did.
-    mean_score : float
-        Of all rows.
-    interrupted : bool
-        Whether the user stopped it.
-    """
-
-    text: str
-    thresholds: Floats
-    stages: list[Floats]
-    losses: list[float]
-    mean_score: float
-    interrupted: bool = False
+    text: str  # LightGBM's, of the trees
+    thresholds: Floats  # in balance with all trees
+    stages: list[Floats]  # thresholds that belonged to 1, 2, ... of the new trees
+    losses: list[float]  # mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty if none did
+    mean_score: float  # of all rows
+    interrupted: bool = False  # by the user
 
 
 def fit_trees(
-    matrix: Any,
-    categorical: list[int],
-    objective: Objective,
-    settings: Settings,
-    order_by: NDArray[Any],
-    generator: np.random.RandomState,
-    trees: Any = None,
-    thresholds: Floats | None = None,
-) -> Fit:
-    """Grow trees on all rows.
+    matrix: Any, categorical: list[int], objective: Objective, settings: Settings, order_by: NDArray[Any],
+    generator: np.random.RandomState, trees: Any = None, thresholds: Floats | None = None,
+) -> Fit:  # fmt: skip
+    """Grow trees on all rows of an array or CSR matrix, in which NaN is a missing value.
 
-    Parameters
-    ----------
-    matrix : array or CSR matrix of shape (n, d)
-        Features; NaN is a missing value.
-    categorical : list of int
-        Columns that hold categories, as whole numbers.
-    objective : Objective
-        Of the same rows.
-    settings : Settings
-        What else the estimator says.
-    order_by : array of shape (n,)
-        Something that grows with the labels: the rows held out have labels as all have.
-    generator : RandomState
-        What deals the rows.
-    trees, thresholds : optional
-        What to continue.
+    ``categorical`` are the columns that hold categories, as whole numbers. ``order_by`` has a number for each row that
+    grows with its label: so the rows that the generator deals out have labels as all have. ``trees`` and ``thresholds``
+    are what to continue.
     """
     team = objective.team
     settings = replace(settings, params={**settings.params, **team.params})
@@ -138,14 +83,14 @@ def fit_trees(
             if settings.stopping == "none" or trees is not None:
                 return _plain(data, objective, settings, settings.max_iter, progress, [], start, trees)
             if settings.stopping == "folds":
-                part = dealt(order_by, min(N_FOLDS, objective.n_rows), generator)
-                watch = watch_folds(data, objective, settings.params, part, settings.patience)
+                n_folds = min(N_FOLDS, objective.n_rows)
+                part = dealt(order_by, n_folds, generator)
+                watch = watch_folds(data, objective, settings.params, part, n_folds, settings.patience)
                 interrupted = _watched(watch, settings, "cross-validation", progress)
                 fit = _plain(data, objective, settings, watch.best, progress, watch.losses, start)
                 return replace(fit, interrupted=interrupted or fit.interrupted)
-            n_parts = max(2, round(1.0 / settings.fraction))
-            outside = np.flatnonzero(dealt(order_by, n_parts, generator) == 0)
-            watch = watch_part(data, objective, settings.params, outside, settings.patience)
+            part = dealt(order_by, max(2, round(1.0 / settings.fraction)), generator)
+            watch = watch_folds(data, objective, settings.params, part, 1, settings.patience)
             interrupted = _watched(watch, settings, "boosting", progress)
             return _best_of(watch, matrix, objective, interrupted)
         finally:

@@ -8,8 +8,6 @@ all rows, each in the fold that leaves it out, of small data. The folds grow sid
 rounds as served the folds best.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._extras import require
-from rankwise.trees._objective import Objective, Places
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats, Places
+from rankwise.trees._objective import Objective
 
 N_FOLDS = 5
 _PATIENCE_TO_SHOW = 2.0  # seconds before progress is shown
@@ -50,22 +47,9 @@ def translated() -> Iterator[None]:
 
 
 class Growth:
-    """Trees and thresholds that grow on one set of rows.
+    """Trees and thresholds that grow on the rows of LightGBM's ``data``, from some thresholds or further trees on.
 
-    Parameters
-    ----------
-    data : lightgbm.Dataset
-        Training rows.
-    objective : Objective
-        Of the same rows.
-    params : dict
-        LightGBM's parameters.
-    thresholds : array
-        To start from.
-    watched : lightgbm.Dataset, optional
-        Rows whose scores are wanted after every round.
-    trees : lightgbm.Booster, optional
-        Trees to continue.
+    The scores of the rows in ``watched`` are wanted after every round.
     """
 
     def __init__(
@@ -122,14 +106,8 @@ def _grabbed(evaluate: Any) -> Floats:
 class Watch:
     """Mean losses of watched rows by the number of trees, over one growth or the folds of several.
 
-    Parameters
-    ----------
-    growths : list of Growth
-        Each with rows that it watches.
-    objectives : list of Objective
-        Of the watched rows.
-    patience : int
-        Rounds without an improvement after which to stop.
+    The objectives are those of the rows that each growth watches; ``patience`` counts the rounds without an improvement
+    after which to stop.
     """
 
     def __init__(self, growths: Sequence[Growth], objectives: Sequence[Objective], patience: int) -> None:
@@ -195,23 +173,15 @@ def dealt(order_by: NDArray[Any], n_parts: int, generator: np.random.RandomState
     return part
 
 
-def watch_folds(data: Any, objective: Objective, params: dict[str, Any], part: Places, patience: int) -> Watch:
-    """Folds that grow side by side, each watched by the rows of one part."""
+def watch_folds(
+    data: Any, objective: Objective, params: dict[str, Any], part: Places, n_folds: int, patience: int
+) -> Watch:
+    """Folds that grow side by side, each watched by the rows of one of the first parts."""
     growths, watching = [], []
-    for fold in range(int(part.max()) + 1):
+    for fold in range(n_folds):
         inside, outside = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-        growths.append(_growth_of(data, objective, params, inside, outside))
+        rows, watched = (data.subset(index.tolist()) for index in (inside, outside))
+        grown = objective.part(inside)
+        growths.append(Growth(rows, grown, params, grown.start(), watched))
         watching.append(objective.part(outside))
     return Watch(growths, watching, patience)
-
-
-def watch_part(data: Any, objective: Objective, params: dict[str, Any], outside: Places, patience: int) -> Watch:
-    """One growth on the other rows, watched by these."""
-    inside = np.setdiff1d(np.arange(objective.n_rows), outside)
-    return Watch([_growth_of(data, objective, params, inside, outside)], [objective.part(outside)], patience)
-
-
-def _growth_of(data: Any, objective: Objective, params: dict[str, Any], inside: Places, outside: Places) -> Growth:
-    part = objective.part(inside)
-    rows, watched = (data.subset(index.tolist()) for index in (inside, outside))
-    return Growth(rows, part, params, part.start(), watched)

@@ -15,15 +15,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from rankwise._kernels.compile import kernel
+from rankwise._types import Floats, Places
 from rankwise.batch._told_classes import ToldClasses
-from rankwise.trees._objective import FLOOR, Objective, Places
+from rankwise.trees._objective import FLOOR, Objective
 from rankwise.trees._rows import TeamRows
-
-Floats = NDArray[np.float64]
 
 _STEPS, _ENOUGH = 200, 1e-8  # of the thresholds alone
 _LIGHT = 1e-12  # weight of a threshold without a shortfall
@@ -32,16 +30,7 @@ _LIGHT = 1e-12  # weight of a threshold without a shortfall
 class HingeObjective(Objective):
     """Mean of smoothed hinges; see the module's docstring.
 
-    Parameters
-    ----------
-    rows : TeamRows
-        Rows whose weights add up to 1.
-    told : ToldClasses
-        Thresholds that the labels determine.
-    reach : int
-        Thresholds beyond each end of a label that count: 1 for "explicit", K for "implicit".
-    n_threads : int, default 1
-        Threads that may pass the rows.
+    ``reach`` thresholds beyond each end of a label count: 1 for "explicit", K for "implicit".
     """
 
     def __init__(self, rows: TeamRows, told: ToldClasses, reach: int, n_threads: int = 1) -> None:

@@ -8,8 +8,6 @@ from the root, features and categories that exist, sizes that are those of the t
 Texts end with the trees: what LightGBM writes behind them (its parameters, say) is not needed to predict.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
@@ -18,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.trees._growth import load_lightgbm
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 END = "end of trees\n"
@@ -39,37 +37,17 @@ _MISSING_NONE, _MISSING_NAN = 0, 8  # bits 2 and 3; 4, zero as missing, is not u
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One tree: m leaves and m - 1 splits, of which 0 is the root.
+    """One tree: m leaves and m - 1 splits, of which 0 is the root; an entry for each split but in ``value``."""
 
-    Attributes
-    ----------
-    feature : int array of shape (m-1,)
-        Column that each split looks at.
-    threshold : float array of shape (m-1,)
-        Rows with a value at most so large go left.
-    categories : list of int arrays, or None for a split of numbers
-        Categories that go left.
-    missing_left : bool array of shape (m-1,)
-        Whether a missing value goes left.
-    nan_as_zero : bool array of shape (m-1,)
-        Whether a missing value counts as zero, because there was none in fit.
-    left, right : int array of shape (m-1,)
-        Split below, or minus the number of a leaf, minus one.
-    value : float array of shape (m,)
-        What the leaves add to the score.
-    gain : float array of shape (m-1,)
-        By which each split lessened the loss.
-    """
-
-    feature: Places
-    threshold: Floats
-    categories: list[Places | None]
-    missing_left: NDArray[np.bool_]
-    nan_as_zero: NDArray[np.bool_]
-    left: Places
+    feature: Places  # column that the split looks at
+    threshold: Floats  # rows with a value at most so large go left
+    categories: list[Places | None]  # those that go left; None for a split of numbers
+    missing_left: NDArray[np.bool_]  # whether a missing value goes left
+    nan_as_zero: NDArray[np.bool_]  # whether it counts as zero, because there was none in fit
+    left: Places  # split below, or minus the number of a leaf, minus one
     right: Places
-    value: Floats
-    gain: Floats
+    value: Floats  # what each leaf adds to the score
+    gain: Floats  # by which the split lessened the loss
 
 
 def trimmed(text: str) -> str:
@@ -92,17 +70,8 @@ def without_trees(n_features: int) -> str:
 
 
 def read_trees(text: str, n_features: int) -> list[Tree]:
-    """Trees of a text, or a ValueError that says what is wrong with it.
+    """Trees of a text as LightGBM writes it, see :func:`trimmed`, or a ValueError that says what is wrong with it.
 
-    Parameters
-    ----------
-    text : str
-        As LightGBM writes it, see :func:`trimmed`.
-    n_features : int
-        Number of columns that the trees may look at.
-
-    Examples
-    --------
     >>> read_trees(without_trees(3), 3)[0].value
     array([0.])
     """

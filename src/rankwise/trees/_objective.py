@@ -22,16 +22,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._kernels.compile import kernel
+from rankwise._types import Floats, Places
 from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step, padded
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.losses._links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms
 from rankwise.trees._rows import ALONE, RowBlocks, Team, TeamRows
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 FLOOR = 1e-6  # of second derivatives
 _LONGEST = 1.0  # step of a threshold in one round: Newton's model may be far from the truth
@@ -41,24 +38,15 @@ _EM_ROUNDS, _LEAST_SHARE = 20, 1e-18
 
 
 class Objective(ABC):
-    """What grows trees and thresholds: derivatives for the next tree and a step of the thresholds, in one pass.
+    """What grows trees and thresholds: derivatives for the next tree and a step of the thresholds, in one pass."""
 
-    Attributes
-    ----------
-    told : ToldClasses
-        Which thresholds the labels determine; only these are counted here.
-    gradient, curvature : float32 arrays of shape (n,)
-        Derivatives of n times the mean loss by the scores, as the last step left them.
-    n_rows, n_of_team : int
-        Rows here, and those of all machines, whose number is the n in the line above.
-    """
-
-    told: ToldClasses
+    told: ToldClasses  # which thresholds the labels determine; only these are counted here
 
     def __init__(self, n_rows: int, n_threads: int, team: Team = ALONE) -> None:
         self.n_rows, self.n_threads, self.team = n_rows, n_threads, team
         self.n_of_team = int(team.total((n_rows,))[0])
         self.blocks = RowBlocks(n_rows, n_threads, team)
+        # Derivatives of n_of_team times the mean loss by the scores, as the last step left them.
         self.gradient = np.empty(n_rows, dtype=np.float32)
         self.curvature = np.empty(n_rows, dtype=np.float32)
 
@@ -90,14 +78,8 @@ class Objective(ABC):
 class LikelihoodObjective(Objective):
     """Mean of ``-log P`` of the labels; see the module's docstring.
 
-    Parameters
-    ----------
-    risk : LinkRisk
-        Of the rows, or of the runs of their candidate sets; no weight is zero.
-    owner : int array, optional
-        Row of every run, ascending; without it every label is an interval.
-    n_threads : int, default 1
-        Threads that may pass the rows.
+    The risk is that of the rows or, with the row that owns each, ascending, of the runs of their candidate sets; no
+    weight is zero.
     """
 
     def __init__(self, risk: LinkRisk, owner: Places | None = None, n_threads: int = 1) -> None:

@@ -1,13 +1,13 @@
 """What a fit reads: tables with categories, weights of classes, constraints; and the objective of the labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
+from rankwise.batch._coded_rows import runs_of
 from rankwise.batch._link_risk import LinkRisk, at_ends
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.labels import Labels
@@ -16,22 +16,11 @@ from rankwise.trees._hinge_objective import HingeObjective
 from rankwise.trees._objective import LikelihoodObjective, Objective
 from rankwise.trees._rows import ALONE, Team, TeamRows
 
-Floats = NDArray[np.float64]
-
 
 def row_weights(sample_weight: Floats, class_weight: Any, labels: Labels, team: Team = ALONE) -> Floats:
-    """Weights of the rows that add up to 1; rows whose label says nothing have none.
+    """Weights of the rows, which add up to 1 over all machines of the team; rows whose label says nothing have none.
 
-    Parameters
-    ----------
-    sample_weight : array of shape (n,), or empty for ones
-        Weights of the rows.
-    class_weight : dict, "balanced" or None
-        Weight of every class; a label of several classes has the mean of their weights.
-    labels : Labels
-        Of the rows.
-    team : Team, optional
-        Whose rows they are. The weights of all machines add up to 1.
+    An empty ``sample_weight`` stands for ones. A label of several classes has the mean of their weights.
     """
     weight = np.ones(len(labels)) if sample_weight.size == 0 else sample_weight
     if len(labels) and not weight.any():
@@ -54,8 +43,6 @@ def of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Floa
     if isinstance(class_weight, str):  # "balanced"
         present = counts > 0.0
         return np.where(present, counts.sum() / (present.sum() * np.where(present, counts, 1.0)), 1.0)
-    if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None. Got {class_weight!r} instead.")
     known = classes.tolist()
     strange = [key for key in class_weight if key not in known]
     if strange:
@@ -81,12 +68,8 @@ def make_objective(
     if not team.total((int(labels.has_gaps.any()),))[0]:
         rows = TeamRows(weight, labels.lower, labels.upper, team)
         return LikelihoodObjective(LinkRisk(rows, n_classes, link), None, n_threads)
-    admitted = np.pad(labels.admissible(), ((0, 0), (1, 1)))
-    owner, lower = np.nonzero(admitted[:, 1:-1] & ~admitted[:, :-2])
-    _, upper = np.nonzero(admitted[:, 1:-1] & ~admitted[:, 2:])
-    shared = weight[owner] / np.bincount(owner)[owner]
-    runs = TeamRows(shared, lower.astype(np.int32), upper.astype(np.int32), team)
-    return LikelihoodObjective(LinkRisk(runs, n_classes, link), owner, n_threads)
+    owner, runs = runs_of(labels, weight)
+    return LikelihoodObjective(LinkRisk(TeamRows(*runs, team), n_classes, link), owner, n_threads)
 
 
 def places_of(what: str, chosen: Any, names: list[Any] | None, n_features: int) -> list[int]:

@@ -1,7 +1,5 @@
 """Rows that several threads, or several machines, pass together, with sums in a fixed order."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,18 +31,10 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 class Team:
-    """Machines that grow the same trees, each on its own rows: here one, so that a sum over its rows is over all.
+    """Machines that grow the same trees, each on its own rows: here one, so that a sum over its rows is over all."""
 
-    Attributes
-    ----------
-    params : dict
-        What LightGBM must know of the team.
-    sample : array or CSR matrix, optional
-        Rows of all machines, to find the bins of every column; without it, the rows that are here.
-    """
-
-    params: dict[str, Any]
-    sample: Any = None
+    params: dict[str, Any]  # what LightGBM must know of the team
+    sample: Any = None  # rows of all machines, to find the bins of every column; else those that are here
 
     def __init__(self) -> None:
         self.params = {}
@@ -70,13 +60,7 @@ ALONE = Team()
 
 @dataclass(frozen=True, eq=False)
 class TeamRows(CodedRows):
-    """Rows of one machine that know sums over the rows of all machines.
-
-    Attributes
-    ----------
-    team : Team
-        Whose rows they are.
-    """
+    """Rows of one machine that know sums over the rows of all machines."""
 
     team: Team = ALONE
 
@@ -102,15 +86,7 @@ class TeamRows(CodedRows):
 
 
 class RowBlocks:
-    """Blocks of a fixed length, so that sums over rows do not depend on the number of threads.
-
-    Parameters
-    ----------
-    n_rows, n_threads : int
-        How many.
-    team : Team, optional
-        Whose rows they are.
-    """
+    """Blocks of a fixed length, so that sums over rows do not depend on the number of threads."""
 
     def __init__(self, n_rows: int, n_threads: int, team: Team = ALONE) -> None:
         self.team = team
@@ -119,17 +95,12 @@ class RowBlocks:
         self.n_threads = min(n_threads, len(self.blocks))
         self._pool: ThreadPoolExecutor | None = None
 
-    def each(self, work: Callable[[slice], Any]) -> list[Any]:
-        """What the work gives for every block, in their order."""
-        if self.n_threads <= 1:
-            return list(map(work, self.blocks))
-        self._pool = self._pool or ThreadPoolExecutor(self.n_threads)
-        return list(self._pool.map(work, self.blocks))
-
     def sums(self, work: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Sums of every value that the work gives, over the blocks and over the team."""
-        here = tuple(sum(values[1:], start=values[0]) for values in zip(*self.each(work), strict=True))
-        return self.team.total(here)
+        """Sums of every value that the work gives, over the blocks in their order and over the team."""
+        if self.n_threads > 1:
+            self._pool = self._pool or ThreadPoolExecutor(self.n_threads)
+        found = map(work, self.blocks) if self._pool is None else self._pool.map(work, self.blocks)
+        return self.team.total(tuple(sum(values[1:], start=values[0]) for values in zip(*found, strict=True)))
 
     def close(self) -> None:
         """End the threads."""

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.base.link_model import LinkModel
+from rankwise._types import Floats
 from rankwise.base.probabilities import ProbabilityModel
-from rankwise.base.row_data import Rows, length
+from rankwise.base.row_data import Rows, first_row, length
 from rankwise.base.state import require_array
+from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
 from rankwise.features._arrow import as_table
 from rankwise.labels import decode
@@ -21,8 +22,6 @@ from rankwise.trees._columns import RawColumn, RawColumns, coded, holds_only_num
 from rankwise.trees._model_text import booster_of, read_trees
 from rankwise.trees._reading import places_of
 from rankwise.trees._rows import n_threads
-
-Floats = NDArray[np.float64]
 
 _MOST_CATEGORIES = 1 << 20
 _MUCH = 200_000  # trees times rows from which on threads are worth waking
@@ -70,6 +69,7 @@ class TreeModel(LinkModel):
     thresholds_: Floats
     stage_thresholds_: Floats
     bends = True
+    _learnt = "booster_"
 
     validation_loss_: Floats
     n_iter_: int
@@ -90,7 +90,9 @@ class TreeModel(LinkModel):
         elif self._raw is not None:
             return self._raw.matrix(X)
         rows = super()._rows(X, reset=reset)
-        self._refuse_infinity(rows)
+        infinite = first_row(rows, np.isinf(rows[0] if isinstance(rows, tuple) else rows))
+        if infinite >= 0:
+            self._refuse_row(rows, infinite, advice="Missing values are NaN.")
         if reset and named:
             for j in places_of("categorical_features", chosen, None, self.n_features_in_):
                 self._values[str(j)] = _categories_of(rows, j)
@@ -110,17 +112,6 @@ class TreeModel(LinkModel):
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         return self._raw.matrix(table)
-
-    def _refuse_infinity(self, rows: Rows) -> None:
-        values = rows[0] if isinstance(rows, tuple) else rows
-        with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isinf(values).any():
-                return
-        if isinstance(rows, tuple):
-            row = int(np.searchsorted(rows[2], np.argmax(np.isinf(values)), side="right")) - 1
-        else:
-            row = int(np.argmax(np.isinf(values).any(axis=1)))
-        self._refuse_row(rows, row, advice="Missing values are NaN.")
 
     def _categorical(self) -> list[int]:
         return self._raw.categorical if self._raw is not None else sorted(map(int, self._values))
@@ -189,9 +180,6 @@ class TreeModel(LinkModel):
         check_is_fitted(self)
         found = np.asarray(self.booster_.feature_importance(self.importance_type), dtype=np.float64)
         return np.asarray(found / (found.sum() or 1.0))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "booster_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,17 +10,15 @@ likelihood (:mod:`rankwise.trees._hinge_objective`).
 Source: none; cumulative links are McCullagh's (1980), the trees those of Friedman (2001) as LightGBM has them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, Interval, StrOptions
+from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS
 from rankwise.base.row_data import Rows
@@ -32,8 +30,6 @@ from rankwise.trees._model_text import without_trees
 from rankwise.trees._reading import constraints_of, make_objective, row_weights
 from rankwise.trees._rows import ALONE, Team, n_threads
 from rankwise.trees._tree_model import TreeModel
-
-Floats = NDArray[np.float64]
 
 _NARROW = 64  # columns up to which LightGBM counts row by row, which is faster
 BINNED = 50_000  # rows that bins are made from: 200 for each of 255, in half the time of LightGBM's 200,000
@@ -47,14 +43,11 @@ class BoostedThresholds(TreeModel):
 
     Parameters
     ----------
-    link : {"logit", "probit", "cloglog", "loglog"}, default "logit"
-        Distribution F in ``P(y <= k) = F(t_k - f)``.
+    link, decision
+        As in :class:`rankwise.CumulativeLink`. Hinges decide by the thresholds, which is "median".
     loss : {"likelihood", "implicit", "explicit"}, default "likelihood"
         What to minimise: ``-log P`` of the labels, or the smoothed hinges of :class:`SVOR` with implicit or explicit
         constraints, which know no probabilities.
-    decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
-        What ``predict`` answers: the class of least expected absolute error, 0/1 loss, squared error, or cost
-        ``[true, answer]``. Hinges decide by the thresholds, which is "median".
     max_iter : int, default 300
         Most rounds; each grows one tree.
     learning_rate : float, default 0.1
@@ -173,30 +166,7 @@ class BoostedThresholds(TreeModel):
         warm_start: bool = False, importance_type: str = "gain", n_jobs: int | None = None, random_state: Any = None,
         verbose: bool | str = "auto", engine_params: dict[str, Any] | None = None, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.link = link
-        self.loss = loss
-        self.decision = decision
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.colsample = colsample
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.importance_type = importance_type
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.engine_params = engine_params
-        self.classes = classes
+        self._store_parameters(locals())
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -218,7 +188,6 @@ class BoostedThresholds(TreeModel):
         return self
 
     def _validate_params(self) -> None:
-        self._refuse_cauchit()
         super()._validate_params()
         if self.n_jobs == 0:
             raise ValueError(f"The 'n_jobs' parameter of {type(self).__name__} must not be 0.")

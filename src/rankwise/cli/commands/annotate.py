@@ -13,8 +13,7 @@ from rankwise.cli import _estimators
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Seed, grouped, option, parse_classes
 from rankwise.cli._outputs import INPUTS
-from rankwise.cli._print import print_json
-from rankwise.cli.commands.serve import AddressOptions, LogLevel, check_address
+from rankwise.cli.commands.serve import AddressOptions, LogLevel
 from rankwise.serve import check_installed
 
 _SHOWN, _ASKED = "What raters see", "What is asked"
@@ -97,7 +96,6 @@ def annotate(
         raise typer.BadParameter("say what the classes are: --classes LOWEST,...,HIGHEST, or a table, --scale FILE.")
     if (shown.image or shown.audio) and shown.media is None:
         raise typer.BadParameter("--image and --audio need --media DIR, the folder of the files.")
-    check_address(address)
     learner = _learner(asked)
     declared = parse_classes(classes)
     with plain_errors():
@@ -122,14 +120,12 @@ def _serve(
     path: Path, classes: list[Any] | None, labels: Path, learner: Any, shown: ShownOptions, asked: AskOptions,
     address: AddressOptions, seed: int, json: bool, accept_loss: bool, log_level: LogLevel,
 ) -> None:  # fmt: skip
-    from rankwise.annotate.app import Look
+    from rankwise.annotate.app import Look, serve
     from rankwise.annotate.desk import Plan
     from rankwise.annotate.items import Shown, read_items
-    from rankwise.annotate.launch import serve
     from rankwise.annotate.media import MediaFolder
     from rankwise.annotate.project import Scale
-    from rankwise.serve.server import Address, log_to_stderr
-    from rankwise.serve.tokens import Tokens
+    from rankwise.serve.server import log_to_stderr
 
     log_to_stderr(log_level.value)
     media = None if shown.media is None else MediaFolder(shown.media)
@@ -141,18 +137,9 @@ def _serve(
         stop_at=asked.stop_at, seed=seed,
     )  # fmt: skip
 
-    def ready(url: str) -> None:
-        if json:
-            print_json({"url": url, "items": len(items)})
-        else:
-            typer.echo(f"{len(items):,} items at {url} (Ctrl-C stops)")
-
-    serve(
-        items, scale, labels, learner, plan, Look(title=shown.title, language=shown.language.value), media,
-        Address(address.host, address.port, address.certificate, address.key),
-        tokens=None if address.token_file is None else Tokens(address.token_file),
-        accept_loss=accept_loss, ready=ready,
-    )  # fmt: skip
+    look = Look(title=shown.title, language=shown.language.value)
+    listening = address.listening(f"{len(items):,} items", {"items": len(items)}, json)
+    serve(items, scale, labels, learner, plan, look, media, accept_loss=accept_loss, **listening)
 
 
 def _columns(given: list[str] | None) -> list[str]:

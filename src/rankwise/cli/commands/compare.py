@@ -49,25 +49,23 @@ def compare(
 
     In folds and with a held-out fold all rows are in memory, and online estimators make their usual shuffled epochs.
     """
-    rows.check()
     declared = labels.declared
     if cv is not None:
         method, folds = Method.cv, cv
     wanted = estimator or _DEFAULT[method is Method.progressive]
     templates = {text: _template(text, method, seed) for text in wanted}
-    texts = encoding.text_columns
     with plain_errors():
         from rankwise.cli._judge import judge_in_folds, judge_progressively
         from rankwise.cli._labelled_files import open_files
         from rankwise.table_model import TableModel
 
-        source = open_files(files, labels, rows, texts=texts)
+        source = open_files(files, labels, rows, texts=encoding.text_columns)
         encoder = encoding.encoder_for(source)
         with source.quarantine, progress_bars() as show:
             if method is Method.progressive:
                 order = source.order(declared)
             else:
-                loaded, order = source.load(declared, None if isinstance(encoder, str) else encoder)
+                loaded, order = source.load(declared, encoder)
             results: list[dict[str, Any]] = []
             for text, template in templates.items():
                 own = encoding.encoder_for(source, type(template).__name__)

@@ -37,11 +37,10 @@ def evaluate(
     For imprecise labels, the error that the truth behind them could bring at worst is given too. A model with
     probabilities is also judged by these: log score, ranked probability score, calibration error of the events y <= k.
     """
-    rows.check()
     with plain_errors():
         from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
         from rankwise.cli._model_files import open_with_model
-        from rankwise.evaluation._running_loss import describe
+        from rankwise.evaluation._sums import describe
         from rankwise.labels import ClassOrder
 
         ready, source = open_with_model(model, files, labels, rows)

@@ -9,7 +9,7 @@ import typer
 
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Model, RowOptions, Seed, grouped
-from rankwise.cli._outputs import NEW_PICTURE
+from rankwise.cli._outputs import NEW_PICTURE, save_picture
 from rankwise.cli._print import print_facts, print_json
 
 if TYPE_CHECKING:
@@ -41,29 +41,22 @@ def explain(
 
     Contributions are compared with the mean of the first 10,000 rows of the files. Labels need not be there.
     """
-    rows.check()
     with plain_errors():
         from rankwise.cli._model_files import first_rows, open_unlabelled
         from rankwise.explanations import explain as explained
 
-        ready, source = open_unlabelled(model, files, rows)
+        ready, source, _ = open_unlabelled(model, files, rows)
+        source.say_guess()
         background, one = first_rows(source, _BACKGROUND, row)
         with background.named():
             found = explained(ready, (one or background).X, background=background.X, random_state=seed)
         facts = _of_all(found, top) if one is None else _of_row(found, ready, one.X, row, top)
         if plot is not None:
-            _draw(found.plot(None if one is None else 0, top=top).figure, plot)
+            save_picture(found.plot(None if one is None else 0, top=top).figure, plot)
     if json:
         print_json(facts)
     else:
         print_facts(_in_words(facts))
-
-
-def _draw(figure: Any, path: Path) -> None:
-    from rankwise._files import replacing
-
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
 
 
 def _of_row(found: Explanation, model: Any, X: Any, row: int | None, top: int) -> dict[str, Any]:

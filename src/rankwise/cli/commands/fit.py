@@ -11,8 +11,8 @@ import typer
 from rankwise.cli import _estimators
 from rankwise.cli._encoding import EncodingOptions, by_reading, read_as
 from rankwise.cli._exit import complain, plain_errors
-from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, grouped, option
-from rankwise.cli._outputs import NEW_CHECKPOINT, NEW_MODEL
+from rankwise.cli._options import AsJSON, Files, LearningOptions, ModelOutput, RowOptions, grouped, option
+from rankwise.cli._outputs import NEW_CHECKPOINT
 from rankwise.cli._print import certificate, print_facts, print_json, progress_bars, some, with_skipped
 
 if TYPE_CHECKING:
@@ -107,9 +107,7 @@ class RunOptions:
 @grouped
 def fit(
     files: Files,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write."), NEW_MODEL
-    ],
+    output: ModelOutput,
     *,
     labels: LearningOptions,
     run: RunOptions,
@@ -130,14 +128,12 @@ def fit(
     Without --estimator, linear models and boosted trees are compared in folds, and the best one is fitted to all rows;
     'rankwise tune' takes more time for it.
     """
-    rows.check()
     declared = labels.declared
     run.check(skips=rows.skips)
-    texts = encoding.text_columns
     with plain_errors():
         from rankwise.cli._labelled_files import open_files
 
-        source = open_files(files, labels, rows, texts=texts)
+        source = open_files(files, labels, rows, texts=encoding.text_columns)
         name = run.name_for(source)
         job = Job(source, encoding.encoder_for(source, name or ""), declared, output, run)
         if name is None:
@@ -167,7 +163,7 @@ class Job:
         from rankwise.table_model import TableModel
 
         with self.source.quarantine:
-            rows, order = self.source.load(self.declared, None if isinstance(self.encoder, str) else self.encoder)
+            rows, order = self.source.load(self.declared, self.encoder)
             model = TableModel(template.set_params(classes=order.values.tolist()), self.encoder)
             with rows.named():
                 model.fit(rows.X, rows.y, rows.weight)
@@ -178,7 +174,7 @@ class Job:
         from rankwise.auto import AutoOrdinal
 
         with self.source.quarantine, progress_bars() as show:
-            rows, order = self.source.load(self.declared, None if isinstance(self.encoder, str) else self.encoder)
+            rows, order = self.source.load(self.declared, self.encoder)
             search = AutoOrdinal(**parameters, encoder=self.encoder, classes=order.values.tolist())
             search.__dict__["_show"] = lambda what, spent, total: show("choosing", round(100 * spent / total), 100)
             with rows.named():

@@ -49,7 +49,6 @@ def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_words(facts: dict[str, Any]) -> dict[str, str]:
-    """The same for people."""
     words = {"estimator": facts["estimator"]}
     if "classes" in facts:
         words["classes"] = f"{len(facts['classes'])}: {some(facts['classes'])}"

@@ -43,23 +43,19 @@ def predict(
     or the class of least expected cost (--decision costs.csv). With --json and no --output, rows are printed as JSON
     lines.
     """
-    rows.check()
-    answers.check()
     with plain_errors():
         from rankwise.cli._prediction import Prediction
+        from rankwise.io import write_table
 
         prediction = Prediction(model, files, rows, answers, output, only=only, as_json=json)
         with prediction.source.quarantine:
-            n = _to_stdout(prediction, json) if output is None else _to_file(prediction, output)
+            if output is None:
+                n = _to_stdout(prediction, json)
+            else:
+                n = write_table(output, prediction.batches(), schema=prediction.schema)
     if output is not None:
         print_written(output, n, prediction.source.quarantine.count, json)
     rows.judge_skipped(prediction.source.quarantine, n)
-
-
-def _to_file(prediction: Prediction, output: Path) -> int:
-    from rankwise.io import write_table
-
-    return write_table(output, prediction.batches(), schema=prediction.schema)
 
 
 def _to_stdout(prediction: Prediction, as_json: bool) -> int:

@@ -40,7 +40,6 @@ def report(
 
     Use rows that the model has not seen. Files may be larger than memory.
     """
-    rows.check()
     command = _command(
         model, files, output, label=labels.label, lower=labels.lower, upper=labels.upper, weight=labels.weight,
         language=None if labels.language is Language.en else labels.language,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from rankwise.cli._exit import BAD_DATA, plain_errors
 from rankwise.cli._options import AsJSON, grouped, option
 from rankwise.cli._print import print_json
 from rankwise.serve import check_installed
-
-if TYPE_CHECKING:
-    from rankwise.serve.service import Service
 
 LogLevel = StrEnum("LogLevel", ["debug", "info", "warning", "error"])
 _ADDRESS, _LIMITS, _LOG = "Address and access", "Limits", "Log and snapshots"
@@ -34,6 +31,24 @@ class AddressOptions:
     token_file: Annotated[Path | None, option(_TOKENS, _ADDRESS, "FILE")] = None
     certificate: Annotated[Path | None, option("Certificate for HTTPS, PEM.", _ADDRESS, "FILE")] = None
     key: Annotated[Path | None, option("Its private key, PEM.", _ADDRESS, "FILE")] = None
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise typer.BadParameter("--certificate and --key belong together.")
+
+    def listening(self, what: str, facts: dict[str, Any], as_json: bool) -> dict[str, Any]:
+        """Address, tokens and what is printed when requests are accepted: keywords of the functions that serve."""
+        from rankwise.serve.server import Address
+        from rankwise.serve.tokens import Tokens
+
+        def ready(url: str) -> None:
+            if as_json:
+                print_json({"url": url, **facts})
+            else:
+                typer.echo(f"{what} at {url} (Ctrl-C stops)")
+
+        tokens = None if self.token_file is None else Tokens(self.token_file)
+        return {"address": Address(self.host, self.port, self.certificate, self.key), "tokens": tokens, "ready": ready}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +103,6 @@ def serve(
     """
     if (model is None or store is None) == (models is None):
         raise typer.BadParameter("serve one model (MODEL and --store FILE) or several (--models DIR).")
-    check_address(address)
     with plain_errors():
         check_installed()
         from rankwise.serve.launch import models_in
@@ -101,12 +115,6 @@ def serve(
         _serve(chosen, address, limits, log, json)
 
 
-def check_address(address: AddressOptions) -> None:
-    """Refuse half of a pair of files."""
-    if (address.certificate is None) != (address.key is None):
-        raise typer.BadParameter("--certificate and --key belong together.")
-
-
 def _name(model: Path | None) -> str:
     import re
 
@@ -116,28 +124,14 @@ def _name(model: Path | None) -> str:
 def _serve(chosen: dict, address: AddressOptions, limits: LimitOptions, log: LogOptions, json: bool) -> None:  # type: ignore[type-arg]
     from rankwise.serve.launch import open_services, serve
     from rankwise.serve.limits import Limits
-    from rankwise.serve.server import Address, log_to_stderr
-    from rankwise.serve.tokens import Tokens
+    from rankwise.serve.server import log_to_stderr
     from rankwise.serve.writer import Settings
 
     log_to_stderr(log.log_level.value)
-    tokens = None if address.token_file is None else Tokens(address.token_file)
+    listening = address.listening(f"serving {', '.join(chosen)}", {"models": list(chosen)}, json)
     settings = Settings(log.snapshot_every, log.keep, log.remember, refit_after=log.refit_after)
-    services: dict[str, Service] = open_services(chosen, settings, accept_loss=log.accept_loss)
-
-    def ready(url: str) -> None:
-        if json:
-            print_json({"url": url, "models": list(services)})
-        else:
-            typer.echo(f"serving {', '.join(services)} at {url} (Ctrl-C stops)")
-
-    serve(
-        services,
-        Address(address.host, address.port, address.certificate, address.key),
-        tokens=tokens,
-        limits=Limits(limits.max_body, limits.max_rows, limits.rate, limits.timeout),
-        ready=ready,
-    )
+    services = open_services(chosen, settings, accept_loss=log.accept_loss)
+    serve(services, limits=Limits(limits.max_body, limits.max_rows, limits.rate, limits.timeout), **listening)
 
 
 def _verified(name: str, path: Path, json: bool) -> bool:

@@ -52,7 +52,6 @@ def simulate(
     compared at equal cost: random items, items that the model is unsure of, ranges where the rater is unsure, both, and
     the question that gains most for each second.
     """
-    rows.check()
     declared = labels.declared
     learner = _estimators.make_contestant(estimator, streams=False)
     if not hasattr(learner, "predict_proba"):
@@ -68,7 +67,7 @@ def simulate(
         source = open_files(files, labels, rows, texts=encoding.text_columns)
         encoder = encoding.encoder_for(source)
         with source.quarantine, progress_bars() as show:
-            loaded, order = source.load(declared, None if isinstance(encoder, str) else encoder)
+            loaded, order = source.load(declared, encoder)
             loaded = loaded.take(np.flatnonzero(loaded.y.is_exact))
             source.require_rows(len(loaded))
             X = loaded.X if isinstance(encoder, str) else encoder.fit(loaded.X).transform(loaded.X)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rankwise.cli._encoding import EncodingOptions
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, Seed, grouped
-from rankwise.cli._outputs import NEW_MODEL
+from rankwise.cli._options import AsJSON, Files, LearningOptions, ModelOutput, RowOptions, Seed, grouped
 from rankwise.cli.commands.fit import Job, RunOptions, print_results
 
 Metric = StrEnum("Metric", ["mae", "zero_one", "squared", "log", "ranked"])
@@ -20,9 +18,7 @@ Metric = StrEnum("Metric", ["mae", "zero_one", "squared", "log", "ranked"])
 @grouped
 def tune(
     files: Files,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write."), NEW_MODEL
-    ],
+    output: ModelOutput,
     *,
     labels: LearningOptions,
     time_budget: Annotated[float, typer.Option(min=1.0, help="Seconds for comparing candidates.")] = 60.0,
@@ -43,12 +39,11 @@ def tune(
 
     Ctrl-C ends the search with the best model so far.
     """
-    rows.check()
-    declared, texts = labels.declared, encoding.text_columns
+    declared = labels.declared
     with plain_errors():
         from rankwise.cli._labelled_files import open_files
 
-        source = open_files(files, labels, rows, texts=texts)
+        source = open_files(files, labels, rows, texts=encoding.text_columns)
         job = Job(source, encoding.encoder_for(source), declared, output, RunOptions())
         results = job.chosen(
             time_budget=time_budget, n_fits=fits, metric=metric.value, cv=cv, random_state=seed, n_jobs=jobs
