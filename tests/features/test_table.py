@@ -213,7 +213,8 @@ class TestNumbers:
             return time.process_time() - start
 
         seconds(10)
-        assert seconds(12_000) < 24 * min(seconds(1000) for _ in range(3))
+        # 24 times as long, or about 130 times where a column is looked up by its name; half of either may be noise.
+        assert seconds(24_000) < 60 * min(seconds(1000) for _ in range(3))
 
     def test_fast_path_copies_values_as_they_are(self, rng):
         table = pa.table({f"f{j}": rng.normal(size=5000) for j in range(3)})
