@@ -30,7 +30,7 @@ test: $(VENV)/installed-test-all ## tests and doctests, without the slow ones
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not attack" --ignore=tests/browser
 
 test-all: $(VENV)/installed-test-all ## all tests and doctests, the slow ones too
-	$(BIN)/python -m pytest -n 2 -m "not attack" --ignore=tests/browser
+	$(BIN)/python -m pytest -n 2 -m "not attack" --hypothesis-profile=thorough --ignore=tests/browser
 
 attack: $(VENV)/installed-test-all ## hostile files, labels, tables, interrupts, threads and kills; prints the counts
 	$(BIN)/python -m pytest -m attack tests/attack tests/serve
@@ -45,7 +45,7 @@ test-torch: $(VENV)/installed-torch ## tests and doctests of rankwise.torch; ins
 	$(BIN)/python -m pytest -n 2 tests/torch src/rankwise/torch
 
 test-dask: $(VENV)/installed-test,dask ## tests and doctests of rankwise.dask, on clusters of real processes; installs Dask
-	$(BIN)/python -m pytest tests/dask src/rankwise/dask
+	$(BIN)/python -m pytest -m "not slow" tests/dask src/rankwise/dask
 
 # axe-core looks for what keeps people out; the tests that need it say so where npm is missing.
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
@@ -82,4 +82,4 @@ figures: $(VENV)/installed-docs ## draw the pictures of the documentation again
 	$(BIN)/python docs/figures.py
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lowest results site build/docs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* results site build/docs .pytest_cache .mypy_cache .ruff_cache .hypothesis

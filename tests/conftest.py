@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("default", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("default")
+settings.register_profile("quick", deadline=None, derandomize=True, print_blob=True, max_examples=40)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=150)  # make test-all
+settings.load_profile("quick")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from rankwise.labels import Labels, encode
 
-# The first call of a compiled function may compile it, which takes seconds: no deadline then.
-settings.register_profile("rankwise", deadline=None)
-settings.load_profile("rankwise")
-
 KINDS = ("exact", "interval", "candidates", "missing")
+
+
+def times(factor: int) -> settings:
+    """So many times the examples that other tests have in this run: for inputs that are many and cheap."""
+    return settings(max_examples=factor * settings().max_examples)
 
 
 @dataclass(frozen=True)

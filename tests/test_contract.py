@@ -321,7 +321,7 @@ def expectations(models, X):
     return {name: {read(model, name, X) for model in models} for name in READS if hasattr(models[0], name)}
 
 
-long_too = pytest.mark.parametrize("seconds", [0.3, pytest.param(3.0, marks=pytest.mark.slow)])
+long_too = pytest.mark.parametrize("seconds", [0.1, pytest.param(3.0, marks=pytest.mark.slow)])
 
 
 @long_too

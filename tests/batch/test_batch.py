@@ -29,6 +29,7 @@ ESTIMATORS = [
     RoundedRegression(),
     UnifiedClassifier(),
 ]
+FIRST_OF_EACH = list({type(e): e for e in reversed(ESTIMATORS)}.values())
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 
 
@@ -48,8 +49,15 @@ def _expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")  # some checks use strings without an order
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected_failures)
+@parametrize_with_checks(FIRST_OF_EACH, expected_failed_checks=_expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")
+@parametrize_with_checks([e for e in ESTIMATORS if e not in FIRST_OF_EACH], expected_failed_checks=_expected_failures)
+def test_scikit_learn_checks_with_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -14,7 +14,7 @@ LOSSES = ("mae", "zero_one", "squared", "matrix")
 CASES = ["SVOR implicit", "SVOR explicit"] + [
     f"{name} {loss}" for name in ("VILMA", "MORD", "PiecewiseMORD", "RoundedRegression") for loss in LOSSES
 ]
-ROUNDS = [4, pytest.param(56, marks=pytest.mark.slow)]  # problems for each of 18 cases: 72, and 1,008
+ROUNDS = [2, pytest.param(56, marks=pytest.mark.slow)]  # problems for each of 18 cases: 36, and 1,008
 
 
 def _problem(case, seed):

@@ -39,7 +39,7 @@ def _differences(function, theta, step=1e-4):
 
 @each_link
 @pytest.mark.parametrize("intervals", [False, True])
-@pytest.mark.parametrize("alpha", [0.0, 0.05])
+@pytest.mark.parametrize("alpha", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_standard_errors_are_those_of_a_numerical_hessian(link, intervals, alpha):
     X, lower, upper = _data(intervals)
     weight = np.tile([1.0, 2.0], 200)

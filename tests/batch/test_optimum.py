@@ -67,8 +67,14 @@ def optima():
     return of
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("kind", ["exact", "interval"])
+@pytest.mark.parametrize(
+    ("kind", "weighted"),
+    [
+        ("interval", True),
+        ("exact", False),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in [("interval", False), ("exact", True)]),
+    ],
+)
 @pytest.mark.parametrize("regularize", ["weights", "all", "none"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_optimum_of_a_general_solver_and_a_true_certificate(name, regularize, kind, weighted, optima):

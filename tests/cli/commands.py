@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from rankwise.cli._app import app
 
+#: For tests that are not about choosing a model, which takes seconds.
+LINK = ["--estimator", "CumulativeLink"]
 WORDS = ["good", "bad", "fine", "awful", "nice", "so", "very", "it", "is"]
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 import rankwise as rw
-from tests.cli.commands import facts, fail, make_frame, succeed, write
+from tests.cli.commands import LINK, facts, fail, make_frame, succeed, write
 
 COLUMNS = ["a", "c", "grade"]
 LABEL = ["--label", "grade"]
@@ -27,7 +27,7 @@ def data(tmp_path):
 @pytest.fixture
 def model(data, tmp_path):
     path = tmp_path / "model.rankwise"
-    succeed("fit", data, *LABEL, "--output", path)
+    succeed("fit", data, *LABEL, *LINK, "--output", path)
     return path
 
 
@@ -42,15 +42,15 @@ class TestSignals:
     @pytest.fixture
     def writing(self, tmp_path):
         header, body = make_frame(200)[COLUMNS].to_csv(index=False).split("\n", 1)
-        (tmp_path / "rows.csv").write_text(f"{header}\n{body * 1500}")
         processes = []
 
-        def begin(**options):
+        def begin(copies, **options):
+            (tmp_path / "rows.csv").write_text(f"{header}\n{body * copies}")
             process = start("convert", tmp_path / "rows.csv", "--output", tmp_path / "new.jsonl", **options)
             processes.append(process)
             while not list(tmp_path.glob(".new*.tmp")):
                 assert process.poll() is None, process.communicate()
-                time.sleep(0.02)
+                time.sleep(0.005)
             return process
 
         yield begin
@@ -58,16 +58,17 @@ class TestSignals:
             process.kill()
             process.communicate()
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
     def test_leave_nothing_behind(self, writing, tmp_path, number):
-        process = writing()
+        process = writing(10_000)  # more than is written before the signal comes
         process.send_signal(number)
         assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == 128 + number
         assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
     def test_of_a_lost_terminal_are_not_for_nohup(self, writing, tmp_path):
-        process = writing(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), stdout=subprocess.DEVNULL)
+        ignore = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), "stdout": subprocess.DEVNULL}
+        process = writing(1_500, **ignore)
         process.send_signal(signal.SIGHUP)
         assert process.wait(timeout=60) == 0
         assert (tmp_path / "new.jsonl").exists()
@@ -96,11 +97,23 @@ class TestFullDisk:
     @pytest.mark.parametrize(
         ("words", "reason"),
         [
-            (["fit", "DATA", *LABEL, "--output"], ": File too large."),
+            (["fit", "DATA", *LABEL, *LINK, "--output"], ": File too large."),
             (["report", "MODEL", "DATA", *LABEL, "--output"], ": File too large."),
             (["predict", "MODEL", "DATA", "--output"], "too large."),
             (
-                ["fit", "BAD", *LABEL, "--classes", "1..4", "--output", "NEW", "--on-error", "skip", "--quarantine"],
+                [
+                    "fit",
+                    "BAD",
+                    *LABEL,
+                    *LINK,
+                    "--classes",
+                    "1..4",
+                    "--output",
+                    "NEW",
+                    "--on-error",
+                    "skip",
+                    "--quarantine",
+                ],
                 ": File too large.",
             ),
         ],
@@ -120,7 +133,15 @@ class TestFullDisk:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", ["info MODEL", "predict MODEL DATA", "predict MODEL DATA --json", "fit --help"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("info MODEL", marks=pytest.mark.slow),
+        "predict MODEL DATA",
+        pytest.param("predict MODEL DATA --json", marks=pytest.mark.slow),
+        "fit --help",
+    ],
+)
 def test_a_full_standard_output_is_said_in_one_line(data, model, words):
     files = {"DATA": data, "MODEL": model}
     with open("/dev/full", "w") as full:
@@ -151,7 +172,7 @@ class TestNamesThatAreNotUTF8:
         rows = folder / odd(f"n\xff.{suffix}")
         model = folder / odd("m\xff")
         assert facts("convert", data, "--output", rows)["output"] == str(rows)
-        assert facts("fit", rows, *LABEL, "--output", model)["model"] == str(model)
+        assert facts("fit", rows, *LABEL, *LINK, "--output", model)["model"] == str(model)
         assert facts("info", model)["notes"]["files"] == [str(rows)]
         assert r"n\udcff" in succeed("info", model)
         succeed("fit", rows, *LABEL, "--checkpoint", folder / odd("c\xff"), "--output", model)
@@ -170,7 +191,7 @@ class TestNamesThatAreNotUTF8:
         rows = folder / "rows.csv"
         rows.write_text(make_frame(200)[COLUMNS].to_csv(index=False) + "1,1,often\n")
         skip = ["--on-error", "skip", "--quarantine", tmp_path / "bad.jsonl"]
-        succeed("fit", rows, *LABEL, "--classes", "1..4", *skip, "--output", tmp_path / "model")
+        succeed("fit", rows, *LABEL, *LINK, "--classes", "1..4", *skip, "--output", tmp_path / "model")
         assert json.loads((tmp_path / "bad.jsonl").read_bytes())["file"] == str(rows)
 
     def test_stand_in_an_error(self, folder):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import rankwise as rw
-from tests.cli.commands import facts, run
+from tests.cli.commands import LINK, facts, run
 
 
 def table(path, labels):
@@ -31,7 +31,7 @@ def test_a_declared_class_is_a_class_in_every_format(tmp_path, name, suffix):
         frame.to_json(path, orient="records", lines=True)
     else:
         frame.to_csv(path, index=False, sep="," if suffix == ".csv" else "\t")
-    facts("fit", path, "--label", "y", "--classes", f"{name},low,high", "-o", tmp_path / "m")
+    facts("fit", path, "--label", "y", *LINK, "--classes", f"{name},low,high", "-o", tmp_path / "m")
     found = facts("evaluate", tmp_path / "m", path, "--label", "y")
     assert found["rows"] == found["exact_labels"] == 24
 
@@ -55,7 +55,7 @@ def test_every_unreadable_label_is_named_with_its_lines(tmp_path):
 
 
 COMMANDS = {
-    "fit": lambda source, tmp: ["fit", source, "--label", "y", "--classes", "1..3", "-o", tmp / "n"],
+    "fit": lambda source, tmp: ["fit", source, "--label", "y", *LINK, "--classes", "1..3", "-o", tmp / "n"],
     "stream": lambda source, tmp: [*COMMANDS["fit"](source, tmp), "--estimator", "PRIL"],
     "evaluate": lambda source, tmp: ["evaluate", tmp / "m", source, "--label", "y"],
     "compare": lambda source, tmp: ["compare", source, "--label", "y", "--classes", "1..3", "--estimator", "PRIL"],

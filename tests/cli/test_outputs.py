@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import rankwise as rw
-from tests.cli.commands import fail, make_frame, succeed, write
+from tests.cli.commands import LINK, fail, make_frame, succeed, write
 
 LABEL = ["--label", "grade"]
 
@@ -19,7 +19,7 @@ def data(tmp_path):
 @pytest.fixture
 def model(data, tmp_path):
     path = tmp_path / "model.rankwise"
-    succeed("fit", data, *LABEL, "--output", path)
+    succeed("fit", data, *LABEL, *LINK, "--output", path)
     return path
 
 
@@ -38,9 +38,9 @@ def refused(folder, *arguments):
 SKIP = "--label grade --on-error skip --quarantine"
 #: Every command that writes; the option that writes comes last.
 COMMANDS = {
-    "fit": "fit DATA --label grade --output",
+    "fit": "fit DATA --label grade --estimator CumulativeLink --output",
     "fit checkpoint": "fit DATA --label grade --output NEW --checkpoint",
-    "fit quarantine": f"fit DATA --output NEW {SKIP}",
+    "fit quarantine": f"fit DATA --estimator CumulativeLink --output NEW {SKIP}",
     "predict": "predict MODEL DATA --output",
     "predict quarantine": "predict MODEL DATA --on-error skip --quarantine",
     "evaluate quarantine": f"evaluate MODEL DATA {SKIP}",
@@ -100,8 +100,8 @@ class TestOneFileForTwoThings:
         shutil.copy(data, folder / "rows.csv")
         said = fail(2, "convert", folder, "--output", folder / "rows.csv")
         assert "is also an input" in said
-        succeed("fit", folder, *LABEL, "--output", folder / "model.rankwise")
-        succeed("fit", folder, *LABEL, "--output", folder / "model.rankwise")  # a model is not read as rows
+        succeed("fit", folder, *LABEL, *LINK, "--output", folder / "model.rankwise")
+        succeed("fit", folder, *LABEL, *LINK, "--output", folder / "model.rankwise")  # a model is not read as rows
 
 
 class TestAnotherKind:
@@ -126,7 +126,7 @@ class TestAnotherKind:
 
     def test_an_empty_file_holds_nothing(self, data, tmp_path):
         (tmp_path / "model").touch()
-        succeed("fit", data, *LABEL, "--output", tmp_path / "model")
+        succeed("fit", data, *LABEL, *LINK, "--output", tmp_path / "model")
 
     def test_a_checkpoint_is_no_model(self, data, model, tmp_path):
         rw.save(rw.load(model), tmp_path / "checkpoint", notes={"run": {}, "state": {}})
@@ -141,7 +141,7 @@ class TestLinks:
         for name in ("model", "rows.csv"):
             (tmp_path / f"link-{name}").symlink_to(folder / name)
         for _ in range(2):
-            succeed("fit", data, *LABEL, "--output", tmp_path / "link-model")
+            succeed("fit", data, *LABEL, *LINK, "--output", tmp_path / "link-model")
             succeed("convert", data, "--output", tmp_path / "link-rows.csv")
         assert (tmp_path / "link-model").is_symlink()
         assert rw.load(folder / "model").classes_.tolist() == [1, 2, 3, 4]

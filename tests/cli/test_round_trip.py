@@ -10,7 +10,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import rankwise as rw
 from rankwise import persistence
-from tests.cli.commands import facts, make_frame, run, succeed, write
+from tests.cli.commands import LINK, facts, make_frame, run, succeed, write
 
 OTHERS = {"w", "lower", "upper", "grade", "said"}
 LABELS = {
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(folder, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m"
-    succeed("fit", folder / "train.csv", "--label", "grade", *ignored(["grade"]), "-o", path)
+    succeed("fit", folder / "train.csv", "--label", "grade", *LINK, *ignored(["grade"]), "-o", path)
     return path
 
 

@@ -166,7 +166,7 @@ class TestSignals:
         succeed(*plain, "--output", tmp_path / "straight")
         assert (tmp_path / "killed").read_bytes() == (tmp_path / "straight").read_bytes()
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
     def test_control_c_saves_and_says_how_to_go_on(self, long_run, tmp_path, number):
         checked, plain = long_run
         process = start(*checked, "--output", tmp_path / "stopped")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import rankwise as rw
 from rankwise.cli._app import app
-from tests.cli.commands import facts, fail, make_frame, run, succeed
+from tests.cli.commands import LINK, facts, fail, make_frame, run, succeed
 
 
 @pytest.fixture
@@ -59,7 +59,9 @@ class TestTyposInNumbers:
         np.testing.assert_array_equal(learnt, expected)
 
     def test_a_kind_overrules(self, typo, tmp_path):
-        said = succeed("fit", typo, "--label", "grade", "--kind", "a=category", "-o", tmp_path / "m").splitlines()
+        said = succeed(
+            "fit", typo, "--label", "grade", *LINK, "--kind", "a=category", "-o", tmp_path / "m"
+        ).splitlines()
         assert said[2:6] == [
             "columns                         3, as 105 features",
             "  category, rare ones together  a",
@@ -79,7 +81,7 @@ def test_decimal_commas_are_read_and_said(frame, tmp_path):
     commas = frame.assign(**{name: frame[name].astype(str).str.replace(".", ",") for name in ("a", "c")})
     commas.to_csv(tmp_path / "commas.csv", index=False)
     for name in ("points", "commas"):
-        said = succeed("fit", tmp_path / f"{name}.csv", "--label", "grade", "-o", tmp_path / name)
+        said = succeed("fit", tmp_path / f"{name}.csv", "--label", "grade", *LINK, "-o", tmp_path / name)
         assert ("  number with decimal comma  a, c\n" in said) == (name == "commas")
     models = [rw.load(tmp_path / name) for name in ("points", "commas")]
     np.testing.assert_array_equal(models[0].estimator_.coef_, models[1].estimator_.coef_)
@@ -99,7 +101,7 @@ def test_semicolons_and_other_encodings(frame, tmp_path):
     frame = frame.replace({"colour": {"green": "grün"}})
     frame.to_csv(tmp_path / "plain.csv", index=False)
     frame.to_csv(tmp_path / "german.csv", index=False, sep=";", decimal=",", encoding="cp1252")
-    options = ["--label", "grade", "-o", tmp_path / "m"]
+    options = ["--label", "grade", *LINK, "-o", tmp_path / "m"]
     expected = facts("fit", tmp_path / "plain.csv", *options)
     result = run("fit", tmp_path / "german.csv", "--encoding", "cp1252", *options)
     assert result.exit_code == 0
@@ -116,7 +118,7 @@ def test_semicolons_and_other_encodings(frame, tmp_path):
 
 def test_standard_input(frame, tmp_path, monkeypatch):
     frame.to_csv(tmp_path / "t.csv", index=False)
-    succeed("fit", tmp_path / "t.csv", "--label", "grade", "-o", tmp_path / "m")
+    succeed("fit", tmp_path / "t.csv", "--label", "grade", *LINK, "-o", tmp_path / "m")
     expected = succeed("predict", tmp_path / "m", tmp_path / "t.csv")
     assert CliRunner().invoke(app, ["predict", str(tmp_path / "m"), "-"], input=frame.to_csv(index=False)).stdout == (
         expected
@@ -136,7 +138,7 @@ class TestPassedOn:
     @pytest.fixture
     def model(self, frame, tmp_path):
         frame.to_csv(tmp_path / "train.csv", index=False)
-        succeed("fit", tmp_path / "train.csv", "--label", "grade", "--ignore", "colour", "-o", tmp_path / "m")
+        succeed("fit", tmp_path / "train.csv", "--label", "grade", *LINK, "--ignore", "colour", "-o", tmp_path / "m")
         return tmp_path / "m"
 
     def test_lines_of_csv(self, model, tmp_path):

@@ -20,7 +20,7 @@ import rankwise as rw
 from rankwise.cli import _app, _estimators
 from rankwise.cli._options import grouped
 from rankwise.cli._print import certificate
-from tests.cli.commands import fail, make_frame, run, succeed, write
+from tests.cli.commands import LINK, fail, make_frame, run, succeed, write
 
 NUMBERS = ["a", "c", "grade"]
 
@@ -440,7 +440,7 @@ class TestScores:
 
     def test_of_rows_that_were_skipped_are_left_out(self, tmp_path):
         data = write(make_frame(60)[["a", "colour", "grade"]], tmp_path / "t.csv")
-        succeed("fit", data, "--label", "grade", "--unknown", "refuse", "--output", tmp_path / "m")
+        succeed("fit", data, "--label", "grade", *LINK, "--unknown", "refuse", "--output", tmp_path / "m")
         data.write_text(data.read_text().replace("red", "pink", 3))
         skip = ["--on-error", "skip", "--scores"]
         succeed("predict", tmp_path / "m", data, *skip, "--output", tmp_path / "p.csv")
@@ -452,6 +452,6 @@ class TestScores:
     def test_a_column_of_that_name(self, tmp_path):
         frame = make_frame(60)[NUMBERS].rename(columns={"c": "score"})
         data = write(frame, tmp_path / "t.csv")
-        succeed("fit", data, "--label", "grade", "--output", tmp_path / "m")
+        succeed("fit", data, "--label", "grade", *LINK, "--output", tmp_path / "m")
         said = fail(1, "predict", tmp_path / "m", data, "--scores")
         assert "there is a column 'score' already; --only leaves it out" in said

@@ -96,6 +96,7 @@ def test_a_worker_killed_during_the_fit_changes_nothing(client, undisturbed, dat
     assert killed[0] not in client.run(os.getpid).values()
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_during_the_fit_changes_nothing(cluster, client, undisturbed, data, monkeypatch):
     X, y = data
 
@@ -154,6 +155,7 @@ def _spilled(dask_worker):
     return len(dask_worker.data.slow)
 
 
+@pytest.mark.slow
 def test_rows_that_do_not_fit_into_memory_are_spilled(monkeypatch):
     X, y = make_ordinal(12_000, 20, 3, random_state=0)
     expected = rw.SVOR(alpha=0.1).fit(X, y)

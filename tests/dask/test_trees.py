@@ -201,7 +201,7 @@ def _at_look(monkeypatch, number, action):
     monkeypatch.setattr(Tasks, "_pause", disturbed)
 
 
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_worker_killed_during_the_fit_is_one_error_in_bounded_time(client, data, monkeypatch, rank):
     X, y = data
     client.wait_for_workers(2, timeout=60)

@@ -87,6 +87,7 @@ def test_unknown_user_and_missing_file(tmp_path, nowhere):
         load_enron_folders("beck-s", data_dir=tmp_path)
 
 
+@pytest.mark.slow
 @needs_data
 def test_the_real_mail():
     for user in datasets.ENRON_USERS:

@@ -235,6 +235,7 @@ def test_scikit_learn_inspects_our_models(estimator, data):
     assert partial_dependence(model, X, ["size"], response_method="decision_function").average.shape[0] == 4
 
 
+@pytest.mark.slow  # shap compiles kernels of its own
 def test_shap_agrees_with_linear_contributions(data):
     shap = pytest.importorskip("shap")
     X, y = data[0][["size", "price"]].fillna(0.0).to_numpy(), data[1]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rankwise.io import LabelColumns, TableError, open_table, write_table
 from rankwise.io import _text_files as text_files
 from rankwise.labels import OrderWarning
+from tests.strategies import times
 
 FOLDER = tempfile.TemporaryDirectory(prefix="rankwise-fuzz-")
 TEXT_FORMATS = ("csv", "tsv", "jsonl", "svm", "csv.gz", "jsonl.zst")
@@ -49,7 +50,7 @@ def read_all(path, **options):
     return rows, left_out
 
 
-@settings(max_examples=700)
+@times(7)
 @given(texts, st.sampled_from(TEXT_FORMATS))
 def test_any_text(content, suffix):
     if suffix.endswith((".gz", ".zst")) and len(content) % 2:  # every other one is properly compressed
@@ -68,7 +69,7 @@ def test_any_text(content, suffix):
         assert left_out
 
 
-@settings(max_examples=250)
+@times(3)
 @given(csv_like, st.integers(1, 20))
 def test_blocks_do_not_show(content, block):
     path = written("b.csv", b"a,b\n" + content)
@@ -97,7 +98,7 @@ def damaged():
 somewhere = st.integers(0, 1 << 16)
 
 
-@settings(max_examples=700)
+@times(7)
 @given(
     suffix=st.sampled_from(["parquet", "arrow", "arrows", "arrow.zst", "csv.gz"]),
     changes=st.lists(st.tuples(somewhere, st.integers(0, 255)), min_size=1, max_size=3),
@@ -110,7 +111,7 @@ def test_damaged_files(damaged, suffix, changes, cut):
     read_all(written(f"c.{suffix}", bytes(content if cut is None else content[: cut % len(content)])))
 
 
-@settings(max_examples=200)
+@times(2)
 @given(st.lists(st.text(st.sampled_from("0123.-|<>=? ab"), max_size=6), min_size=1, max_size=6), st.booleans())
 def test_any_labels(labels, with_classes):
     path = written("d.csv", ("x,y\n" + "".join(f'1,"{label}"\n' for label in labels)).encode())

@@ -61,7 +61,7 @@ def close_call(twin, x):
 @each_update
 @each_complexity
 @pytest.mark.parametrize("kind", ["real", "binary", "scaled"])
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10_000), C=st.sampled_from([0.1, 1.0, 10.0]), margin=st.sampled_from([0.05, 0.4, 1.0]))
 def test_rounds_are_those_of_the_plain_twin(update, complexity, kind, seed, C, margin):
     X, relevant, weight = make_rounds(seed, n=12, kind=kind)

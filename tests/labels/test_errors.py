@@ -29,6 +29,7 @@ from rankwise.labels import (
     parse_labels,
 )
 from tests.labels.test_encode import assert_valid
+from tests.strategies import times
 
 NAN, INF = float("nan"), float("inf")
 K3 = [1, 2, 3]
@@ -296,7 +297,7 @@ def assert_valid_or_one_line(outcome, n=None):
         assert_valid(outcome, len(outcome) if n is None else n)
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(times(5), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     st.lists(ANYTHING, max_size=6) | st.lists(SCALARS, max_size=6) | st.lists(HASHABLE, max_size=6),
     st.none() | st.just(K3) | st.lists(SCALARS, max_size=4) | ANYTHING,
@@ -305,7 +306,7 @@ def test_anything_at_all_is_encoded_or_refused_in_one_line(y, classes):
     assert_valid_or_one_line(encoded_or_refused(y, classes), len(y))
 
 
-@settings(max_examples=200)
+@times(2)
 @given(ANYTHING)
 def test_any_y_is_encoded_or_refused_in_one_line(y):
     assert_valid_or_one_line(encoded_or_refused(y))

@@ -111,7 +111,14 @@ def test_estimators_say_who_can():
         rankwise.PRIL(classes=[1, 2, 3]).fit(X, [1, (1, 2), {1, 3}, None])
 
 
-@pytest.mark.parametrize("imported", ["rankwise.labels", "rankwise.batch", "rankwise.online, rankwise.structured"])
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "rankwise.labels",
+        pytest.param("rankwise.batch", marks=pytest.mark.slow),
+        pytest.param("rankwise.online, rankwise.structured", marks=pytest.mark.slow),
+    ],
+)
 def test_names_are_complete_whatever_was_imported(imported):
     code = f"import {imported}; from rankwise.labels import estimators_for; print(*estimators_for('interval'))"
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

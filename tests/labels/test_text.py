@@ -9,14 +9,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise import PRIL, SVOR, RowError, TableModel
 from rankwise.labels import encode, format_labels, parse_labels
 from rankwise.labels._format import candidates, interval_ends
 from rankwise.labels._grammar import LANGUAGES, LabelReader, UnreadableLabelsError
-from tests.strategies import admissible_codes, annotated
+from tests.strategies import admissible_codes, annotated, times
 
 NAMES = ["very low", "so-so", "not-bad|fine", "high", "?"]
 
@@ -190,7 +190,7 @@ def test_formatted_labels_read_back(labels, style):
 names = st.text(st.sampled_from("ab-|<>=? 1"), min_size=1, max_size=5).filter(lambda name: name == name.strip())
 
 
-@settings(max_examples=300)
+@times(3)
 @given(st.lists(names, min_size=2, max_size=5, unique=True), st.data())
 def test_names_full_of_signs_read_back_or_are_refused(classes, data):
     kind = data.draw(st.sampled_from(["exact", "interval", "candidates"]))
@@ -245,7 +245,7 @@ def test_interval_ends_and_candidates():
         interval_ends([1, {1, 3}], [1, 2, 3])
 
 
-@settings(max_examples=1000)
+@times(10)
 @given(st.lists(st.text(st.sampled_from("0123456789.-+|<>=? eEnaA\t\0é"), max_size=8), max_size=3), st.booleans())
 def test_any_text_is_read_or_refused_with_its_row(texts, with_classes):
     classes = [-1, 0, 1, 2.5, 10] if with_classes else None

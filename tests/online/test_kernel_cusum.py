@@ -70,13 +70,13 @@ def test_rounds_are_those_of_the_plain_twin(name, budget, n_neighbors):
 
 
 @each_step
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("intercept", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_every_step_and_margin_is_that_of_the_plain_twin(step, margin, intercept):
     parameters, kernel = KERNELS["rbf"]
     how = dict(step=step, margin=margin, delta=0.7, C=0.3)
     twin = PlainKernelCuSum(kernel, 4, 20, intercept, **how)
     model = KernelCuSumRank(**parameters, **how, budget=20, fit_intercept=intercept)
-    assert_rounds_equal(twin, model, make_stream(3, n=150))
+    assert_rounds_equal(twin, model, make_stream(3, n=100))
 
 
 LABELS = {

@@ -210,7 +210,9 @@ def refused(learn, *arguments):
         learn(*arguments)
 
 
-@forms
+@pytest.mark.parametrize(
+    "form", [np.asarray, pytest.param(sparse.csr_matrix, marks=pytest.mark.slow)], ids=["dense", "sparse"]
+)
 @pytest.mark.parametrize("estimator", LINEAR[:6:5] + LINEAR[6:10] + KERNELS + RANKERS, ids=str)
 def test_an_interrupt_leaves_the_model_before_or_after(estimator, form):
     choose = random.Random(0)

@@ -43,9 +43,15 @@ ESTIMATORS = [
     WidrowHoff(),
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+#: The first of each kind of model: sums of rows, products, probabilities, support vectors, a vector for each class.
+KINDS = (0, 2, 3, 4, 5)
 
 
-@each
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(e, marks=[] if i in KINDS else pytest.mark.slow) for i, e in enumerate(ESTIMATORS)],
+    ids=str,
+)
 @pytest.mark.parametrize("on_all_sets", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")  # one of river's sets has texts as classes
 def test_river_checks(estimator, on_all_sets):
