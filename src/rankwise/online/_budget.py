@@ -184,11 +184,18 @@ def shrink(dual, lag, rounds, length, born, size, limits, table):
 @kernel
 def remember(block, length, size, table):
     """Write the cosines of the rows that took slots into the table, the later ones over the earlier ones."""
-    values, within, _, taken, _, _ = block
+    values, within, _, taken, owner, _ = block
     for b in range(taken.size):
         slot = taken[b]
         if slot >= 0:
             for s in range(size):
                 table[slot, s] = cosine_of(values[b, s], length[slot], length[s])
-                table[s, slot] = table[slot, s]
             table[slot, slot] = cosine_of(within[b, b], length[slot], length[slot])
+    # The columns for all rows at once: each of their numbers lies in another page of memory.
+    for s in range(size):
+        for b in range(taken.size):
+            slot = taken[b]
+            if slot >= 0 and owner[s] > b:
+                table[slot, s] = table[s, slot]
+            elif slot >= 0:
+                table[s, slot] = table[slot, s]

@@ -16,6 +16,9 @@ that decides it (:mod:`rankwise.online._contest`):
     Learn from row i with a label between the codes lo and hi and the weight c, which is zero if the row says nothing,
     after ``past = (rounds, updates, violations)``. Return how many constraints were violated if the model changed and
     :data:`UNCHANGED` if not; :data:`NOT_FINITE`, before any change, if the score is not finite.
+``both_right(X, i, score, lo, hi, rounds, room)``
+    Whether the predictions with the last and with the averaged weights surely lie between lo and hi: a quick test that
+    saves the contest the predictions themselves, for intervals.
 ``finish(model, room)``
     Write back what was learnt in ``room``.
 ``informs(lo, hi, highest, mask, room)``
@@ -35,7 +38,7 @@ have one entry, or row, for each feature, and the 1-D arrays that any row may ch
 
 import numpy as np
 
-from rankwise._kernels.compile import inlined, kernel, register_jitable
+from rankwise._kernels.compile import inlined, kernel, overload, register_jitable
 from rankwise._kernels.rows import column, n_entries, n_rows
 from rankwise.base.state import LARGEST, ROUNDS, UPDATES, VIOLATIONS
 from rankwise.online._contest import averages, is_due, judged, opened, settle
@@ -62,6 +65,12 @@ def admits_fewer(lo, hi, highest, mask, room):
     return (lo > 0) | (hi < highest) | (mask.size > 0)
 
 
+@inlined
+def never_sure(X, i, score, lo, hi, rounds, room):
+    """``both_right`` of an algorithm that has no quicker way than to predict."""
+    return False
+
+
 @register_jitable
 def nothing_to_refuse(X, weight, room):
     """``refuse`` of an algorithm that meets a bad row on its way."""
@@ -80,33 +89,48 @@ def _n_touched(X, model):
     return n if n_rows(X) == 1 else 0
 
 
-@register_jitable
-def _exchange(array, first, stop, copy, place, back):
-    """Copy some numbers of an array, or put them back; return whether all are tame."""
+def _flat(array):
+    """The numbers of an array, one after the other."""
+    return array.reshape(-1)
+
+
+@overload(_flat, inline="always")
+def _overload_flat(array):
+    # Reshaping is a call of numpy's; for single rows, which most arrays have one number a feature for, it shows.
+    return (lambda array: array) if array.ndim == 1 else (lambda array: array.reshape(-1))
+
+
+#: What to do with the numbers that a row may change: keep a copy, look at them, or take them from the copy.
+_KEEP, _LOOK, _PUT_BACK = 0, 1, 2
+
+
+@inlined
+def _exchange(array, first, stop, copy, place, what):
+    """Keep, look at or put back some numbers of an array; return whether all are tame."""
     tame = True
     for j in range(first, stop):
-        if back:
-            array[j] = copy[place]
-        else:
+        if what == _KEEP:
             copy[place] = array[j]
+        elif what == _PUT_BACK:
+            array[j] = copy[place]
         tame &= abs(array[j]) <= LARGEST  # false for NaN
         place += 1
     return tame
 
 
 @register_jitable
-def _touched(X, model, copy, back):
-    """Copy all that row 0 may change, or put it back; return whether it is tame."""
+def _touched(X, model, copy, what):
+    """Keep, look at or put back all that row 0 may change; return whether it is tame."""
     of_features, of_all = model[:2]
     place, tame = 0, True
     for array in of_features:
-        flat, width = array.reshape(-1), array.size // max(1, array.shape[0])
+        flat, width = _flat(array), array.size // max(1, array.shape[0])
         for p in range(n_entries(X, 0)):
             first = column(X, 0, p) * width
-            tame &= _exchange(flat, first, first + width, copy, place, back)
+            tame &= _exchange(flat, first, first + width, copy, place, what)
             place += width
     for array in of_all:
-        tame &= _exchange(array, 0, array.size, copy, place, back)
+        tame &= _exchange(array, 0, array.size, copy, place, what)
         place += array.size
     return tame
 
@@ -117,13 +141,13 @@ def _none_touched(X, model):
 
 
 @register_jitable
-def _nothing_touched(X, model, copy, back):
+def _nothing_touched(X, model, copy, what):
     return True
 
 
 def make_pass(
-    prepare, score, predict, step, finish=nothing_to_do, *, informs=admits_fewer, refuse=nothing_to_refuse,
-    repair=nothing_to_do, plain=False, in_place=True, ordered=True,
+    prepare, score, predict, step, finish=nothing_to_do, *, informs=admits_fewer, both_right=never_sure,
+    refuse=nothing_to_refuse, repair=nothing_to_do, plain=False, in_place=True, ordered=True,
 ):  # fmt: skip
     """Compile ``learn(X, labels, weight, order, model, counts, options, predictions)`` from an algorithm's functions.
 
@@ -145,14 +169,15 @@ def make_pass(
         bad = refuse(X, weight, room)
         before = np.empty(n_touched(X, model))
         if before.size:
-            touched(X, model, before, False)
+            touched(X, model, before, _KEEP)
         n_steps = order.size if not plain and order.size else n_rows(X)
         for r in range(n_steps if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
             found = score(X, i, room)
+            lo, hi = lower[i], upper[i]
             due, asked = is_due(options[0], rounds), not plain and predictions.size > 0
-            last = mean = 0
-            if due or asked:
+            last = mean = lo  # right, if nothing below says otherwise
+            if asked or (due and not both_right(X, i, found, lo, hi, rounds, room)):
                 averaged = averages(options[0], lead, spread)
                 # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
                 for way in range(0 if due else int(averaged), 2 if due else 1 + int(averaged)):
@@ -163,7 +188,6 @@ def make_pass(
                     if predictions[i] < 0:
                         bad = i
                         break
-            lo, hi = lower[i], upper[i]
             c = 1.0 if plain or not weight.size else weight[i]
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
             informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
@@ -180,8 +204,8 @@ def make_pass(
             rounds += informative
         if bad < 0:
             finish(model, room)
-            if before.size and not touched(X, model, np.empty(before.size), False):
-                touched(X, model, before, True)
+            if before.size and not touched(X, model, before, _LOOK):
+                touched(X, model, before, _PUT_BACK)
                 repair(model, options)
                 return 0
             counts[ROUNDS], counts[UPDATES], counts[VIOLATIONS] = rounds, updates, violations

@@ -106,6 +106,20 @@ def predict_row(X, i, f, rounds, room):
     return rank_lagged(dot_lagged(X, i, w, w_lag, rate), t, t_lag, rate)
 
 
+@inlined
+def both_right(X, i, f, lo, hi, rounds, room):
+    """Whether the last and the averaged model put row i between lo and hi, for a ``room`` as above."""
+    w, w_lag, ends, _, t_lag = room[:5]
+    if t_lag.size == 0:  # one class
+        return True
+    rate = 1.0 / rounds
+    mean = dot_lagged(X, i, w, w_lag, rate)
+    # Two comparisons for each model instead of a walk along its thresholds. The ends of the scale are infinite.
+    least = ends[lo] - t_lag[max(lo - 1, 0)] * rate
+    limit = ends[hi + 1] - t_lag[min(hi, t_lag.size - 1)] * rate
+    return (f >= ends[lo]) & (f < ends[hi + 1]) & (mean >= least) & (mean < limit)
+
+
 @kernel
 def scores_of_rows(X, w, lag, rate, out):
     """out[i] = <w - rate * lag, x_i>; returns the first row with a non-finite score, or -1."""

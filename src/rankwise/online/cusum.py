@@ -67,9 +67,9 @@ def accumulate(scores, b, b_lag, rate):
 @register_jitable(forceinline=True)
 def best_rank(scores, n_classes):
     """Smallest maximiser."""
-    best = 0
+    best, top = 0, scores[0]  # not scores[best]: every comparison would wait for a look-up
     for k in range(1, n_classes):
-        best = k if scores[k] > scores[best] else best
+        best, top = (k, scores[k]) if scores[k] > top else (best, top)
     return best
 
 

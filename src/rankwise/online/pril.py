@@ -38,6 +38,7 @@ from rankwise._sklearn import POSITIVE, StrOptions
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass, write_back
 from rankwise.online._threshold_models import (
     LinearThresholdEstimator,
+    both_right,
     move,
     move_violated,
     predict_row,
@@ -177,7 +178,8 @@ def _make_passes(move_thresholds, margin):
         axpy_lagged(X, i, a, rounds, w, w_lag)
         return violated
 
-    return {plain: make_pass(_prepare, score_row, predict_row, step, _finish, plain=plain) for plain in (True, False)}
+    functions = _prepare, score_row, predict_row, step, _finish
+    return {plain: make_pass(*functions, both_right=both_right, plain=plain) for plain in (True, False)}
 
 
 _PERCEPTRON = _make_passes(perceptron_step, 0.0)
