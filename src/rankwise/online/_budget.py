@@ -44,28 +44,36 @@ def _cosine(s, u, table, owner, values, length):
 
 
 @register_jitable
-def _weakest(dual, lag, rounds, length, born, size):
-    """Slot of the vector with the smallest influence; slots of negative length are empty."""
+def _weakest(dual, lag, rounds, length, born, size, last_influence):
+    """Slot of the vector with the smallest influence; slots of negative length are empty.
+
+    ``last_influence`` holds the influence of the last coefficients alone, at most the whole; negative: to be found.
+    """
     slot, least = 0, np.inf
     rate = 1.0 / rounds if rounds > 0.0 else 0.0
     for s in range(size):
-        last, mean = 0.0, 0.0
-        for k in range(dual.shape[1]):
-            last += dual[s, k] ** 2
-            mean += (dual[s, k] - lag[s, k] * rate) ** 2
-        influence = np.sqrt(max(last, mean)) * length[s]
-        if length[s] >= 0.0 and (influence < least or (influence == least and born[s] < born[slot])):
-            slot, least = s, influence
+        if last_influence[s] < 0.0:
+            last = 0.0
+            for k in range(dual.shape[1]):
+                last += dual[s, k] ** 2
+            last_influence[s] = np.sqrt(last) * abs(length[s])
+        if last_influence[s] <= least and length[s] >= 0.0:
+            mean = 0.0
+            for k in range(dual.shape[1]):
+                mean += (dual[s, k] - lag[s, k] * rate) ** 2
+            influence = max(last_influence[s], np.sqrt(mean) * length[s])
+            if influence < least or (influence == least and born[s] < born[slot]):
+                slot, least = s, influence
     return slot
 
 
 @register_jitable
 def scratch(n_slots, n_columns, limits):
-    """Memory for handing over a share: the share, cosines, neighbours, a triangular matrix and components."""
+    """Memory for handing over a share: the share, cosines, neighbours, a triangular matrix, components, influences."""
     n = min(limits[1], n_slots)
     closeness = np.zeros(n_slots if n else 0, dtype=np.float32)
     share, lag_share, near = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n, dtype=np.int64)
-    return share, lag_share, closeness, near, np.zeros((n, n)), np.zeros(n)
+    return share, lag_share, closeness, near, np.zeros((n, n)), np.zeros(n), np.full(n_slots, -1.0)
 
 
 @register_jitable
@@ -97,18 +105,19 @@ def _take_out(slot, dual, lag, memory):
 def _hand_over(old_length, dual, lag, length, size, kept, memory):
     """Add the share of a vector that is gone to those of its neighbours; memory holds it and its cosines."""
     table, owner, values = kept
-    share, lag_share, closeness, slots, root, along = memory
+    share, lag_share, closeness, slots, root, along, last_influence = memory
     found = _nearest(closeness, size, slots)
-    n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root
+    n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root, upper right
     for p in range(found):
         rest, part = 1.0, float(closeness[slots[p]])
         for q in range(n):
-            value = float(_cosine(slots[p], slots[q], table, owner, values, length))
-            for r in range(q):
-                value -= root[n, r] * root[q, r]
-            root[n, q] = value / root[q, q]
-            rest -= root[n, q] ** 2
-            part -= root[n, q] * along[q]
+            root[q, n] = _cosine(slots[p], slots[q], table, owner, values, length)
+        for q in range(n):
+            root[q, n] /= root[q, q]
+            for r in range(q + 1, n):
+                root[r, n] -= root[q, n] * root[q, r]
+            rest -= root[q, n] ** 2
+            part -= root[q, n] * along[q]
         if rest > _INDEPENDENT:
             root[n, n] = np.sqrt(rest)
             along[n] = part / root[n, n]
@@ -116,10 +125,11 @@ def _hand_over(old_length, dual, lag, length, size, kept, memory):
             n += 1
     for p in range(n - 1, -1, -1):
         for q in range(p + 1, n):
-            along[p] -= root[q, p] * along[q]
+            along[p] -= root[p, q] * along[q]
         along[p] /= root[p, p]
     for p in range(n):
         factor = along[p] * old_length / length[slots[p]]
+        last_influence[slots[p]] = -1.0
         for k in range(dual.shape[1]):
             dual[slots[p], k] += factor * share[k]
             lag[slots[p], k] += factor * lag_share[k]
@@ -127,13 +137,17 @@ def _hand_over(old_length, dual, lag, length, size, kept, memory):
 
 @register_jitable
 def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
-    """Give row b of a block a slot, with zero coefficients: the next free one, or that of the weakest vector.
+    """Slot of row b of a block, whose coefficients are about to change.
 
-    ``dual`` and ``lag`` are 2-D, a row for each slot; ``memory`` is what :func:`scratch` makes.
+    A row without a slot gets one with zero coefficients: the next free one, or that of the weakest vector. ``dual`` and ``lag`` are 2-D, a row
+    for each slot; ``memory`` is what :func:`scratch` makes.
     """
     values, within, slots, taken, owner, table = block
     length, born, size = vectors
-    closeness = memory[2]
+    closeness, last_influence = memory[2], memory[-1]
+    if slots[b] >= 0:
+        last_influence[slots[b]] = -1.0
+        return slots[b]
     new_length = np.sqrt(within[b, b])
     if size[0] < budget:
         slot = size[0]
@@ -141,7 +155,7 @@ def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
         length[slot] = new_length
         owner[slot] = b
     else:
-        slot = _weakest(dual, lag, rounds, length, born, size[0])
+        slot = _weakest(dual, lag, rounds, length, born, size[0], last_influence)
         old_length = length[slot]
         for s in range(size[0] if closeness.size else 0):
             if s != slot:
@@ -160,6 +174,7 @@ def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
             _hand_over(old_length, dual, lag, length, size[0], (table, owner, values), memory)
     taken[b] = slot
     born[slot] = birth
+    last_influence[slot] = -1.0
     for later in range(b + 1, within.shape[0]):
         values[later, slot] = within[later, b]
     return slot
@@ -172,7 +187,7 @@ def shrink(dual, lag, rounds, length, born, size, limits, table):
     memory = scratch(size, dual.shape[1], limits)
     closeness = memory[2]
     for _ in range(size - limits[0]):
-        slot = _weakest(dual, lag, rounds, length, born, size)
+        slot = _weakest(dual, lag, rounds, length, born, size, memory[-1])
         old_length, length[slot] = length[slot], -1.0
         _take_out(slot, dual, lag, memory)
         for s in range(closeness.size):

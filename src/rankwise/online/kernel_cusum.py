@@ -69,7 +69,7 @@ def _step(values, i, finite, lo, hi, c, past, room):
     rounds, updates, _ = past
     a = signed_step(scores, winner, target, within[i, i] + (1.0 if intercept else 0.0), c, rule)
     slot = slots[i]
-    if slot < 0 and a != 0.0:
+    if a != 0.0:
         slot = admit(i, block, dual, dual_lag, rounds, vectors, budget, updates + 1, memory)
     if slot >= 0:
         for k in range(min(winner, target) + 1, max(winner, target) + 1):

@@ -50,7 +50,7 @@ def _step(values, b, f, lo, hi, c, past, room):
     rounds, updates, _ = past
     a, violated = move_violated(f, lo, hi, c, ends, ends, t_lag, rounds)
     slot = block[2][b]
-    if slot < 0 and a != 0.0:
+    if a != 0.0:
         of_slots = dual.reshape(-1, 1), dual_lag.reshape(-1, 1)
         slot = admit(b, block, *of_slots, rounds, vectors, budget, updates + 1, memory)
     if slot >= 0:
