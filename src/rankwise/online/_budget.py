@@ -44,6 +44,18 @@ def _cosine(s, u, table, owner, values, length):
 
 
 @register_jitable
+def _cosines_with(slot, closeness, size, block, length):
+    """As :func:`_cosine`, with the vectors in all slots: those that came later in the block over the others."""
+    values, _, _, taken, owner, table = block
+    came = owner[slot]
+    for s in range(size):
+        closeness[s] = table[slot, s] if came < 0 else cosine_of(values[came, s], length[slot], length[s])
+    for b in range(came + 1, taken.size):
+        if taken[b] >= 0:
+            closeness[taken[b]] = cosine_of(values[b, slot], length[taken[b]], length[slot])
+
+
+@register_jitable
 def _weakest(dual, lag, rounds, length, born, size, last_influence):
     """Slot of the vector with the smallest influence; slots of negative length are empty.
 
@@ -69,26 +81,27 @@ def _weakest(dual, lag, rounds, length, born, size, last_influence):
 
 @register_jitable
 def scratch(n_slots, n_columns, limits):
-    """Memory for handing over a share: the share, cosines, neighbours, a triangular matrix, components, influences."""
+    """Memory for handing over a share: the share, cosines, neighbours and their matrix; influences."""
     n = min(limits[1], n_slots)
     closeness = np.zeros(n_slots if n else 0, dtype=np.float32)
     share, lag_share, near = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n, dtype=np.int64)
-    return share, lag_share, closeness, near, np.zeros((n, n)), np.zeros(n), np.full(n_slots, -1.0)
+    return share, lag_share, closeness, near, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.full(n_slots, -1.0)
 
 
 @register_jitable
-def _nearest(closeness, size, slots):
+def _nearest(closeness, size, slots, nearness):
     """Fill in the slots with the largest cosines, nearest first; return how many are not zero."""
-    found = 0
+    found, bound = 0, 0.0
     for s in range(size):
         near = abs(closeness[s])
-        if near > 0.0 and (found < slots.size or near > abs(closeness[slots[found - 1]])):
-            found = min(found + 1, slots.size)
-            p = found - 1
-            while p > 0 and abs(closeness[slots[p - 1]]) < near:
-                slots[p] = slots[p - 1]
+        if near > bound:
+            p = min(found, slots.size - 1)
+            while p > 0 and nearness[p - 1] < near:
+                slots[p], nearness[p] = slots[p - 1], nearness[p - 1]
                 p -= 1
-            slots[p] = s
+            slots[p], nearness[p] = s, near
+            found = min(found + 1, slots.size)
+            bound = nearness[found - 1] if found == slots.size else 0.0
     return found
 
 
@@ -105,20 +118,22 @@ def _take_out(slot, dual, lag, memory):
 def _hand_over(old_length, dual, lag, length, size, kept, memory):
     """Add the share of a vector that is gone to those of its neighbours; memory holds it and its cosines."""
     table, owner, values = kept
-    share, lag_share, closeness, slots, root, along, last_influence = memory
-    found = _nearest(closeness, size, slots)
+    share, lag_share, closeness, slots, root, column, along, last_influence = memory
+    found = _nearest(closeness, size, slots, along)
     n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root, upper right
     for p in range(found):
         rest, part = 1.0, float(closeness[slots[p]])
         for q in range(n):
-            root[q, n] = _cosine(slots[p], slots[q], table, owner, values, length)
+            column[q] = _cosine(slots[p], slots[q], table, owner, values, length)
         for q in range(n):
-            root[q, n] /= root[q, q]
+            column[q] /= root[q, q]
             for r in range(q + 1, n):
-                root[r, n] -= root[q, n] * root[q, r]
-            rest -= root[q, n] ** 2
-            part -= root[q, n] * along[q]
+                column[r] -= column[q] * root[q, r]
+            rest -= column[q] ** 2
+            part -= column[q] * along[q]
         if rest > _INDEPENDENT:
+            for q in range(n):
+                root[q, n] = column[q]
             root[n, n] = np.sqrt(rest)
             along[n] = part / root[n, n]
             slots[n] = slots[p]
@@ -139,8 +154,8 @@ def _hand_over(old_length, dual, lag, length, size, kept, memory):
 def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
     """Slot of row b of a block, whose coefficients are about to change.
 
-    A row without a slot gets one with zero coefficients: the next free one, or that of the weakest vector. ``dual`` and ``lag`` are 2-D, a row
-    for each slot; ``memory`` is what :func:`scratch` makes.
+    A row without a slot gets one with zero coefficients: the next free one, or that of the weakest vector. ``dual``
+    and ``lag`` are 2-D, a row for each slot; ``memory`` is what :func:`scratch` makes.
     """
     values, within, slots, taken, owner, table = block
     length, born, size = vectors
@@ -157,11 +172,9 @@ def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
     else:
         slot = _weakest(dual, lag, rounds, length, born, size[0], last_influence)
         old_length = length[slot]
-        for s in range(size[0] if closeness.size else 0):
-            if s != slot:
-                closeness[s] = _cosine(slot, s, table, owner, values, length)
-            else:
-                closeness[s] = cosine_of(values[b, slot], new_length, old_length)
+        if closeness.size:
+            _cosines_with(slot, closeness, size[0], block, length)
+            closeness[slot] = cosine_of(values[b, slot], new_length, old_length)  # of the new vector, there from now on
         for e in range(within.shape[0]):  # the row that held the slot holds it no more
             if slots[e] == slot:
                 slots[e] = -1
