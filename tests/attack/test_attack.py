@@ -9,7 +9,7 @@ import pytest
 from tests.attack.harness import attack
 
 CASES = {"forge": 20_000, "labels": 20_000, "tables": 2_000, "interrupts": 2_000, "threads": 300, "kills": 60}
-SMALL = {"forge_few": 25, "labels": 60, "tables": 15, "interrupts": 60, "threads": 3, "kills": 1}
+SMALL = {"forge_few": 25, "labels": 40, "tables": 10, "interrupts": 60, "threads": 3, "kills": 1}
 
 
 @pytest.mark.attack

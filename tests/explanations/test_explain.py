@@ -246,6 +246,7 @@ def test_shap_agrees_with_linear_contributions(data):
     np.testing.assert_allclose(theirs.base_values, ours.base, atol=1e-9)
 
 
+@pytest.mark.slow  # as above
 def test_shap_agrees_with_the_contributions_of_trees(data):
     shap = pytest.importorskip("shap")
     pytest.importorskip("lightgbm")

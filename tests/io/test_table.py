@@ -72,7 +72,7 @@ def test_reading_goes_on_at_any_row(table, tmp_path, name, rows):
     for start in (1, 149, 150, 151, half - 1, half, half + 1, len(table) - 1, len(table), len(table) + 5):
         assert rows(paths, start, batch_rows=100) == expected[start:]
     ends = [batch.end for batch in open_table(paths, batch_rows=100).batches()]
-    for start in ends:
+    for start in ends[::4]:
         assert rows(paths, start, batch_rows=100) == expected[start:]
 
 
