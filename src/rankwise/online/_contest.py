@@ -18,7 +18,7 @@ and the array ``(lead, spread)``.
 
 from numba import types
 
-from rankwise._kernels.compile import overload, register_jitable
+from rankwise._kernels.compile import inlined, overload, register_jitable
 from rankwise.base.state import StateArray
 
 #: Standing of the contest, for every model that has averages.
@@ -38,7 +38,7 @@ def last_leads(lead, spread):
     return lead > 0.0 and lead * lead > spread
 
 
-@register_jitable(forceinline=True)
+@inlined
 def _error(code, lo, hi, mask, i, ordered):
     admitted = lo <= code <= hi and (mask.size == 0 or mask[i, code])
     distance = max(1.0, max(float(lo - code), float(code - hi))) if ordered else 1.0
@@ -50,9 +50,8 @@ def _is_due(mode, rounds):
     return mode == JUDGED and rounds > 0.0 and (rounds < _FIRST or int(rounds) & (_EVERY - 1) == 0)
 
 
-@register_jitable(forceinline=True)
-def _judged(last, mean, label, c, lead, spread):
-    lo, hi, mask, i, ordered = label
+@inlined
+def _judged(last, mean, lo, hi, mask, i, ordered, c, lead, spread):
     if c == 0.0 or last < 0 or mean < 0:
         return lead, spread
     d = min(c, _LARGEST_WEIGHT) * (_error(mean, lo, hi, mask, i, ordered) - _error(last, lo, hi, mask, i, ordered))
@@ -104,16 +103,21 @@ def _overload_is_due(average, rounds):
     return lambda average, rounds: False
 
 
-def judged(average, last, mean, label, c, lead, spread):
-    """Lead and spread after the predictions of the last and of averaged weights for a label."""
-    return _judged(last, mean, label, c, lead, spread) if _is_pair(average) else (lead, spread)
+def judged(average, last, mean, lo, hi, mask, i, ordered, c, lead, spread):
+    """Lead and spread after the predictions of the last and of averaged weights for a label.
+
+    Arguments are many because a tuple that holds the mask would count references to it: ~30 ns a judged round.
+    """
+    return _judged(last, mean, lo, hi, mask, i, ordered, c, lead, spread) if _is_pair(average) else (lead, spread)
 
 
 @overload(judged, inline="always")
-def _overload_judged(average, last, mean, label, c, lead, spread):
+def _overload_judged(average, last, mean, lo, hi, mask, i, ordered, c, lead, spread):
     if _is_pair(average):
-        return lambda average, last, mean, label, c, lead, spread: _judged(last, mean, label, c, lead, spread)
-    return lambda average, last, mean, label, c, lead, spread: (lead, spread)
+        return lambda average, last, mean, lo, hi, mask, i, ordered, c, lead, spread: _judged(
+            last, mean, lo, hi, mask, i, ordered, c, lead, spread
+        )
+    return lambda average, last, mean, lo, hi, mask, i, ordered, c, lead, spread: (lead, spread)
 
 
 def settle(average, lead, spread):

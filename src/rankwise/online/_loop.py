@@ -192,8 +192,8 @@ def make_pass(
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
             informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
             if due:
-                label = lo, hi, mask, i, ordered
-                lead, spread = judged(options[0], last, mean, label, c * informative, lead, spread)
+                worth = c * informative
+                lead, spread = judged(options[0], last, mean, lo, hi, mask, i, ordered, worth, lead, spread)
             violated = step(X, i, found, lo, hi, c * informative, (rounds, updates, violations), room)
             if violated >= 0:
                 updates += 1
