@@ -130,6 +130,41 @@ def test_rows_chunks_and_one_epoch_end_in_the_same_model(estimator):
         np.testing.assert_array_equal(other.predict(stream.X), whole.predict(stream.X))
 
 
+CHANGES = [
+    (PRIL(), {"step": "pa1", "C": 0.1}),
+    (PRIL(step="pa1"), {"C": 0.01}),
+    (MultiplicativePRIL(signed=True), {"eta": 0.5}),
+    (WidrowHoff(), {"learning_rate": 0.5}),
+    (CuSumRank(), {"margin": "constant", "delta": 5.0}),
+    (ImportanceWeightedPerceptron(), {"fit_intercept": False}),
+    (OnlineCumulativeLink(), {"alpha": 50.0}),
+]
+
+
+@pytest.mark.parametrize(("estimator", "change"), CHANGES, ids=[str(e) for e, _ in CHANGES])
+def test_single_rows_see_a_parameter_and_a_chunk_at_once(estimator, change):
+    """What learning from single rows keeps between them follows from the parameters and the arrays of today."""
+    stream = make_stream(1, n=90, exact=1.0)
+    y = stream.lower
+    single, chunks = (clone(estimator).set_params(classes=stream.classes) for _ in range(2))
+
+    def learn_one_by_one(rows):
+        for i in rows:
+            single.learn_one(dict(enumerate(stream.X[i])), int(y[i]))
+
+    learn_one_by_one(range(30))
+    single.set_params(**change)
+    learn_one_by_one(range(30, 60))
+    single.partial_fit(stream.X[60:70], y[60:70])
+    learn_one_by_one(range(70, 90))
+    chunks.partial_fit(stream.X[:30], y[:30])
+    unchanged = pickle.loads(pickle.dumps(chunks))
+    chunks.set_params(**change).partial_fit(stream.X[30:], y[30:])
+    unchanged.partial_fit(stream.X[30:], y[30:])
+    assert_same_model(chunks, single)
+    assert any((array != unchanged._state[name]).any() for name, array in chunks._state.items())
+
+
 @each
 def test_sparse_rows_give_the_same_bits_as_dense_ones(estimator):
     dense, stream, y = prepared(estimator)

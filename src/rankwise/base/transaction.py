@@ -26,14 +26,15 @@ _ATTEMPTS = 5  # reads that a writer may disturb before the reader waits for it
 
 
 class Gate:
-    """The lock that lets one thread change at a time, and a count that is odd while arrays change in place."""
+    """The lock that lets one thread change at a time, a count that is odd while arrays change in place, and caches."""
 
-    __slots__ = ("count", "lock", "view")
+    __slots__ = ("count", "lock", "prepared", "view")
 
     def __init__(self) -> None:
         self.lock = RLock()
         self.count = 0
         self.view: Any = None  # the last one, for the next reader
+        self.prepared: Any = None  # what learning from single rows computes from the attributes, until one is set
 
 
 _QUIET = Gate()  # of what nobody changes

@@ -67,6 +67,10 @@ class OnlineModel(OrdinalEstimator):
 
     # -- learnt so far ---------------------------------------------------------------------------------------------
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self._gate.prepared = None  # it follows from the attributes
+
     def __getattr__(self, name: str) -> Any:
         # Names learnt from a stream become an array only when somebody looks.
         if name == "feature_names_in_" and "_features" in self.__dict__:
@@ -105,6 +109,8 @@ class OnlineModel(OrdinalEstimator):
 
     def _averaging(self, state: State, order: NDArray[np.int64]) -> Any:
         """What tells a pass whether predictions are averaged; rows in a random order have nothing to judge."""
+        if "contest" not in state:
+            return False
         if self.average == "auto":
             return MEAN if order.size else JUDGED, state["contest"]
         return MEAN if self.average else LAST, state["contest"]

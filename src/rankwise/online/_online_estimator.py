@@ -10,7 +10,6 @@ even an average.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -59,7 +58,14 @@ class OnlineEstimator(OnlineModel):
 
     # -- what an algorithm supplies --------------------------------------------------------------------------------
 
-    @abstractmethod
+    def _compiled(self, state: State, average: Any, plain: bool) -> tuple[Any, ...] | None:
+        """The compiled pass (:func:`rankwise.online._loop.make_pass`), its ``model`` and its ``options``.
+
+        ``average`` is the first option; ``plain`` says that there are unit weights, no order and no predictions. None
+        for an algorithm whose pass is more than one compiled call: it overrides :meth:`_pass`.
+        """
+        return None
+
     def _pass(
         self, state: State, rows: Rows, labels: KernelLabels, weight: Floats, order: NDArray[np.int64],
         predictions: Codes,
@@ -71,6 +77,12 @@ class OnlineEstimator(OnlineModel):
         predicted before learning. One row alone changes everything or, if the model would not be tame after it,
         nothing.
         """
+        plain = not (weight.size or order.size or predictions.size)
+        compiled = self._compiled(state, self._averaging(state, order), plain)
+        assert compiled is not None, "an estimator overrides _compiled or _pass"
+        learn, model, options = compiled
+        bad: int = learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+        return bad
 
     def _rows_to_learn(self, rows: Rows) -> Rows:
         """Rows in the form that a pass learns from."""
@@ -312,16 +324,31 @@ class OnlineEstimator(OnlineModel):
             weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)
             if new_names or order is not known["_order"]:
                 self._learn_grown(new_names, order, row, labels, weight)
-            elif self._learns_in_place:  # as in _learn_row, without its call for every example
+                return
+            if not self._learns_in_place:
+                bad = self._learn_row(known["_state"], row, labels, weight)
+            else:
+                prepared = (gate.prepared or self._prepare()) if weight is UNIT_WEIGHTS else None
                 gate.count |= 1
                 try:
-                    bad = self._pass(known["_state"], row, labels, weight, GIVEN_ORDER, NO_PREDICTIONS)
+                    if prepared:
+                        learn, model, counts, options = prepared
+                        bad = learn(row, labels, weight, GIVEN_ORDER, model, counts, options, NO_PREDICTIONS)
+                    else:
+                        bad = self._learn_row(known["_state"], row, labels, weight)
                 finally:
                     gate.count += 1
-                if bad >= 0:
-                    self._refuse_update(row, 0, weight)
-            elif self._learn_row(known["_state"], row, labels, weight) >= 0:
+            if bad >= 0:
                 self._refuse_update(row, 0, weight)
+
+    def _prepare(self) -> Any:
+        """Compiled pass over single rows and its arguments that stay the same until an attribute is set, or None."""
+        state = self._state
+        compiled = self._compiled(state, self._averaging(state, GIVEN_ORDER), True)
+        if compiled is not None:
+            learn, model, options = compiled
+            self._gate.prepared = learn, model, state["counts"], options
+        return self._gate.prepared
 
     def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
         """Class of one example, a dict of features; None while no class is known."""

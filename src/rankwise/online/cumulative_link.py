@@ -154,21 +154,19 @@ class OnlineCumulativeLink(LinkModel, LinearScoreEstimator):
 
     # -- learning --------------------------------------------------------------------------------------------------
 
-    def _pass(self, state, rows, labels, weight, order, predictions):
-        if predictions.size and not self._by_median:
-            return self._pass_row_by_row(state, rows, labels, weight, predictions)
-        options = False, self.n_features_in_, float(self.alpha), LINKS[self.link], self._median_shift
+    def _compiled(self, state, average, plain):
+        options = average, self.n_features_in_, float(self.alpha), LINKS[self.link], self._median_shift
         columns = tuple(state[name] for name in ("prior", "seen", "square", "first"))
         if "ww" in state:
             model = columns, tuple(state[name].reshape(-1) for name in ("w", "t", "tt", "ww", "tw"))
-            learn = LEARN_FULL
-        else:
-            model = (state["w"], state["variance"], *columns), (state["t"], state["tt"].reshape(-1))
-            learn = LEARN_ALONE
-        return learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+            return LEARN_FULL, model, options
+        model = (state["w"], state["variance"], *columns), (state["t"], state["tt"].reshape(-1))
+        return LEARN_ALONE, model, options
 
-    def _pass_row_by_row(self, state, rows, labels, weight, predictions):
-        """Decide by probabilities before every row."""
+    def _pass(self, state, rows, labels, weight, order, predictions):
+        if not predictions.size or self._by_median:
+            return super()._pass(state, rows, labels, weight, order, predictions)
+        # Probabilities decide before every row.
         lower, upper, mask = labels
         for i in range(length(rows)):
             here = slice(i, i + 1)

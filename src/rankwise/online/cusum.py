@@ -305,10 +305,10 @@ class CuSumRank(CumulativeEstimator):
     ) -> None:  # fmt: skip
         self._store_parameters(locals())
 
-    def _pass(self, state, rows, labels, weight, order, predictions):
+    def _compiled(self, state, average, plain):
         model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"])
-        options = self._averaging(state, order), self.fit_intercept, self._step_options()
-        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+        options = average, self.fit_intercept, self._step_options()
+        return _learn, model, options
 
     @property
     def coef_(self) -> Floats:

@@ -218,10 +218,10 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
                 f"scheme='all-pairs'. Got scheme={self.scheme!r} instead."
             )
 
-    def _pass(self, state, rows, labels, weight, order, predictions):
+    def _compiled(self, state, average, plain):
         model = (state["W"], state["W_lag"]), (state["b"], state["b_lag"], state["cost"]), state["known"]
-        options = self._averaging(state, order), 1.0 if self.fit_intercept else 0.0
-        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+        options = average, 1.0 if self.fit_intercept else 0.0
+        return _learn, model, options
 
     # -- classes that are new in a stream ---------------------------------------------------------------------------
 

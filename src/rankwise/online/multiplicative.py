@@ -235,11 +235,11 @@ class MultiplicativePRIL(ThresholdEstimator):
         if not self.signed:
             self._state["t"][:] = 1.0  # the weight of exponent 0
 
-    def _pass(self, state, rows, labels, weight, order, predictions):
+    def _compiled(self, state, average, plain):
         of_features, of_all = ("S", "S_lag", "w"), ("T", "T_lag", "t", "scale")
         model = tuple(state[name] for name in of_features), tuple(state[name] for name in of_all)
-        options = self._averaging(state, order), self.eta == "auto", self.signed
-        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+        options = average, self.eta == "auto", self.signed
+        return _learn, model, options
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
         if not self.signed:  # an exponent of 0 is a weight above 0 there

@@ -250,15 +250,13 @@ class PRIL(LinearThresholdEstimator):
     ) -> None:  # fmt: skip
         self._store_parameters(locals())
 
-    def _pass(self, state, rows, labels, weight, order, predictions):
+    def _compiled(self, state, average, plain):
         kernels, cap, softness = _PERCEPTRON, np.inf, 0.0
         if self.step != "perceptron":
             kernels = _PASSIVE_AGGRESSIVE
             cap, softness = float(self.C) if self.step == "pa1" else np.inf, 0.5 / self.C if self.step == "pa2" else 0.0
-        learn = kernels[not (weight.size or order.size or predictions.size)]
         model = (state["w"], state["w_lag"]), (state["t"], state["t_lag"])
-        options = self._averaging(state, order), cap, softness
-        return learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+        return kernels[plain], model, (average, cap, softness)
 
 
 class PRank(PRIL):

@@ -121,10 +121,10 @@ class WidrowHoff(LinearScoreEstimator):
     ) -> None:  # fmt: skip
         self._store_parameters(locals())
 
-    def _pass(self, state, rows, labels, weight, order, predictions):
+    def _compiled(self, state, average, plain):
         model = (state["w"], state["w_lag"]), (state["b"],), self.thresholds_
-        options = self._averaging(state, order), float(self.learning_rate), self.normalized, self.fit_intercept
-        return _learn(rows, labels, weight, order, model, state["counts"], options, predictions)
+        options = average, float(self.learning_rate), self.normalized, self.fit_intercept
+        return _learn, model, options
 
     @property
     def intercept_(self) -> float:
