@@ -37,13 +37,14 @@ def dense() -> Iterator[Result]:
         intervals = type2_intervals(y)
         half = (y > 5).astype(int)
 
-        def ours(X: object = X, intervals: object = intervals) -> PRIL:
-            return PRIL(classes=CLASSES).partial_fit(X, intervals)
+        def ours(average: bool | str = "auto", X: object = X, intervals: object = intervals) -> PRIL:
+            return PRIL(classes=CLASSES, average=average).partial_fit(X, intervals)
 
         what = f"PRIL.partial_fit, 1M x 20{remark} ({ours().n_updates_ / len(X):.0%} of rounds update)"
         with threadpool_limits(1, user_api="blas"):  # one thread against one thread
-            fit, product = best_of(ours, lambda X=X: X @ w, repeats=15)
+            fit, mean, product = best_of(ours, lambda ours=ours: ours(True), lambda X=X: X @ w, repeats=15)
         yield Result.at_most(f"{what} vs X @ w", fit, product, 2.5)
+        yield Result.at_most("  average='auto', the default, vs average=True", fit, mean, 1.25)
         fit, product = best_of(ours, lambda X=X: X @ w, repeats=15)
         yield Result.at_most("  vs X @ w with all BLAS threads", fit, product, 2.5)
         fit, two, ten = best_of(
@@ -59,10 +60,14 @@ def dense() -> Iterator[Result]:
 def cusum() -> Iterator[Result]:
     X, y = make_ordinal(1_000_000, 20, 10, noise=0.1, random_state=0)
     W = np.random.default_rng(0).standard_normal((20, 10))
-    fit, product = best_of(
-        lambda: CuSumRank(classes=CLASSES).partial_fit(X, y), lambda: (X @ W).argmax(axis=1), repeats=9
+    fit, mean, product = best_of(
+        lambda: CuSumRank(classes=CLASSES).partial_fit(X, y),
+        lambda: CuSumRank(classes=CLASSES, average=True).partial_fit(X, y),
+        lambda: (X @ W).argmax(axis=1),
+        repeats=9,
     )
     yield Result.at_most("CuSumRank.partial_fit, 1M x 20, vs (X @ W).argmax(axis=1)", fit, product, 1.5)
+    yield Result.at_most("  average='auto', the default, vs average=True", fit, mean, 1.25)
     (ten,) = best_of(lambda: Perceptron().partial_fit(X, y, classes=CLASSES), repeats=2)
     yield Result.faster("  vs scikit-learn Perceptron, 10 classes", fit, ten, 3)
 
