@@ -2,7 +2,8 @@
 
 ``python docs/tools/prepare.py DIRECTORY`` copies the pages there. Formulas become MathML, which browsers show without a
 script and without a network; ``<!-- commands -->`` becomes the command reference, ``<!-- other packages -->`` the
-packages that no page of the API names. The site builder then needs no code of ours.
+packages that no page of the API names; examples with prompts are marked as such, so that they are copied without
+them. The site builder then needs no code of ours.
 """
 
 import html
@@ -19,6 +20,7 @@ import rankwise
 DOCS = Path(__file__).resolve().parent.parent
 _CODE = r"(?P<code>^ *```.*?^ *```|`[^`\n]+`)"
 _FORMULA = re.compile(rf"{_CODE}|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$\n]+)\$", re.DOTALL | re.MULTILINE)
+_SESSION = re.compile(r"^( *)```python\n(?=\1>>> )", re.MULTILINE)
 _MARKDOWN = re.compile(r"[_*\[\]|`\\~^]")  # characters that mean something in Markdown
 _INSIDE = {"cli", "solvers"}  # documented as commands, or not meant for use from outside
 
@@ -33,7 +35,7 @@ def main(target: Path) -> None:
 
 def prepared(text: str) -> str:
     """A page with its formulas and all that is made from the code."""
-    text = _FORMULA.sub(_mathml, text)
+    text = _SESSION.sub(r"\1```pycon\n", _FORMULA.sub(_mathml, text))
     if "<!-- commands -->" in text:
         text = text.replace("<!-- commands -->", command_reference())
     if "<!-- other packages -->" in text:
