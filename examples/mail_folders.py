@@ -1,7 +1,7 @@
-"""File mail as it comes: rank the folders for every message, then learn where its owner put it.
+"""File mail from a stream: rank the folders for every message, then learn where its owner put it.
 
-With a directory of the Enron mail (named in RANKWISE_DATA, or beside the checkout) the messages are those of a real
-user, otherwise made up. Words and folders are new whenever they come; a message may belong to several folders.
+With a directory of the Enron mail (named in RANKWISE_DATA, or next to the checkout) the messages are those of a real
+user, otherwise made up. New words and folders may appear at any time; a message may belong to several folders.
 
 Run: python examples/mail_folders.py [user]
 """

@@ -1,8 +1,8 @@
 """A neural network with a layer of cumulative-sum units, trained end to end on interval labels.
 
-Five ordered classes on a square that no line can part (the synthetic set of the PRIL paper). Of 2,000 labels 40 are
-exact, all others are intervals of up to three classes. Four models: the network if all labels were exact, the network
-from the labels as they are, the network from the 40 exact ones alone, and CuSum Rank, whose scores are linear.
+Five ordered classes on a square that are not linearly separable (the synthetic set of the PRIL paper). Of 2,000 labels
+40 are exact, all others are intervals of up to three classes. Four models: the network on 2,000 exact labels, the
+network on the imprecise labels, the network on the 40 exact ones alone, and CuSum Rank, whose scores are linear.
 
 Run: python examples/neural_network.py   (needs PyTorch: pip install 'rankwise[torch]')
 """

@@ -1,8 +1,8 @@
 """Write your own structured model: the hour of the day, learnt from "between 22 and 2".
 
-Hours lie on a circle: 23 and 0 are neighbours, and an interval may go through midnight. No estimator for ordered
-classes knows that; a structured model that does is thirty lines. Three hot spots of the structured perceptron say what
-an output is, and how it goes with an input; the fourth, the solver, is inherited: it tries all hours.
+Hours lie on a circle: 23 and 0 are neighbours, and an interval may include midnight. Estimators for ordered classes do
+not support that; a structured model that does takes thirty lines. It defines the parameters, the outputs and the joint
+features. The fourth part, the solver, is inherited: it tries all hours.
 
 Run: python examples/own_model.py
 """
@@ -16,7 +16,7 @@ HOURS = 24
 
 
 class Clock(StructuredModel):
-    """Hours on a circle; an annotation is an hour, or (first, last) going forwards, through midnight if need be."""
+    """Hours on a circle; an annotation is an hour, or (first, last) going forwards, possibly through midnight."""
 
     def __init__(self, n_waves=3):
         angles = 2 * np.pi * np.outer(np.arange(HOURS), np.arange(1, n_waves + 1)) / HOURS

@@ -1,4 +1,4 @@
-"""Three numbers for the README: what the order of the classes and imprecise labels are worth.
+"""Three numbers for the README: what a model gains from the order of the classes and from imprecise labels.
 
 Run: python examples/why_ordered.py
 """
