@@ -15,7 +15,6 @@ from rankwise.cli._print import rich_progress
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
     from rankwise.features import TableEncoder
-    from rankwise.labels import ClassOrder
     from rankwise.table_model import TableModel
 
 _CONNECT = "10s"  # how long to wait for a scheduler that may not be there
@@ -62,9 +61,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
         yield client
 
 
-def fit_on_cluster(
-    model: TableModel, estimator: Any, source: LabelledFiles, order: ClassOrder, address: str | None, n: int | None
-) -> int:
+def fit_on_cluster(model: TableModel, estimator: Any, source: LabelledFiles, address: str | None, n: int | None) -> int:
     """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
     from dask.delayed import delayed
 
@@ -72,11 +69,11 @@ def fit_on_cluster(
     from rankwise.io import TableError
     from rankwise.table_model import name_categories
 
-    estimator.set_params(classes=order.values.tolist())
+    estimator.set_params(classes=source.order.values.tolist())
     name_categories(estimator, model.encoder_)
     with connected(address, n), _rounds_shown():
         engine, read = Engine(), delayed(_read, pure=False)
-        rows = engine.kept([read(source.file(path), order, model.encoder_) for path in source.paths])
+        rows = engine.kept([read(source.file(path), model.encoder_) for path in source.paths])
         X, y, weights = ([task[k] for task in rows] for k in range(3))
         try:
             estimator.fit(X, y, weights if source.labels.weight is not None else None)
@@ -86,9 +83,9 @@ def fit_on_cluster(
         return int(sum(engine.computed([task[3] for task in rows])))
 
 
-def _read(source: LabelledFiles, order: ClassOrder, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
+def _read(source: LabelledFiles, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
     """Encoded rows of one file, their labels and weights, and how many they are."""
-    rows, _ = source.load(order)
+    rows = source.load()
     with rows.named():
         return rows.X if encoder is None else encoder.transform(rows.X), rows.y, rows.weight, len(rows)
 

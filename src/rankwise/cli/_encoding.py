@@ -1,18 +1,18 @@
-"""Options that say how columns become features."""
+"""Options of the commands that learn: what they share, above all how columns become features."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._options import option, require_column
-from rankwise.cli._print import some
+from rankwise.cli._options import LearningOptions, RowOptions, option, require_column
 
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
@@ -112,37 +112,17 @@ class EncodingOptions:
         return make(kinds=self.kinds or None, **self.parameters)
 
 
-def read_as(encoder: TableEncoder | None) -> dict[str, str]:
-    """How each column was read, in words."""
-    if encoder is None:
-        return {}
-    words: dict[str, str] = {}
-    parts: dict[str, list[str]] = {}
-    for column in encoder.to_plain()["columns"]:
-        parts.setdefault(column["name"], []).append(column.get("part", ""))
-        words[column["name"]] = _in_words(column, parts[column["name"]])
-    left_out = [name for name, kind in encoder.kinds_.items() if kind == "ignore"]
-    return words | {name: f"left out, {encoder.notes_.get(name, 'as declared')}" for name in left_out}
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Rows to learn from: where the labels are, how columns become features, and how files and bad rows are read."""
 
+    labels: LearningOptions
+    encoding: EncodingOptions
+    rows: RowOptions
 
-def _in_words(column: Mapping[str, Any], parts: list[str]) -> str:
-    kind: str = column["kind"]
-    if kind == "number" and column["decimal"] == ",":
-        return "number with decimal comma"
-    if kind == "date":
-        return f"date ({', '.join(parts)})"
-    if kind == "duration":
-        return "duration in days"
-    if kind == "text":
-        return "text of hashed words" if column["weighting"] == "hash" else f"text of {len(column['words']):,} words"
-    if kind == "category":
-        return "hashed category" if column["hashed"] else "category" + ", rare ones together" * column["rare"]
-    return kind
+    def open(self, files: Sequence[Path]) -> LabelledFiles:
+        """Look at the files, and check that they have the columns that the options name."""
+        classes, texts = self.labels.declared, self.encoding.text_columns  # wrong ones are found before any file
+        from rankwise.cli._labelled_files import LabelledFiles
 
-
-def by_reading(words: Mapping[str, str], index_base: int | None) -> dict[str, str]:
-    """Lines that say which columns were read in the same way, for people; or where the indices of svmlight begin."""
-    if index_base is not None:
-        return {"first index": str(index_base)}
-    readings = dict.fromkeys(words.values())
-    return {f"  {how}": some([name for name in words if words[name] == how]) for how in readings}
+        return LabelledFiles(files, self.rows, self.labels, texts=texts, classes=classes)

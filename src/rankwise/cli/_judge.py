@@ -18,7 +18,6 @@ from rankwise.evaluation import StratifiedIntervalKFold
 from rankwise.evaluation._sums import QualitySums, RunningLoss, sets_of
 from rankwise.features import RowError
 from rankwise.io import Batch
-from rankwise.labels import ClassOrder
 from rankwise.table_model import TableModel, table_encoder
 
 
@@ -52,11 +51,11 @@ def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any, Any]:
     return np.asarray(final.predict(rows)), probabilities, sets_of(final, rows)
 
 
-def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
+def judge_as_it_is(model: TableModel, source: LabelledFiles) -> dict[str, Any]:
     """A fitted model on all rows of the files, in constant memory."""
-    quality, done = QualitySums(order), 0
+    quality, done = QualitySums(source.order), 0
     with stream_bar("judging", source.n_bytes) as show:
-        for batch, rows in source.batches(order):
+        for batch, rows in source.batches():
             kept, answers = predict_batch(model, source, batch, _predicted)
             judged = rows if len(kept) == len(rows) else rows.take(kept)
             if answers is not None:
@@ -66,22 +65,23 @@ def judge_as_it_is(model: TableModel, source: LabelledFiles, order: ClassOrder) 
     return quality.results()
 
 
-def judge_progressively(template: TableModel, source: LabelledFiles, order: ClassOrder) -> dict[str, Any]:
+def judge_progressively(template: TableModel, source: LabelledFiles) -> dict[str, Any]:
     """A fresh online model, each row predicted before it is learnt; in constant memory."""
-    model, first = begin(source, clone(template.estimator), template.encoder, order)
-    learner = Learner(model, source, order, 1, None, first)
+    model, first = begin(source, clone(template.estimator), template.encoder)
+    learner = Learner(model, source, first=first)
     learner.run()
     return learner.loss.results()
 
 
 def judge_in_folds(
-    template: TableModel, rows: Rows, order: ClassOrder, folds: int, seed: int, *, only_first: bool = False,
+    template: TableModel, rows: Rows, folds: int, seed: int, *, only_first: bool = False,
     show: Callable[[str, int, int], None], what: str = "folds",
 ) -> dict[str, Any]:  # fmt: skip
     """Fresh models, each judged on a fold that it has not seen; only on the first fold if ``only_first``.
 
     Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.
     """
+    order = rows.y.order
     splitter = StratifiedIntervalKFold(folds, shuffle=True, random_state=seed, classes=order.values)
     pooled, each, seconds = QualitySums(order), [], 0.0
     n_folds = 1 if only_first else folds

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise.cli._exit import complain, suggestion
-from rankwise.cli._options import LabelOptions, LearningOptions, RowOptions
+from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
 from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
 from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
-from rankwise.labels._format import as_order
 from rankwise.table_model import table_encoder
 
 
@@ -64,35 +64,40 @@ class Rows:
 
 
 class LabelledFiles:
-    """Files, opened as ``table``, with labels as the options of a command describe them.
+    """Files with labels as the options of a command describe them; without ``labels`` they need not be there.
 
-    There need not be ``labels``. The columns ``texts`` are read as text, whatever they look like.
+    ``features`` are the columns to learn from, by default all that are neither labels nor ignored. The columns
+    ``texts`` are read as text, whatever they look like.
     """
 
     def __init__(
-        self,
-        table: Table,
-        files: Sequence[Path],
-        labels: LabelColumns | None,
-        features: Sequence[str],
-        texts: Sequence[str],
-        rows: RowOptions,
-    ) -> None:
-        self._table: Table | None = table
+        self, files: Sequence[Path], rows: RowOptions, labels: LabelOptions | None = None, *,
+        features: Sequence[str] | None = None, texts: Sequence[str] = (), classes: Sequence[Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.opened = table = rows.look_at(files)
         self.files = list(files)
         self.paths = list(table.files)  # the same with what is in directories
-        self._labels = labels
-        self.features = list(features)
         self.on_error, self.skips = rows.on_error, rows.skips
-        self.quarantine = Quarantine(rows.quarantine)
+        self.quarantine = Quarantine(rows.quarantine, strict=rows.strict)
         self.reading = rows.reading
         self.format = table.format
         self.is_svmlight = table.format == "svmlight"
         self.n_bytes = table.n_bytes
-        present = () if self.is_svmlight else table.schema.names
-        self.types = {name: "string" for name in texts if name in present}
+        self._labels = None if labels is None else labels.columns_of(table)
+        names = [] if self.is_svmlight else table.schema.names
+        others = [] if labels is None else [*self.labels.names, *labels.ignored_of(table)]
+        if features is None or self.is_svmlight:
+            self.features = [name for name in names if name not in others]
+        else:
+            self.features = list(features)
+            require_features(self.features, table)
+        if not (self.features or self.is_svmlight):
+            raise TableError(f"file {table.files[0]}: no column is left to learn from.")
+        self.types = {name: "string" for name in texts if name in names}
         if table.format in ("csv", "tsv") and labels is not None:
-            self.types |= labels.csv_types
+            self.types |= self.labels.csv_types
+        if classes is not None:
+            self.order = declared_order(classes)
 
     @property
     def labels(self) -> LabelColumns:
@@ -100,23 +105,27 @@ class LabelledFiles:
         return self._labels
 
     def file(self, path: str) -> LabelledFiles:
-        """One of the files alone, for another process."""
+        """One of the files alone, for another process, which opens it."""
         alone = copy(self)
-        alone.files, alone.paths, alone._table = [Path(path)], [path], None
+        alone.files, alone.paths = [Path(path)], [path]
+        del alone.opened
         if self.is_svmlight:  # where indices begin, all files say together
             alone.reading = {**self.reading, "index_base": self.index_base}
         return alone
 
+    @cached_property
+    def opened(self) -> Table:
+        """The files, opened to see what is in them."""
+        return open_table(self.files, format=self.format, on_error=self.on_error.value, **self.reading)
+
     def table(self, columns: Sequence[str] | None = None, *, counts: bool = False) -> Table:
         """The files for a pass; skipped rows go to the quarantine if it ``counts``, and are forgotten otherwise."""
-        if self._table is None:
-            self._table = open_table(self.files, format=self.format, on_error=self.on_error.value, **self.reading)
         quarantine = self.quarantine if counts else None
         if self.is_svmlight:
-            return self._table.select(quarantine=quarantine)
+            return self.opened.select(quarantine=quarantine)
         wanted = list(columns or [*self.features, *self.labels.names])
         types = {name: kind for name, kind in self.types.items() if name in wanted}
-        return self._table.select(wanted, types, quarantine)
+        return self.opened.select(wanted, types, quarantine)
 
     @property
     def index_base(self) -> int | None:
@@ -129,14 +138,11 @@ class LabelledFiles:
             hint = "--index-base 0 says that they begin at 0, and --index-base 1 that this is right."
             complain(f"no row has the index 0, so indices are taken to begin at 1; {hint}", "note")
 
-    def order(self, declared: Sequence[Any] | None) -> ClassOrder:
+    @cached_property
+    def order(self) -> ClassOrder:
         """Order of the classes: declared, or found in one pass over the labels."""
-        if declared is not None:
-            return declared_order(declared)
-        table = self.table(self.labels.names)
-        return self._found(
-            lambda: (self.labels.of(batch).good(None, self._unnoticed) for batch in table.first_batches())
-        )
+        table, ignoring = self.table(self.labels.names), self._aside(counts=False)
+        return self._found(lambda: (self.labels.of(batch).good(None, ignoring) for batch in table.first_batches()))
 
     def _found(self, labels: Callable[[], Iterable[GoodLabels]]) -> ClassOrder:
         """Classes that the labels name."""
@@ -153,21 +159,17 @@ class LabelledFiles:
             )
         return order
 
-    def batches(self, order: ClassOrder, start_row: int = 0, *, counts: bool = True) -> Iterator[tuple[Batch, Rows]]:
+    def batches(self, start_row: int = 0, *, counts: bool = True) -> Iterator[tuple[Batch, Rows]]:
         """One pass, in constant memory; bad rows are an error, or skipped, and put aside if it ``counts``."""
-        quarantine = None if not self.skips else self.quarantine if counts else forget
-        for labels in self.labels_read(start_row, counts=counts):
-            yield self.good_rows(labels, order, quarantine)
+        return map(partial(self.good_rows, counts=counts), self.labels_read(start_row, counts=counts))
 
     def labels_read(self, start_row: int = 0, *, counts: bool = True) -> Iterator[BatchLabels]:
         """One pass over the labels and their rows, before they are interpreted."""
         return (self.labels.of(batch) for batch in self.table(counts=counts).batches(start_row))
 
-    def good_rows(
-        self, labels: BatchLabels, order: ClassOrder, quarantine: Callable[..., None] | None
-    ) -> tuple[Batch, Rows]:
+    def good_rows(self, labels: BatchLabels, *, counts: bool = True) -> tuple[Batch, Rows]:
         """A batch and its rows with good labels."""
-        good = labels.good(order, quarantine)
+        good = labels.good(self.order, self._aside(counts=counts))
         return good.batch, self._rows(good)
 
     def unlabelled(self, labels: BatchLabels) -> Rows:
@@ -177,22 +179,22 @@ class LabelledFiles:
     def rows_of(self, batch: Batch) -> Rows:
         return Rows(self.features_of(batch), None, None, lambda i: (batch, i))
 
-    def load(self, declared: Sequence[Any] | ClassOrder | None, encoder: Any = None) -> tuple[Rows, ClassOrder]:
-        """All rows, in memory, in one pass, and the classes; bad rows are skipped as those the encoder refuses are."""
-        order, table = as_order(declared), self.table(counts=True)
-        quarantine = self.quarantine if self.skips else None
+    def load(self, encoder: Any = None) -> Rows:
+        """All rows, in memory, in one pass; bad rows are skipped as those the encoder refuses are."""
+        table = self.table(counts=True)
         labels: Iterator[BatchLabels] = (self.labels.of(batch) for batch in table.first_batches())
-        if order is None:
+        if "order" not in vars(self):  # neither declared nor found yet: this pass finds the classes too
             read: list[BatchLabels] = []
-            order = self._found(lambda: (each.good(None, self._unnoticed) for each in _kept(labels, read)))
+            ignoring = self._aside(counts=False)
+            self.order = self._found(lambda: (each.good(None, ignoring) for each in _kept(labels, read)))
             labels = iter(read)
-        good = [each.good(order, quarantine) for each in labels]
+        good = [each.good(self.order, self._aside(counts=True)) for each in labels]
         rows = self.joined([self._rows(some, table.settled(some.batch)) for some in good])
         reads = table_encoder(encoder)
         if self.skips and reads is not None:
             rows = rows.without(reads.problems(rows.X), self.quarantine)
             self.require_rows(len(rows))
-        return rows, order
+        return rows
 
     def joined(self, some: list[Rows]) -> Rows:
         some = [rows for rows in some if len(rows)]
@@ -224,10 +226,9 @@ class LabelledFiles:
         batch = batch or good.batch
         return Rows(self.features_of(batch), good.y, good.weight, lambda i: (batch, i))
 
-    @property
-    def _unnoticed(self) -> Callable[..., None] | None:
-        """Quarantine of a pass that only looks."""
-        return forget if self.skips else None
+    def _aside(self, *, counts: bool) -> Callable[..., None] | None:
+        """Where bad rows go: to the quarantine in a pass that ``counts``, else they are forgotten; None: an error."""
+        return None if not self.skips else self.quarantine if counts else forget
 
 
 def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[BatchLabels]:
@@ -236,29 +237,6 @@ def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[Ba
     for each in labels:
         read.append(each)
         yield each
-
-
-def open_files(
-    files: Sequence[Path],
-    labels: LabelOptions,
-    rows: RowOptions,
-    *,
-    features: Sequence[str] | None = None,
-    texts: Sequence[str] = (),
-) -> LabelledFiles:
-    """Look at the files, and check that they have the columns that the options name."""
-    table = rows.look_at(files)
-    columns = labels.columns_of(table)
-    ignored = labels.ignored_of(table) if isinstance(labels, LearningOptions) else []
-    if table.format == "svmlight":
-        return LabelledFiles(table, files, columns, [], texts, rows)
-    if features is not None:
-        require_features(features, table)
-    else:
-        features = [name for name in table.schema.names if name not in columns.names and name not in ignored]
-    if not features:
-        raise TableError(f"file {table.files[0]}: no column is left to learn from.")
-    return LabelledFiles(table, files, columns, features, texts, rows)
 
 
 def require_features(names: Sequence[str], table: Table) -> None:

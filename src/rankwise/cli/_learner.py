@@ -28,7 +28,6 @@ from rankwise.features import RowError, TableEncoder
 from rankwise.io import Batch
 from rankwise.io._label_columns import BatchLabels
 from rankwise.io._row_batch import forget
-from rankwise.labels import ClassOrder
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel
 
@@ -80,13 +79,11 @@ def digest_of(path: Path) -> str:
 FirstPass = Iterator[tuple[Batch, Rows]]
 
 
-def begin(
-    source: LabelledFiles, template: Any, encoder: TableEncoder | str | None, order: ClassOrder
-) -> tuple[TableModel, FirstPass]:
+def begin(source: LabelledFiles, template: Any, encoder: TableEncoder | str | None) -> tuple[TableModel, FirstPass]:
     """Model for a stream, whose encoder has learnt from the first rows, and the pass that begins with these."""
-    model = TableModel(template.set_params(classes=order.values.tolist()), encoder)
+    model = TableModel(template.set_params(classes=source.order.values.tolist()), encoder)
     if source.is_svmlight:
-        return model.fit_encoder(None), source.batches(order)
+        return model.fit_encoder(None), source.batches()
     first: list[BatchLabels] = []
     some: list[Rows] = []
     labels = source.labels_read()
@@ -101,8 +98,7 @@ def begin(
         if source.skips and isinstance(encoder, TableEncoder):
             head = head.without(encoder.problems(head.X), forget)
         model.fit_encoder(head.X)
-    quarantine = source.quarantine if source.skips else None
-    return model, (source.good_rows(each, order, quarantine) for each in chain(first, labels))
+    return model, map(source.good_rows, chain(first, labels))
 
 
 @dataclass
@@ -111,16 +107,15 @@ class Learner:
 
     model: TableModel  # its encoder is fitted
     source: LabelledFiles
-    order: ClassOrder
-    epochs: int
-    checkpoint: Checkpoint | None
+    epochs: int = 1
+    checkpoint: Checkpoint | None = None
     first: FirstPass | None = None  # the first pass, if it has begun
 
     def __post_init__(self) -> None:
         self.epoch = 0
         self.row = 0  # rows of the files behind us in this epoch
         self.n_learnt = 0  # good rows, over all epochs
-        self.loss = RunningLoss(self.order)  # of the predictions made before learning
+        self.loss = RunningLoss(self.source.order)  # of the predictions made before learning
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.epoch, self.row, self.n_learnt = state["epoch"], state["row"], state["learnt"]
@@ -134,7 +129,7 @@ class Learner:
             while self.epoch < self.epochs:
                 batches, self.first = self.first, None
                 if batches is None:  # bad rows are counted once
-                    batches = self.source.batches(self.order, self.row, counts=self.epoch == 0)
+                    batches = self.source.batches(self.row, counts=self.epoch == 0)
                 for batch, rows in batches:
                     self._learn(batch, rows)
                     show(self.epoch * n_bytes + batch.bytes_read, self.n_learnt, self.loss.mae)

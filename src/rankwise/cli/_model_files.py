@@ -12,37 +12,25 @@ import typer
 from rankwise.auto import AutoOrdinal, BlendedOrdinal, PathCV
 from rankwise.calibration import CalibratedOrdinal, ConformalOrdinal
 from rankwise.cli import _estimators
-from rankwise.cli._labelled_files import LabelledFiles, Rows, open_files, require_features
+from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.features import TableEncoder
-from rankwise.io import Table
+from rankwise.labels import ClassOrder
 from rankwise.persistence import ModelFileError, load, read_notes
 from rankwise.table_model import TableModel, table_encoder
 
 
 def open_with_model(
-    path: Path, files: Sequence[Path], labels: LabelOptions, rows: RowOptions
+    path: Path, files: Sequence[Path], rows: RowOptions, labels: LabelOptions | None = None
 ) -> tuple[TableModel, LabelledFiles]:
-    """A model that takes raw rows, and files with labels whose columns it knows."""
+    """A model that takes raw rows, and files whose columns it knows; without ``labels`` they need not be there."""
     model = load_model(path)
     rows = rows.as_learnt(model, read_notes(path))
-    source = open_files(files, labels, rows, features=known_columns(model), texts=text_columns(model))
+    source = LabelledFiles(files, rows, labels, features=known_columns(model), texts=text_columns(model))
     model = for_columns(model, source.features, is_svmlight=source.is_svmlight)
+    source.order = ClassOrder(model.classes_)
     source.say_guess()
     return model, source
-
-
-def open_unlabelled(path: Path, files: Sequence[Path], rows: RowOptions) -> tuple[TableModel, LabelledFiles, Table]:
-    """A model that takes raw rows, files whose columns it knows, and all their columns; labels need not be there."""
-    model = load_model(path)
-    rows = rows.as_learnt(model, read_notes(path))
-    table = rows.look_at(files)
-    is_svmlight = table.format == "svmlight"
-    needed = known_columns(model) or (["label"] if is_svmlight else list(table.schema.names))
-    if not is_svmlight:
-        require_features(needed, table)
-    source = LabelledFiles(table, files, None, needed, text_columns(model), rows)
-    return for_columns(model, needed, is_svmlight=is_svmlight), source, table
 
 
 def first_rows(source: LabelledFiles, most: int, row: int | None) -> tuple[Rows, Rows | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import wraps
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 import typer
 
 from rankwise._files import FORMATS
-from rankwise.cli._exit import MANY_SKIPPED, complain, suggestion
+from rankwise.cli._exit import complain, suggestion
 from rankwise.cli._outputs import INPUTS, MODEL, NEW_MODEL, NEW_QUARANTINE, Reads, Writes, check_files
 
 if TYPE_CHECKING:
-    from rankwise.cli._quarantine import Quarantine
     from rankwise.io import LabelColumns, Table
 
 _LABELS, _FILES, _ROWS = "Labels", "Files", "Rows"
@@ -105,6 +104,10 @@ class LabelOptions:
             raise typer.BadParameter("labels and weights must be in different columns.")
         return labels
 
+    def ignored_of(self, table: Table) -> list[str]:
+        """Columns that are not features, besides the labels."""
+        return []
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassOptions(LabelOptions):
@@ -119,12 +122,12 @@ class ClassOptions(LabelOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions(ClassOptions):
-    """Where the labels are, the order of the classes, and what is no feature."""
+    """Where the labels are, the order of the classes, and which columns are not features."""
 
     ignore: Annotated[list[str] | None, option("Columns that are not features.", _ROWS, "COL,COL")] = None
 
     def ignored_of(self, table: Table) -> list[str]:
-        """Columns that are no features, which the files must have."""
+        """Columns that are not features, which the files must have."""
         if self.ignore and table.format == "svmlight":
             raise typer.BadParameter("an svmlight file has no named columns: --ignore cannot be used.")
         return parse_columns(self.ignore, table.schema.names, "--ignore") if self.ignore else []
@@ -181,14 +184,6 @@ class RowOptions:
         most = max(self.max_features or MAX_FEATURES, int(getattr(model, "estimator_", model).n_features_in_))
         return replace(self, index_base=self.index_base if known is None else known, max_features=most)
 
-    def judge_skipped(self, quarantine: Quarantine, n_kept: int) -> None:
-        """Say on stderr if many rows were skipped, and end with an exit code of its own if that is strict."""
-        told = quarantine.too_many(n_kept)
-        if told is not None:
-            complain(told, "warning")
-            if self.strict:
-                raise typer.Exit(MANY_SKIPPED)
-
     def look_at(self, files: Sequence[Path]) -> Table:
         """The files as a table, opened to see what is in them."""
         from rankwise.io import open_table
@@ -203,20 +198,13 @@ class RowOptions:
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Command whose parameters that are dataclasses are replaced by an option for each of their fields.
 
-    Before it runs, the files that it reads and writes are checked.
+    A field may be such a dataclass itself. Before the command runs, the files that it reads and writes are checked.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
-        if name not in groups:
-            parameters.append(parameter.replace(annotation=hints[name]))
-            continue
-        options = get_type_hints(groups[name], include_extras=True)
-        parameters += [
-            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=options[field.name])
-            for field in fields(groups[name])
-        ]
+        whole = parameter.replace(annotation=hints[name])
+        parameters += _options_of(hints[name]) if is_dataclass(hints[name]) else [whole]
     flat = Signature(parameters)
     roles = {
         parameter.name: role
@@ -229,15 +217,31 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         given = flat.bind(*args, **kwargs)
         given.apply_defaults()
-        values = given.arguments
-        check_files(roles, values)
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
+        check_files(roles, given.arguments)
+        command(**{name: _value(name, hint, given.arguments) for name, hint in hints.items() if name != "return"})
 
     run.__signature__ = flat  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _options_of(group: Any) -> Iterator[Parameter]:
+    """Parameter of a command for each field of a dataclass, and of the dataclasses in it."""
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        hint = hints[field.name]
+        if is_dataclass(hint):
+            yield from _options_of(hint)
+        else:
+            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
+
+
+def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
+    """Value of a parameter, which is an option or a dataclass of options."""
+    if not is_dataclass(hint):
+        return given[name]
+    hints = get_type_hints(hint)
+    return hint(**{field.name: _value(field.name, hints[field.name], given) for field in fields(hint)})  # type: ignore[operator]
 
 
 def parse_classes(text: str | None) -> list[Any] | None:

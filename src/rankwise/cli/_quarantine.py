@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from rankwise._files import naming
+from rankwise.cli._exit import MANY_SKIPPED, complain
 
 _MOST_REASONS, _MOST_TOLD, _LONGEST_REASON = 1000, 5, 100
 
@@ -21,11 +24,12 @@ class Quarantine:
     """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
 
     A reader may find bad rows ahead of the batch that it hands out. A run that goes on from a checkpoint finds them
-    again: it knows which, and takes no row twice.
+    again: it knows which, and takes no row twice. With ``strict``, many skipped rows end the command with an exit code
+    of its own.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, *, strict: bool = False) -> None:
+        self.path, self.strict = path, strict
         self.count = 0
         self._reasons: dict[str, tuple[int, str]] = {}  # with how many rows there are of each, and the first
         self._file: Any = None
@@ -76,15 +80,18 @@ class Quarantine:
             size = self._file.tell()
         return {"count": self.count, "size": size, "ahead": sorted(self._ahead)}
 
-    def too_many(self, n_kept: int) -> str | None:
-        """What to say if more than a twentieth of the rows were skipped: how many, and the commonest reasons."""
+    def judge(self, n_kept: int) -> None:
+        """Warn if more than a twentieth of the rows were skipped: how many, and the most common reasons."""
         n = self.count + n_kept
         if 20 * self.count <= n:
-            return None
+            return
         common = sorted(self._reasons.items(), key=lambda item: -item[1][0])[:_MOST_TOLD]
-        told = [f"{count:,} from {first} on: {shortened(reason)}" for reason, (count, first) in common]
+        reasons = [f"{count:,} from {first} on: {shortened(reason)}" for reason, (count, first) in common]
         more = f"; and for {len(self._reasons) - len(common)} other reasons" if len(self._reasons) > len(common) else ""
-        return f"{self.count:,} of {n:,} rows were skipped, more than a twentieth. {'; '.join(told)}{more}."
+        skipped = f"{self.count:,} of {n:,} rows were skipped, more than a twentieth."
+        complain(f"{skipped} {'; '.join(reasons)}{more}.", "warning")
+        if self.strict:
+            raise typer.Exit(MANY_SKIPPED)
 
     def silence(self) -> None:
         """Take no more rows: those to come have been taken before."""

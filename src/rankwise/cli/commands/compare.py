@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import EncodingOptions
+from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Files, Folds, LearningOptions, Method, RowOptions, Seed, grouped
+from rankwise.cli._options import AsJSON, Files, Folds, Method, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
 
 _DEFAULT = {False: ("SVOR:alpha=auto", "CumulativeLink:alpha=auto", "RoundedRegression:alpha=auto", "PRIL"),
@@ -32,13 +32,11 @@ def compare(
         typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH, autocompletion=_estimators.complete),
     ] = None,
     *,
-    labels: LearningOptions,
+    training: TrainingOptions,
     method: Annotated[Method, typer.Option(help=_METHOD)] = Method.cv,
     folds: Folds = 5,
     cv: Annotated[int | None, typer.Option("--cv", min=2, help="Short for --method cv --folds N.")] = None,
     seed: Seed = 0,
-    encoding: EncodingOptions,
-    rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
     """Compare several estimators on the same rows: one table, best first, with standard errors.
@@ -49,45 +47,39 @@ def compare(
 
     In folds and with a held-out fold all rows are in memory, and online estimators make their usual shuffled epochs.
     """
-    declared = labels.declared
     if cv is not None:
         method, folds = Method.cv, cv
-    wanted = estimator or _DEFAULT[method is Method.progressive]
-    templates = {text: _template(text, method, seed) for text in wanted}
+    streams = method is Method.progressive
+    templates = {text: _template(text, seed, streams=streams) for text in estimator or _DEFAULT[streams]}
     with plain_errors():
         from rankwise.cli._judge import judge_in_folds, judge_progressively
-        from rankwise.cli._labelled_files import open_files
         from rankwise.table_model import TableModel
 
-        source = open_files(files, labels, rows, texts=encoding.text_columns)
-        encoder = encoding.encoder_for(source)
+        source = training.open(files)
+        results: list[dict[str, Any]] = []
+        encoder = training.encoding.encoder_for(source)
         with source.quarantine, progress_bars() as show:
-            if method is Method.progressive:
-                order = source.order(declared)
-            else:
-                loaded, order = source.load(declared, encoder)
-            results: list[dict[str, Any]] = []
+            loaded = None if streams else source.load(encoder)
             for text, template in templates.items():
-                own = encoding.encoder_for(source, type(template).__name__)
-                model = TableModel(template.set_params(classes=order.values.tolist()), own)
-                if method is Method.progressive:
-                    judged = judge_progressively(model, source, order)
+                own = training.encoding.encoder_for(source, type(template).__name__)
+                model = TableModel(template.set_params(classes=source.order.values.tolist()), own)
+                if loaded is None:
+                    judged = judge_progressively(model, source)
                     source.quarantine.silence()  # the next one meets the same bad rows
                 else:
                     first = method is Method.holdout
-                    judged = judge_in_folds(model, loaded, order, folds, seed, only_first=first, show=show, what=text)
+                    judged = judge_in_folds(model, loaded, folds, seed, only_first=first, show=show, what=text)
                 results.append({"estimator": text, **judged})
     results.sort(key=lambda result: result.get("mae", float("inf")))
     if json:
         print_json({"method": method.value, "skipped": source.quarantine.count, "results": results})
     else:
         _print_table(results, method, source.quarantine.count)
-    rows.judge_skipped(source.quarantine, max(result.get("rows", 0) for result in results))
+    source.quarantine.judge(max(result.get("rows", 0) for result in results))
 
 
-def _template(text: str, method: Method, seed: int) -> Any:
+def _template(text: str, seed: int, *, streams: bool) -> Any:
     """Estimator that a text such as ``PRIL:C=0.1`` describes."""
-    streams = method is Method.progressive
     template = _estimators.make_contestant(text, streams=streams)
     if streams and not _estimators.is_online(type(template).__name__):
         raise typer.BadParameter(f"--method progressive needs an online estimator; {text} is a batch estimator.")

@@ -48,7 +48,7 @@ _ANSWERS = "Answers of raters"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerOptions:
+class ToolOptions:
     """Files of annotation tools."""
 
     answers_from: Annotated[Tool | None, option("The file is an export of this tool.", _ANSWERS, None)] = None
@@ -85,7 +85,7 @@ def convert(
         Written | None, typer.Option(help="Format of the new file, if its name does not say it.")
     ] = None,
     rows: RowOptions,
-    answers: AnswerOptions,
+    answers: ToolOptions,
     json: AsJSON = False,
 ) -> None:
     """Copy files into one, with labels written in another way, in another format, or both.
@@ -101,16 +101,16 @@ def convert(
         from rankwise.cli._quarantine import Quarantine
         from rankwise.io._convert import convert_table
 
+        format = None if output_format is None else output_format.value
         if answers.are_given:
-            chosen = None if output_format is None else output_format.value
-            print_written(output, answers.convert(files, output, declared, chosen), 0, json)
+            print_written(output, answers.convert(files, output, declared, format), 0, json)
             return
         table = rows.look_at(files)
         has_labels = labels.are_given or table.format == "svmlight"
         labels_to = target.columns()
         if labels_to is not None and not has_labels:
             raise typer.BadParameter("--to-... says where labels go: give --label, or --lower and --upper, as well.")
-        skipped = Quarantine(rows.quarantine)
+        skipped = Quarantine(rows.quarantine, strict=rows.strict)
         with skipped:
             n = convert_table(
                 table,
@@ -119,8 +119,8 @@ def convert(
                 labels_to,
                 style=target.style.value,
                 classes=declared,
-                output_format=None if output_format is None else output_format.value,
+                output_format=format,
                 quarantine=skipped if rows.skips else None,
             )
     print_written(output, n, skipped.count, json)
-    rows.judge_skipped(skipped, n)
+    skipped.judge(n)

@@ -41,23 +41,21 @@ def evaluate(
         from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
         from rankwise.cli._model_files import open_with_model
         from rankwise.evaluation._sums import describe
-        from rankwise.labels import ClassOrder
 
-        ready, source = open_with_model(model, files, labels, rows)
+        ready, source = open_with_model(model, files, rows, labels)
         if method is Method.progressive and not hasattr(ready, "progressive_predict"):
             name = type(ready.estimator_).__name__
             raise typer.BadParameter(f"--method progressive needs an online estimator; {name} is a batch estimator.")
-        order = ClassOrder(ready.classes_)
         results: dict[str, Any]
         with source.quarantine:
             if method is Method.holdout:
-                results = judge_as_it_is(ready, source, order)
+                results = judge_as_it_is(ready, source)
             elif method is Method.progressive:
-                results = judge_progressively(ready, source, order)
+                results = judge_progressively(ready, source)
             else:
-                loaded, _ = source.load(order, ready.encoder_)
+                loaded = source.load(ready.encoder_)
                 with progress_bars() as show:
-                    results = judge_in_folds(ready, loaded, order, folds, seed, show=show)
+                    results = judge_in_folds(ready, loaded, folds, seed, show=show)
         source.require_rows(results["rows"] + results["unlabelled_rows"])
     results = {"method": method.value, **results, "skipped": source.quarantine.count}
     if json:
@@ -66,4 +64,4 @@ def evaluate(
         facts = {"method": method.value, **describe(results)}
         facts["rows"] = with_skipped(facts["rows"], results["skipped"])
         print_facts(facts)
-    rows.judge_skipped(source.quarantine, results["rows"])
+    source.quarantine.judge(results["rows"])

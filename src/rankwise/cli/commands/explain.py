@@ -42,11 +42,10 @@ def explain(
     Contributions are compared with the mean of the first 10,000 rows of the files. Labels need not be there.
     """
     with plain_errors():
-        from rankwise.cli._model_files import first_rows, open_unlabelled
+        from rankwise.cli._model_files import first_rows, open_with_model
         from rankwise.explanations import explain as explained
 
-        ready, source, _ = open_unlabelled(model, files, rows)
-        source.say_guess()
+        ready, source = open_with_model(model, files, rows)
         background, one = first_rows(source, _BACKGROUND, row)
         with background.named():
             found = explained(ready, (one or background).X, background=background.X, random_state=seed)

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise._files import naming
-from rankwise.cli._answers import AnswerOptions
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped
-from rankwise.cli._outputs import NEW_TABLE
+from rankwise.cli._options import AsJSON, Files, Model, RowOptions, grouped, option
+from rankwise.cli._outputs import COSTS, NEW_TABLE
 from rankwise.cli._print import print_written
 
 if TYPE_CHECKING:
     from rankwise.cli._prediction import Prediction
 
+_PANEL = "Probabilities"
 _OUTPUT = "File to write; its name says the format. By default CSV on the standard output."
+_SCORES = "Add the scores behind the predictions: a column 'score', or 'score CLASS' for each class."
+_PROBA = "Add the probability of every class: columns 'P(CLASS)'."
+_INTERVAL = "Add the central interval with this probability: columns 'prediction_lower' and 'prediction_upper'."
+_DECISION = (
+    "Predict the class of least expected cost: a table with a row for every true class and a column for every answer; "
+    "its first column and its header name them."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionOptions:
+    """Columns of scores, probabilities and intervals, and the decision."""
+
+    scores: Annotated[bool, typer.Option("--scores", help=_SCORES)] = False
+    proba: Annotated[bool, typer.Option("--proba", help=_PROBA, rich_help_panel=_PANEL)] = False
+    interval: Annotated[float | None, option(_INTERVAL, _PANEL, "LEVEL")] = None
+    decision: Annotated[Path | None, option(_DECISION, _PANEL, "CSV"), COSTS] = None
+
+    def __post_init__(self) -> None:
+        if self.interval is not None and not 0.0 < self.interval < 1.0:
+            raise typer.BadParameter(f"--interval must be between 0 and 1, both excluded. Got {self.interval:g}.")
 
 
 @grouped
@@ -30,7 +52,7 @@ def predict(
     only: Annotated[
         bool, typer.Option("--only", help="Write the predictions alone, without the input columns.")
     ] = False,
-    answers: AnswerOptions,
+    answers: PredictionOptions,
     rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
@@ -55,7 +77,7 @@ def predict(
                 n = write_table(output, prediction.batches(), schema=prediction.schema)
     if output is not None:
         print_written(output, n, prediction.source.quarantine.count, json)
-    rows.judge_skipped(prediction.source.quarantine, n)
+    prediction.source.quarantine.judge(n)
 
 
 def _to_stdout(prediction: Prediction, as_json: bool) -> int:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankwise.cli._labelled_files import LabelledFiles, Rows
-    from rankwise.labels import ClassOrder
     from rankwise.table_model import TableModel
 
 
@@ -48,13 +47,12 @@ def report(
     )  # fmt: skip
     with plain_errors():
         from rankwise.cli._model_files import open_with_model
-        from rankwise.labels import ClassOrder
 
-        ready, source = open_with_model(model, files, labels, rows)
+        ready, source = open_with_model(model, files, rows, labels)
         with source.quarantine:
             made = _make(
-                ready, source, ClassOrder(ready.classes_), output, title=title, data=_named(files), command=command,
-                confidence=confidence, random_state=seed,
+                ready, source, output, title=title, data=_named(files), command=command, confidence=confidence,
+                random_state=seed,
             )  # fmt: skip
     n_skipped = source.quarantine.count
     if json:
@@ -64,32 +62,30 @@ def report(
         first = made.facts["quality"][0]
         value = f"{first['best']['value']:.4f}" + (f" to {first['worst']['value']:.4f}" if first["worst"] else "")
         print_facts({"rows": with_skipped(judged, n_skipped), first["name"]: value, "page": str(output)})
-    rows.judge_skipped(source.quarantine, made.facts["rows"]["all"])
+    source.quarantine.judge(made.facts["rows"]["all"])
 
 
-def _make(model: TableModel, source: LabelledFiles, order: ClassOrder, output: Path, **options: Any) -> Any:
+def _make(model: TableModel, source: LabelledFiles, output: Path, **options: Any) -> Any:
     from rankwise.cli._labelled_files import located
     from rankwise.report import write
 
     judged: list[Rows] = []  # the rows that are being judged
     try:
-        return write(model, _batches(model, source, order, judged), None, output, **options)
+        return write(model, _batches(model, source, judged), None, output, **options)
     except ValueError as error:
         if not judged or error.__cause__ is None:  # the reader has named the row already, or there is none to name
             raise
         raise located(error.__cause__, judged[0].origin) from None  # type: ignore[arg-type]
 
 
-def _batches(
-    model: TableModel, source: LabelledFiles, order: ClassOrder, judged: list[Rows]
-) -> Iterator[tuple[Any, Any, Any]]:
+def _batches(model: TableModel, source: LabelledFiles, judged: list[Rows]) -> Iterator[tuple[Any, Any, Any]]:
     """Rows, labels and weights, a batch at a time; rows that cannot be encoded are left out where bad ones are."""
     from rankwise.cli._labelled_files import fitted_width
     from rankwise.table_model import table_encoder
 
     done, reads = 0, table_encoder(model.encoder_)
     with stream_bar("judging", source.n_bytes) as show:
-        for batch, rows in source.batches(order):
+        for batch, rows in source.batches():
             if source.skips and reads is not None:
                 rows = rows.without(reads.problems(rows.X), source.quarantine)
             judged[:] = [rows]

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import EncodingOptions
+from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Files, LearningOptions, RowOptions, Seed, grouped
+from rankwise.cli._options import AsJSON, Files, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
 
 _WHICH = "Estimator to fit: one with class probabilities that takes intervals, with parameters if needed."
@@ -27,7 +27,7 @@ WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
 def simulate(
     files: Files,
     *,
-    labels: LearningOptions,
+    training: TrainingOptions,
     estimator: Annotated[str, typer.Option(metavar="NAME[:PARAM=VALUE,...]", help=_WHICH)] = "CumulativeLink",
     minutes: Annotated[float, typer.Option(min=1.0, help="Minutes of annotation.")] = 60.0,
     width: Annotated[int, typer.Option(min=0, help="Ranks between the ends of a range.")] = 1,
@@ -40,8 +40,6 @@ def simulate(
     control: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of items drawn evenly.")] = 0.1,
     repeats: Annotated[int, typer.Option(min=1, help="Random splits into items and test rows.")] = 5,
     seed: Seed = 0,
-    encoding: EncodingOptions,
-    rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
     """Simulate the annotation of labelled rows: which items and questions lower the error fastest.
@@ -52,7 +50,6 @@ def simulate(
     compared at equal cost: random items, items that the model is unsure of, ranges where the rater is unsure, both, and
     the question that gains most for each second.
     """
-    declared = labels.declared
     learner = _estimators.make_contestant(estimator, streams=False)
     if not hasattr(learner, "predict_proba"):
         raise typer.BadParameter(f"--estimator needs class probabilities, and {type(learner).__name__} has none.")
@@ -60,14 +57,13 @@ def simulate(
         import numpy as np
 
         from rankwise.annotation import plan_budget
-        from rankwise.cli._labelled_files import open_files
         from rankwise.evaluation import SimulatedRater, simulate_annotation
         from rankwise.evaluation._simulation import mean_curve
 
-        source = open_files(files, labels, rows, texts=encoding.text_columns)
-        encoder = encoding.encoder_for(source)
+        source = training.open(files)
+        encoder = training.encoding.encoder_for(source)
         with source.quarantine, progress_bars() as show:
-            loaded, order = source.load(declared, encoder)
+            loaded = source.load(encoder)
             loaded = loaded.take(np.flatnonzero(loaded.y.is_exact))
             source.require_rows(len(loaded))
             X = loaded.X if isinstance(encoder, str) else encoder.fit(loaded.X).transform(loaded.X)
@@ -80,7 +76,7 @@ def simulate(
                 for way, (strategy, kinds) in WAYS.items():
                     curve = simulate_annotation(
                         learner, X[items], loaded.y.take(items), X[test], loaded.y.take(test), rater=rater,
-                        strategy=strategy, kinds=kinds, minutes=minutes, control=control, classes=order,
+                        strategy=strategy, kinds=kinds, minutes=minutes, control=control, classes=source.order,
                         random_state=seed + repeat,
                     )  # fmt: skip
                     found[way].append(curve)
@@ -92,7 +88,7 @@ def simulate(
         print_json({"minutes": minutes, "rows": len(loaded), "skipped": source.quarantine.count, "ways": listed})
     else:
         _print_table(curves, plans, minutes)
-    rows.judge_skipped(source.quarantine, len(loaded))
+    source.quarantine.judge(len(loaded))
 
 
 def _print_table(curves: dict[str, Any], plans: list[Any], minutes: float) -> None:

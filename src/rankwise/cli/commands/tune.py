@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli._encoding import EncodingOptions
+from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Files, LearningOptions, ModelOutput, RowOptions, Seed, grouped
-from rankwise.cli.commands.fit import Job, RunOptions, print_results
+from rankwise.cli._options import AsJSON, Files, ModelOutput, Seed, grouped
 
 Metric = StrEnum("Metric", ["mae", "zero_one", "squared", "log", "ranked"])
 
@@ -20,7 +19,7 @@ def tune(
     files: Files,
     output: ModelOutput,
     *,
-    labels: LearningOptions,
+    training: TrainingOptions,
     time_budget: Annotated[float, typer.Option(min=1.0, help="Seconds for comparing candidates.")] = 60.0,
     fits: Annotated[
         int | None, typer.Option(min=1, help="Number of fits, in place of seconds: the result can be repeated.")
@@ -29,8 +28,6 @@ def tune(
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds in which candidates are compared.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Folds fitted at the same time.")] = 1,
     seed: Seed = 0,
-    encoding: EncodingOptions,
-    rows: RowOptions,
     json: AsJSON = False,
 ) -> None:
     """Compare many models in folds within a budget of time, and write the best one, fitted to all rows, to one file.
@@ -39,14 +36,12 @@ def tune(
 
     Ctrl-C ends the search with the best model so far.
     """
-    declared = labels.declared
     with plain_errors():
-        from rankwise.cli._labelled_files import open_files
+        from rankwise.cli._fitting import Job, print_results
 
-        source = open_files(files, labels, rows, texts=encoding.text_columns)
-        job = Job(source, encoding.encoder_for(source), declared, output, RunOptions())
-        results = job.chosen(
+        source = training.open(files)
+        results = Job(source, training.encoding.encoder_for(source), output).chosen(
             time_budget=time_budget, n_fits=fits, metric=metric.value, cv=cv, random_state=seed, n_jobs=jobs
         )
     print_results(results, json)
-    rows.judge_skipped(source.quarantine, results["rows"])
+    source.quarantine.judge(results["rows"])
