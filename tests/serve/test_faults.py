@@ -12,6 +12,7 @@ import sys
 import time
 
 import httpx
+import numpy as np
 import pytest
 
 import rankwise
@@ -71,6 +72,8 @@ def test_the_client_learns_predicts_and_changes_its_mind(server, stream):
         found = client.predict(pd.DataFrame(rows[:7]))
         assert list(found["class"]) == [answer["class"] for answer in client.predict(rows[:7])]
         assert client.predict_one(rows[0]) == found["class"][0]
+        numpys = {name: np.float32(value) for name, value in rows[0].items()} | {"c0": np.int64(2), "c1": np.nan}
+        assert client.predict_one(numpys) == client.predict_one({**numpys, "c0": 2, "c1": None})
         client.learn_one(rows[0], (4, 5))
         client.correct(ids[3], 5)
         client.retract(ids[4])

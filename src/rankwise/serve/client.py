@@ -118,7 +118,8 @@ class Client:
             return _like(X, self._predict_table(as_table(X), level))
         found: list[dict[str, Any]] = []
         for start in range(0, len(X), _CHUNK):
-            body: dict[str, Any] = {"rows": list(X[start : start + _CHUNK]), "level": level, "remember": remember}
+            body: dict[str, Any] = {"level": level, "remember": remember}
+            body["rows"] = [_plain(row) for row in X[start : start + _CHUNK]]
             if ids is not None:
                 body["ids"] = list(ids[start : start + _CHUNK])
             found += self._call("POST", "predict", json=body).json()["rows"]
