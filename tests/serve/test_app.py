@@ -103,6 +103,28 @@ def test_requests_that_come_together_are_answered_each_by_itself(served, stream)
     served(test)
 
 
+def test_a_client_that_went_away_keeps_nobody_from_an_answer(served, stream, monkeypatch):
+    async def test(client):
+        service = client.application.only
+        monkeypatch.setattr(service, "_answers", lambda rows, level: 1 / 0)
+        asked = [asyncio.ensure_future(service.predict([row], None, 0.9, False)) for row in stream[0][:3]]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        found = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 5)
+        assert [type(error) for error in found] == [asyncio.CancelledError, ZeroDivisionError, ZeroDivisionError]
+
+    served(test)
+
+
+def test_the_page_shows_the_id_of_each_feedback(served, stream):
+    async def test(client):
+        await client.post("/v1/feedback", json=feedback(stream, 0, 4))
+        shown = client.application.only.state()["feedback"]
+        assert [(entry["id"], entry["seq"]) for entry in shown] == [("f3", 4), ("f2", 3), ("f1", 2)]
+
+    served(test)
+
+
 def test_feedback_is_learnt_once(served, stream):
     async def test(client):
         body = feedback(stream, 0, 4)

@@ -141,6 +141,33 @@ def test_wrong_usage(filled, tmp_path):
     )
 
 
+def test_a_store_without_a_model_says_so(filled, tmp_path):
+    path = tmp_path / "new.sqlite"
+    Store(path, write=True).close()
+    assert "holds no model yet" in fail(1, "refit", path)
+    assert "holds no model yet" in fail(1, "serve", filled[0], "--store", path, "--verify")
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_an_import_refuses_what_cannot_be_learnt(filled, tmp_path, stream, weight):
+    rows = [{**row, "label": "3", "weight": 1.0} for row in stream[0][:3]]
+    rows[1]["weight"] = weight
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    store = tmp_path / "new.sqlite"
+    said = fail(1, "store", "import", tmp_path / "t.parquet", filled[0], "--store", store)
+    assert "t.parquet, row 2: a weight must be a finite number >= 0" in said
+    with Store(store) as opened:
+        assert opened.last == 0
+
+
+def test_an_import_keeps_the_id_zero(filled, tmp_path, stream):
+    rows = [{**row, "label": "3", "id": i} for i, row in enumerate(stream[0][:2])]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    succeed("store", "import", tmp_path / "t.parquet", filled[0], "--store", tmp_path / "new.sqlite")
+    with Store(tmp_path / "new.sqlite") as store:
+        assert [row.id for rows in store.rows([(0, None)]) for row in rows] == ["0", "1"]
+
+
 def _table(folder):
     pq.write_table(pa.table({"c0": [1.0]}), folder / "other.parquet")
     return folder / "other.parquet"

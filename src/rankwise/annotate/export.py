@@ -35,7 +35,7 @@ def export_answers(path: Path, output: Path, format: str | None = None) -> int:
         if project_of(store) is None:
             raise StoreError(f"{path} holds no annotations.")
         columns = answers_in(store)
-        classes = latest(store, store.versions()[-1]).rows.classes
+        classes = latest(store, store.current()).rows.classes
     if format in ANNOTATION_FORMATS:
         return write_answers(
             {k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes

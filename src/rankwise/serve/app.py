@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from starlette.routing import Route, Router
 
 from rankwise._version import __version__
@@ -166,7 +167,7 @@ class Application:
         """All versions, newest first, and challengers."""
         service = self._service(request)
         lines = service.reader.connection.execute("SELECT number, at, state, report FROM challengers ORDER BY number")
-        challengers = [{"challenger": n, "at": at, "state": state, "report": messages.raw(report)}
+        challengers = [{"challenger": n, "at": at, "state": state, "report": msgspec.Raw(report.encode())}
                        for n, at, state, report in lines]  # fmt: skip
         return reply({"versions": service.versions(), "challengers": challengers})
 
@@ -282,7 +283,7 @@ def _arrow_feedback(body: bytearray) -> list[messages.FeedbackRow]:
         said = {name: row.pop(name) for name in own if name in row}
         if said.get("weight", 1.0) is None:
             said["weight"] = 1.0
-        found.append(messages.checked_row({**said, "features": row or None}))
+        found.append(msgspec.convert({**said, "features": row or None}, messages.FeedbackRow))
     return found
 
 

@@ -168,13 +168,3 @@ def arrow_rows(table: Any) -> list[dict[str, Any]]:
             raise Problem(422, f"column {name!r} holds {kind}: a column holds numbers, booleans or texts.")
         columns[name] = column
     return pa.table(columns).to_pylist() if columns else []
-
-
-def checked_row(values: dict[str, Any]) -> FeedbackRow:
-    """A row of feedback, with the checks that JSON gets."""
-    return msgspec.convert(values, FeedbackRow)
-
-
-def raw(text: str) -> msgspec.Raw:
-    """JSON that stands in the store, to be sent as it is."""
-    return msgspec.Raw(text.encode())

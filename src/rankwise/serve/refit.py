@@ -25,7 +25,7 @@ from rankwise.persistence import to_bytes
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import Replica, built
 from rankwise.serve.row_model import RowModel
-from rankwise.serve.store import Row, Store, StoreError, Version
+from rankwise.serve.store import Row, Store, StoreError, Version, transaction
 from rankwise.table_model import TableModel, table_encoder
 
 
@@ -38,7 +38,7 @@ def refit(path: Path | str, *, test_share: float = 0.2, least: int = 50, margin:
     served now.
     """
     with Store(path) as reader:
-        version = reader.versions()[-1]
+        version = reader.current()
         train, test, cut = _parts(reader, version, test_share, least)
         champion = built(reader, version, cut)
         model = train_anew(champion.rows, train)
@@ -126,20 +126,14 @@ def _hand_over(path: Path, content: bytes, found: dict[str, Any]) -> dict[str, A
 
 def propose(path: Path, content: bytes, trained_to: int, report: dict[str, Any], state: str) -> int:
     """Add a challenger to a store that another process may write to; return its number."""
-    with Store(path) as reader:
-        add_model = reader.add_model
     connection = sqlite3.connect(path, isolation_level=None, timeout=60)
     try:
         connection.execute("PRAGMA synchronous=FULL")
-        cursor = connection.cursor()
-        cursor.execute("BEGIN IMMEDIATE")
-        root = add_model(cursor, content)
-        cursor.execute(
-            "INSERT INTO challengers (at, root, trained_to, report, state) VALUES (?, ?, ?, ?, ?)",
-            (time.time(), root, trained_to, json.dumps(report), state),
-        )
-        number = int(cursor.lastrowid or 0)
-        cursor.execute("COMMIT")
-        return number
+        with transaction(connection) as cursor:
+            cursor.execute(
+                "INSERT INTO challengers (at, root, trained_to, report, state) VALUES (?, ?, ?, ?, ?)",
+                (time.time(), Store.add_model(cursor, content), trained_to, json.dumps(report), state),
+            )
+            return int(cursor.lastrowid or 0)
     finally:
         connection.close()

@@ -96,7 +96,8 @@ class RowModel:
         self._encoder = encoder
         getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
         self._values = getter or (lambda row: (row[self.columns[0]],))
-        self._takes_level = "level" in _parameters(self.estimator, "predict_interval")
+        interval = getattr(self.estimator, "predict_interval", None)
+        self._takes_level = interval is not None and "level" in signature(interval).parameters
 
     def _takes_numbers(self, encoder: Any) -> bool:
         """Whether all that an encoder does is to fill, scale and bend numbers, which takes no table."""
@@ -229,8 +230,8 @@ class RowModel:
         mask = None
         if any(part.mask is not None for part in parts):
             mask = np.concatenate([part.admissible() for part in parts])
-        lower, upper = (np.fromiter((p[0] for p in ends), np.int32, len(parts)) for ends in (
-            [part.lower for part in parts], [part.upper for part in parts]))  # fmt: skip
+        lower = np.fromiter((part.lower[0] for part in parts), np.int32, len(parts))
+        upper = np.fromiter((part.upper[0] for part in parts), np.int32, len(parts))
         return Labels(self.order, lower, upper, mask)
 
     def _read(self, text: str, row: int) -> Labels:
@@ -296,8 +297,3 @@ def stack(parts: Sequence[Any]) -> Any:
     if sparse.issparse(parts[0]):
         return sparse.vstack(parts, format="csr")
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else load_pyarrow().concat_tables(parts)
-
-
-def _parameters(estimator: Any, method: str) -> Mapping[str, Any]:
-    found = getattr(estimator, method, None)
-    return {} if found is None else signature(found).parameters

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from rankwise.serve.replica import Replica
 from rankwise.serve.row_model import Answers, warm_up
 from rankwise.serve.store import Store
 from rankwise.serve.watch import Watch
-from rankwise.serve.writer import FeedbackRequest, RememberRequest, Settings
+from rankwise.serve.writer import FeedbackRequest, Outcome, RememberRequest, Settings, settle
 
 _AT_ONCE = 300  # rows that are predicted in the event loop; more in a thread
 _PIECE = 8192  # rows that are predicted while learning waits
@@ -49,7 +50,7 @@ class Service:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._pool = ThreadPoolExecutor(1, "rankwise-bulk")
         self._waiting: list[tuple[Sequence[Any], float, asyncio.Future[Any]]] = []
-        self._prefix, self._count = secrets.token_hex(8), 0
+        self._prefix, self._numbers = secrets.token_hex(8), count(1)  # taken by the event loop and by a thread
         self._task: asyncio.Task[None] | None = None
         self._refit_at = self.engine.replica.version.began
 
@@ -75,17 +76,12 @@ class Service:
         standard = getattr(model._encoder, "scaling", "none") == "standard"
         return Watch(len(model.classes), numbers, standard=standard and "boolean" not in model.kinds.values())
 
-    def _deliver(self, done: list[tuple[Any, Any, BaseException | None]]) -> None:
+    def _deliver(self, done: list[Outcome]) -> None:
         if self.loop is not None and not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self._resolve, done)
 
-    def _resolve(self, done: list[tuple[Any, Any, BaseException | None]]) -> None:
-        for future, result, error in done:
-            if not future.done():  # of a client that went away
-                if error is None:
-                    future.set_result(result)
-                else:
-                    future.set_exception(error)
+    def _resolve(self, done: list[Outcome]) -> None:
+        settle(done)
         self.hub.changed()
 
     def _happened(self, what: str, facts: dict[str, Any]) -> None:
@@ -101,8 +97,7 @@ class Service:
 
     def new_id(self, kind: str) -> str:
         """An id that nobody has had."""
-        self._count += 1
-        return f"{kind}{self._prefix}{self._count:x}"
+        return f"{kind}{self._prefix}{next(self._numbers):x}"
 
     # -- predictions -------------------------------------------------------------------------------------------------
 
@@ -117,23 +112,22 @@ class Service:
         assert self.loop is not None
         if not rows:
             return []
+        answers: list[dict[str, Any]]
         if len(rows) <= _AT_ONCE:
             future = self.future()
             if not self._waiting:
                 self.loop.call_soon(self._flush)
             self._waiting.append((rows, level, future))
-            found = await future
+            answers = await future
         else:
-            found = await self.in_thread(self._answers, rows, level)
-        answers: list[dict[str, Any]] = found
+            answers = await self.in_thread(self._answers, rows, level)
         for answer, id in zip(answers, ids, strict=True):
             answer["id"] = id
         if remember:
             texts = [(id, features_text(row)) for id, row in zip(ids, rows, strict=True)]
             await self.engine.submit(RememberRequest(texts, self.future()))
-        last = self.watch.predictions
-        for answer, row in zip(found[-3:], rows[-3:], strict=False):
-            last.append({"answer": answer, "row": row, "at": time.time()})
+        for answer, row in zip(answers[-3:], rows[-3:], strict=True):
+            self.watch.predictions.append({"answer": answer, "row": row, "at": time.time()})
         if self.hub.n_listeners:
             self.hub.changed()
         return answers
@@ -143,28 +137,16 @@ class Service:
         for level in {level for _, level, _ in waiting}:
             group = [(rows, future) for rows, its, future in waiting if its == level]
             try:
-                found = self._answers([row for rows, _ in group for row in rows], level)
-            except RowError:  # of one of them: each by itself
-                for rows, future in group:
-                    self._resolve_prediction(future, rows, level)
-                continue
-            except Exception as error:
-                for _, future in group:
-                    future.set_exception(error)
-                continue
-            start = 0
-            for rows, future in group:
-                if not future.done():
-                    future.set_result(found[start : start + len(rows)])
-                start += len(rows)
+                found = iter(self._answers([row for rows, _ in group for row in rows], level))
+                settle((future, list(islice(found, len(rows))), None) for rows, future in group)
+            except Exception:  # because of one of them, most likely: each by itself
+                settle(self._answered(rows, level, future) for rows, future in group)
 
-    def _resolve_prediction(self, future: asyncio.Future[Any], rows: Sequence[Any], level: float) -> None:
-        if future.done():
-            return
+    def _answered(self, rows: Sequence[Any], level: float, future: asyncio.Future[Any]) -> Outcome:
         try:
-            future.set_result(self._answers(rows, level))
+            return future, self._answers(rows, level), None
         except Exception as error:
-            future.set_exception(error)
+            return future, None, error
 
     def _answers(self, rows: Sequence[Any], level: float) -> list[dict[str, Any]]:
         replica = self.engine.replica
@@ -213,9 +195,8 @@ class Service:
     def _ids(self, pa: Any, table: Any) -> Any:
         if "id" in table.column_names and "id" not in self.engine.replica.rows.columns:
             return table.column("id").cast(pa.string()).combine_chunks()
-        start, self._count = self._count, self._count + table.num_rows
-        numbers = pa.array(np.arange(start + 1, start + table.num_rows + 1)).cast(pa.string())
-        return pa.compute.binary_join_element_wise(f"p{self._prefix}.", numbers, "")
+        numbers = pa.array(np.arange(table.num_rows)).cast(pa.string())
+        return pa.compute.binary_join_element_wise(self.new_id("p"), numbers, ".")
 
     async def in_thread(self, function: Any, *arguments: Any) -> Any:
         """Do long work beside the event loop."""
@@ -233,10 +214,9 @@ class Service:
         else:
             request = await self.in_thread(self._request, rows, key)
         places = await self.engine.submit(request)
-        last = self.watch.feedback
-        for row, place in zip(rows[-3:], places[-3:], strict=True):
-            last.append({"id": request.ids[-1], "label": row.label, "weight": row.weight, "seq": place,
-                         "at": time.time()})  # fmt: skip
+        for id, row, place in list(zip(request.ids, rows, places, strict=True))[-3:]:
+            entry = {"id": id, "label": row.label, "weight": row.weight, "seq": place, "at": time.time()}
+            self.watch.feedback.append(entry)
         return [{"id": id, "seq": place} for id, place in zip(request.ids, places, strict=True)]
 
     def _request(self, rows: Sequence[FeedbackRow], key: str | None) -> FeedbackRequest:

@@ -25,7 +25,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -108,6 +108,20 @@ class Snapshot:
     as_of: int
     model: str
     progress: dict[str, Any]
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
+    """One transaction of a connection; whatever goes wrong inside undoes all of it."""
+    cursor = connection.cursor()
+    cursor.execute("BEGIN IMMEDIATE")
+    try:
+        yield cursor
+        cursor.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            cursor.execute("ROLLBACK")
+        raise
 
 
 class Store:
@@ -229,18 +243,9 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Cursor]:
+    def transaction(self) -> AbstractContextManager[sqlite3.Cursor]:
         """One transaction, durable when it ends; whatever goes wrong inside undoes all of it."""
-        cursor = self.connection.cursor()
-        cursor.execute("BEGIN IMMEDIATE")
-        try:
-            yield cursor
-            cursor.execute("COMMIT")
-        except BaseException:
-            if self.connection.in_transaction:
-                cursor.execute("ROLLBACK")
-            raise
+        return transaction(self.connection)
 
     def write_note(self, key: str, value: str) -> None:
         """Keep a fact about the store as a whole."""
@@ -257,7 +262,8 @@ class Store:
         )
         return seq
 
-    def add_model(self, cursor: sqlite3.Cursor, content: bytes) -> str:
+    @staticmethod
+    def add_model(cursor: sqlite3.Cursor, content: bytes) -> str:
         """Keep the content of a model file; return its digest."""
         digest = sha256(content).hexdigest()
         cursor.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, content))
@@ -336,12 +342,8 @@ class Store:
 
     def changed_since(self, as_of: int, upto: int) -> list[int]:
         """Places up to ``upto`` whose feedback was corrected or retracted behind ``as_of``."""
-        return [
-            int(target)
-            for (target,) in self.connection.execute(
-                "SELECT DISTINCT target FROM log WHERE seq > ? AND target <= ?", (as_of, upto)
-            )
-        ]
+        query = "SELECT DISTINCT target FROM log WHERE seq > ? AND target <= ?"
+        return [int(target) for (target,) in self.connection.execute(query, (as_of, upto))]
 
     def last_change(self, as_of: int) -> int:
         """Place of the last correction or retraction up to an event; 0 without one."""

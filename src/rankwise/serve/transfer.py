@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec.json import decode
 
+from rankwise._errors import RowError
 from rankwise.features._arrow import load_pyarrow, text_of
-from rankwise.io import open_table, write_table
+from rankwise.io import Batch, open_table, write_table
 from rankwise.persistence import save
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import built, latest
@@ -65,8 +66,8 @@ def import_log(table: Path, model: Path, path: Path) -> int:
         engine = Engine(store, model.read_bytes()).start()
         before = store.last
         for batch in rows.batches():
-            lines = batch.data.to_pylist()
-            _learn(engine, lines, first=batch.row_number(0) if lines else 0)
+            if len(batch):
+                _learn(engine, batch)
         return store.last - before
     finally:
         if engine is not None:
@@ -74,10 +75,10 @@ def import_log(table: Path, model: Path, path: Path) -> int:
         store.close()
 
 
-def _learn(engine: Engine, lines: list[dict[str, Any]], first: int) -> None:
-    if not lines:
-        return
-    ids = [str(line.pop("id", None) or f"row-{first + i}") for i, line in enumerate(lines)]
+def _learn(engine: Engine, batch: Batch) -> None:
+    lines = batch.data.to_pylist()
+    names = (line.pop("id", None) for line in lines)
+    ids = [f"row-{batch.row_number(i)}" if name in (None, "") else str(name) for i, name in enumerate(names)]
     labels = ["?" if (label := line.pop("label")) is None else text_of(label) for line in lines]
     weights = [1.0 if (weight := line.pop("weight", None)) is None else float(weight) for line in lines]
     for line in lines:
@@ -86,7 +87,11 @@ def _learn(engine: Engine, lines: list[dict[str, Any]], first: int) -> None:
             if f"feature {name}" in line:
                 line[name] = line.pop(f"feature {name}")
     clean = [{k: None if v != v else v for k, v in line.items()} for line in lines]
-    engine.feedback(clean, ids, labels, weights)
+    try:
+        engine.feedback(clean, ids, labels, weights)
+    except RowError as error:
+        what = "" if error.column is None else f"column {error.column!r}"
+        raise batch.error(error.row, error.reason, error.column, what) from None
 
 
 def export_model(path: Path, output: Path) -> str:

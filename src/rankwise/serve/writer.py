@@ -20,11 +20,13 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
-from rankwise.labels import Labels
+from rankwise.labels import Labels, check_weights
 from rankwise.persistence import to_bytes
 from rankwise.serve.replica import latest
 from rankwise.serve.row_model import stack, take
 from rankwise.serve.store import Snapshot, Store, StoreError, Version
+
+Outcome = tuple[Any, Any, BaseException | None]  #: a future, its result, and its error if there is one
 
 _MOST_ROWS = 20_000  # of one transaction
 
@@ -88,6 +90,17 @@ class Settings:
     refit_after: int = 0  # feedbacks after which a challenger is trained in another process; 0: never
 
 
+def settle(done: Iterable[Outcome]) -> None:
+    """Give futures, of any kind, their results or errors; those of clients that went away are left as they are."""
+    for future, result, error in done:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+
 class Writer:
     """A store, open for writing, the model that follows its log, and the thread that writes both.
 
@@ -97,11 +110,11 @@ class Writer:
 
     def __init__(
         self, store: Store, content: bytes | None = None, settings: Settings | None = None,
-        deliver: Callable[[list[tuple[Any, Any, BaseException | None]]], None] | None = None,
+        deliver: Callable[[list[Outcome]], None] = settle,
     ) -> None:  # fmt: skip
         self.store = store
         self.settings = settings or Settings()
-        self.deliver = deliver or _set_futures
+        self.deliver = deliver
         self.broken: str | None = None  # why the last write failed
         self.n_groups = self.n_rows = self.n_replays = 0
         self.listeners: list[Callable[[str, dict[str, Any]], None]] = []
@@ -178,17 +191,15 @@ class Writer:
         return self.submit(Call(action, Future() if future is None else future))
 
     def feedback(
-        self, rows: Sequence[dict[str, Any]], ids: list[str] | None = None, labels: Iterable[Any] = (),
-        weights: Sequence[float] | None = None, contexts: list[str | None] | None = None,
-    ) -> list[int]:  # fmt: skip
+        self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0
+    ) -> list[int]:
         """Log and learn rows; return their places. What the application does with futures, for use without one."""
         texts = [str(label) for label in labels]
         model = self.replica.rows
         request = FeedbackRequest(
-            ids=[f"{self.store.last}-{time.time_ns()}-{i}" for i in range(len(rows))] if ids is None else ids,
-            labels=texts, weights=[1.0] * len(rows) if weights is None else list(weights),
+            ids=ids, labels=texts, weights=check_weights(weights, len(rows)).tolist(),
             features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
-            coded=model.labels(texts), version=self.replica.version.version, future=Future(), contexts=contexts,
+            coded=model.labels(texts), version=self.replica.version.version, future=Future(),
         )  # fmt: skip
         found: list[int] = self.submit(request).result()
         return found
@@ -230,7 +241,7 @@ class Writer:
             n += len(group[-1].ids) if isinstance(group[-1], FeedbackRequest) else len(group[-1].rows)
         return group
 
-    def _do(self, group: list[Any]) -> list[tuple[Any, Any, BaseException | None]]:
+    def _do(self, group: list[Any]) -> list[Outcome]:
         if isinstance(group[0], Call):
             try:
                 return [(group[0].future, group[0].action(), None)]
@@ -256,12 +267,12 @@ class Writer:
         """The log is ahead of the model, which must be made again."""
         self.replica.stale = True
 
-    def _commit(self, group: list[Any]) -> tuple[list[tuple[Any, Any, BaseException | None]], list[Any], int]:
+    def _commit(self, group: list[Any]) -> tuple[list[Outcome], list[Any], int]:
         """Write a group; return what to tell the requests, what to learn, and the last place of the log."""
         store, now, seq = self.store, time.time(), self.store.last
         asked = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
         known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(asked).items()}
-        done: list[tuple[Any, Any, BaseException | None]] = []
+        done: list[Outcome] = []
         events: list[tuple[Any, ...]] = []
         learnt: list[tuple[FeedbackRequest, list[int]]] = []
         remembered: list[tuple[str, str]] = []
@@ -365,13 +376,3 @@ class Writer:
         log.info(what, extra={"facts": facts})
         for listener in self.listeners:
             listener(what, facts)
-
-
-def _set_futures(done: list[tuple[Any, Any, BaseException | None]]) -> None:
-    for future, result, error in done:
-        if future.cancelled():
-            continue
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
