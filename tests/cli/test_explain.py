@@ -1,10 +1,12 @@
 """The command ``explain``."""
 
+import json
+
 import numpy as np
 import pytest
 
 import rankwise as rw
-from tests.cli.commands import facts, fail, make_frame, succeed
+from tests.cli.commands import facts, fail, make_frame, run, succeed
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +53,18 @@ def test_wrong_usage(learnt, tmp_path):
     (tmp_path / "bad.csv").write_text("a,b,c,colour\n1,2,3,red\n1,x,3,red\n")
     said = fail(1, "explain", folder / "m", tmp_path / "bad.csv", "--row", "1")
     assert "bad.csv, row 2 (line 3): column 'b'" in said
+    said = fail(1, "explain", folder / "m", tmp_path / "bad.csv", "--row", "2")
+    assert "bad.csv, row 2 (line 3): column 'b'" in said
+
+
+def test_bad_rows_are_skipped_and_put_aside(learnt, tmp_path):
+    folder, _ = learnt
+    bad = tmp_path / "bad.csv"
+    bad.write_text((folder / "new.csv").read_text() + "1,x,3,red\n" * 9)
+    skipping = ["--on-error", "skip", "--quarantine", tmp_path / "q.jsonl"]
+    found = facts("explain", folder / "m", bad, *skipping)
+    assert found == facts("explain", folder / "m", folder / "new.csv")
+    assert [json.loads(line)["row"] for line in (tmp_path / "q.jsonl").read_text().splitlines()] == list(
+        range(121, 130)
+    )
+    assert run("explain", folder / "m", bad, *skipping, "--strict").exit_code == 3

@@ -58,6 +58,16 @@ def test_it_says_what_it_did(folder, tmp_path):
     assert "<h1>Wines</h1>" in page.read_text(encoding="utf-8")
 
 
+def test_the_command_on_the_page_reads_the_files_as_before(folder, tmp_path):
+    frame = make_frame(200, 1)
+    frame.to_csv(tmp_path / "test.csv", index=False, sep="|", encoding="utf-16-le")
+    options = ["--separator", "|", "--encoding", "utf-16-le", "--label", "grade", "--seed", "3", "--output"]
+    found = facts("report", folder / "model", tmp_path / "test.csv", *options, tmp_path / "page.html")
+    first = (tmp_path / "page.html").read_bytes()
+    succeed(*shlex.split(found["command"])[1:])
+    assert (tmp_path / "page.html").read_bytes() == first
+
+
 def test_svmlight_files(tmp_path, rng):
     X = rng.normal(size=(120, 3))
     y = np.digitize(X[:, 0], [-0.5, 0.5]) + 1

@@ -116,5 +116,4 @@ def validate(estimator: Any) -> None:
 def make_contestant(text: str, *, streams: bool) -> Any:
     """Estimator from ``PRIL:step=pa1,C=0.1``."""
     name, _, rest = text.partition(":")
-    require_known(name)
     return make(name, parse_assignments([part for part in rest.split(",") if part]), streams=streams)

@@ -244,6 +244,21 @@ def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     return hint(**{field.name: _value(field.name, hints[field.name], given) for field in fields(hint)})  # type: ignore[operator]
 
 
+def as_words(group: Any) -> list[str]:
+    """The options of a dataclass that differ from their defaults, as words of a command line."""
+    words: list[str] = []
+    hints = get_type_hints(type(group), include_extras=True)
+    for field in fields(group):
+        value = getattr(group, field.name)
+        if value != field.default:
+            info = next(info for info in get_args(hints[field.name]) if hasattr(info, "param_decls"))
+            # typer holds the first name in the place of the default, which annotations do not have.
+            named = [str(name) for name in (info.default, *(info.param_decls or ())) if str(name).startswith("--")]
+            words += [*named, f"--{field.name.replace('_', '-')}"][:1]
+            words += [] if value is True else [str(value)]
+    return words
+
+
 def parse_classes(text: str | None) -> list[Any] | None:
     """Classes in their order: numbers if all are, ``1..5`` for whole numbers in a row."""
     if text is None:

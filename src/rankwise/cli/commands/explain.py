@@ -44,26 +44,34 @@ def explain(
     with plain_errors():
         from rankwise.cli._model_files import first_rows, open_with_model
         from rankwise.explanations import explain as explained
+        from rankwise.table_model import table_encoder
 
         ready, source = open_with_model(model, files, rows)
-        background, one = first_rows(source, _BACKGROUND, row)
+        with source.quarantine:
+            background, one = first_rows(source, _BACKGROUND, row)
+            reads = table_encoder(ready.encoder_)
+            if source.skips and reads is not None:
+                background = background.without(reads.problems(background.X), source.quarantine)
+                source.require_rows(len(background))
+        if one is not None:
+            with one.named():
+                predicted = ready.predict(one.X).tolist()[0]
         with background.named():
             found = explained(ready, (one or background).X, background=background.X, random_state=seed)
-        facts = _of_all(found, top) if one is None else _of_row(found, ready, one.X, row, top)
+        facts = _of_all(found, top) if one is None else {"row": row, "prediction": predicted, **_of_row(found, top)}
         if plot is not None:
             save_picture(found.plot(None if one is None else 0, top=top).figure, plot)
     if json:
         print_json(facts)
     else:
         print_facts(_in_words(facts))
+    source.quarantine.judge(len(background))
 
 
-def _of_row(found: Explanation, model: Any, X: Any, row: int | None, top: int) -> dict[str, Any]:
+def _of_row(found: Explanation, top: int) -> dict[str, Any]:
     strongest = found._strongest(0, top)
     reached = found.at_least(0)
     return {
-        "row": row,
-        "prediction": model.predict(X).tolist()[0],
         found.score_name: float(found.scores[0]),
         "base": found.base,
         "method": found.method,

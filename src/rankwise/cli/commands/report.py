@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Files, LabelOptions, Language, Model, OnError, RowOptions, Seed, grouped
+from rankwise.cli._options import AsJSON, Files, LabelOptions, Model, RowOptions, Seed, as_words, grouped
 from rankwise.cli._outputs import NEW_PAGE
 from rankwise.cli._print import print_facts, print_json, stream_bar, with_skipped
 
@@ -39,12 +39,11 @@ def report(
 
     Use rows that the model has not seen. Files may be larger than memory.
     """
-    command = _command(
-        model, files, output, label=labels.label, lower=labels.lower, upper=labels.upper, weight=labels.weight,
-        language=None if labels.language is Language.en else labels.language,
-        title=title, format=rows.format, confidence=None if confidence == 0.95 else confidence, seed=seed or None,
-        quarantine=rows.quarantine, on_error=None if rows.on_error is OnError.stop else rows.on_error,
-    )  # fmt: skip
+    words = ["rankwise", "report", *map(str, [model, *files]), *as_words(labels), *as_words(rows)]
+    words += [] if title is None else ["--title", title]
+    words += [] if confidence == 0.95 else ["--confidence", str(confidence)]
+    words += [] if seed == 0 else ["--seed", str(seed)]
+    command = shlex.join([*words, "--output", str(output)])
     with plain_errors():
         from rankwise.cli._model_files import open_with_model
 
@@ -97,12 +96,3 @@ def _batches(model: TableModel, source: LabelledFiles, judged: list[Rows]) -> It
 def _named(files: list[Path], most: int = 3) -> str:
     names = ", ".join(file.name or str(file) for file in files[:most])
     return names if len(files) <= most else f"{names} and {len(files) - most} more"
-
-
-def _command(model: Path, files: list[Path], output: Path, **options: Any) -> str:
-    """The command line that was given, without the options that are as by default."""
-    words = ["rankwise", "report", str(model), *map(str, files)]
-    for name, value in options.items():
-        if value is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join([*words, "--output", str(output)])
