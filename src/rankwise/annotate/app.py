@@ -159,7 +159,7 @@ class AnnotationApplication(Application):
             raise Problem(404, f"this item has no {kind}.")
         content, media_type = await self.desk.service.in_thread(self.media.read, name)
         if not media_type.startswith(kind):
-            raise Problem(415, f"the file of this item is no {kind}.")
+            raise Problem(415, f"the file of this item is not {kind}.")
         return Reply(content, media_type=media_type, headers=list(_NO_SCRIPT))
 
     async def progress(self, request: Incoming) -> Reply:

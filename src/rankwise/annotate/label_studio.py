@@ -152,7 +152,7 @@ class LabelStudioBackend:
             raise BackendError("'annotation' must be a JSON object.")
         data = _data(body.get("task"))
         label = label_of(annotation.get("result") or (), Controls(self.configuration.question, self.controls.ends))
-        labels = encode([label], self.order)  # refuses what is no class
+        labels = encode([label], self.order)  # refuses what is not a class
         if labels.is_missing[0] or annotation.get("was_cancelled"):
             return {"learnt": 0, "ignored": "an annotation that says nothing"}
         rows = self._rows([data])
@@ -271,7 +271,7 @@ async def _body(request: Any) -> dict[str, Any]:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
-        raise BackendError("the request is no JSON.") from None
+        raise BackendError("the request is not JSON.") from None
     if not isinstance(body, dict):
         raise BackendError("the request must be a JSON object.")
     return body

@@ -21,11 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._types import Floats, Places
 from rankwise.labels import Labels
 from rankwise.raters._answers import Answers, read_answers
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,28 +120,26 @@ def agreement(
     Bo           3   -0.33    0.33     0.00
     Cy           4    0.56    0.25     0.00
     """
-    answers = read_answers(table, classes, item, rater, label).last()
-    told = answers.told()
-    n_raters = answers.raters.size
-    asked = np.bincount(answers.rater, minlength=n_raters)
-    n_answers = np.bincount(told.rater, minlength=n_raters)
-    pairs, overlap = _overlaps(told)
+    given = read_answers(table, classes, item, rater, label).last()
+    answers, n_raters = given.informative(), given.raters.size
+    n_given = np.bincount(given.rater, minlength=n_raters)
+    n_answers = np.bincount(answers.rater, minlength=n_raters)
+    pairs, overlap = _overlaps(answers)
     with np.errstate(invalid="ignore", divide="ignore"):
-        width = np.bincount(told.rater, told.labels.upper - told.labels.lower, n_raters) / n_answers
-        missing = 1.0 - n_answers / asked
-        return Agreement(
-            _alpha(told), overlap, pairs, answers.raters, n_answers, _bias(told), np.asarray(width), np.asarray(missing)
-        )
+        width = np.bincount(answers.rater, answers.labels.upper - answers.labels.lower, n_raters) / n_answers
+        missing = 1.0 - n_answers / n_given
+        alpha, bias = _alpha(answers), _bias(answers)
+    return Agreement(alpha, overlap, pairs, given.raters, n_answers, bias, np.asarray(width), np.asarray(missing))
 
 
-def _alpha(told: Answers) -> float:
-    shared = np.bincount(told.item, minlength=told.items.size)[told.item] > 1
-    told = told.take(shared)
-    if not len(told.labels):
+def _alpha(answers: Answers) -> float:
+    shared = np.bincount(answers.item, minlength=answers.items.size)[answers.item] > 1
+    answers = answers.take(shared)
+    if not len(answers.labels):
         return float("nan")
-    distinct, group = told.labels.distinct()
+    distinct, group = answers.labels.distinct()
     ones = np.ones(group.size)
-    counts = sparse.coo_array((ones, (told.item, group)), shape=(told.items.size, len(distinct))).tocsr()
+    counts = sparse.coo_array((ones, (answers.item, group)), shape=(answers.items.size, len(distinct))).tocsr()
     share = 1.0 / np.maximum(counts.sum(axis=1) - 1.0, 1.0)
     weighted = sparse.diags_array(share) @ counts
     observed = (counts.T @ weighted).toarray() - np.diag(weighted.sum(axis=0))
@@ -160,40 +156,40 @@ def _differences(distinct: Labels, n: Floats) -> Floats:
     middle = np.cumsum(per_class) - 0.5 * per_class
     # Between intervals it is the gap between their nearest ends; labels with gaps are compared class by class.
     lower, upper = middle[distinct.lower], middle[distinct.upper]
-    apart = np.maximum(lower[:, None] - upper, lower - upper[:, None])
-    apart = np.maximum(apart, 0.0)
+    apart = np.maximum(np.maximum(lower[:, None] - upper, lower - upper[:, None]), 0.0)
     for a in np.flatnonzero(distinct.has_gaps):
         far = np.abs(middle[admits[a]][:, None] - middle).min(axis=0)  # from each class to label a
         apart[a] = apart[:, a] = np.where(admits, far, np.inf).min(axis=1)
     return np.asarray(apart**2)
 
 
-def _overlaps(told: Answers) -> tuple[Overlaps, float]:
+def _overlaps(answers: Answers) -> tuple[Overlaps, float]:
     """Overlap of every pair of raters, and of all pairs of answers."""
-    order = np.argsort(told.item, kind="stable")
-    size = np.bincount(told.item, minlength=told.items.size)
+    order = np.argsort(answers.item, kind="stable")
+    size = np.bincount(answers.item, minlength=answers.items.size)
     start = np.cumsum(size) - size
     # Every answer with those behind it of the same item.
-    behind = size[told.item[order]] - (np.arange(order.size) - start[told.item[order]]) - 1
+    behind = size[answers.item[order]] - (np.arange(order.size) - start[answers.item[order]]) - 1
     one = np.repeat(np.arange(order.size), behind)
     other = one + 1 + np.arange(one.size) - np.repeat(np.cumsum(behind) - behind, behind)
     one, other = order[one], order[other]
-    distinct, group = told.labels.distinct()
+    distinct, group = answers.labels.distinct()
     admits = distinct.admissible().astype(np.float32)
     meets = (admits @ admits.T > 0)[group[one], group[other]]
-    ends = np.sort(np.column_stack([told.rater[one], told.rater[other]]), axis=1)
-    key, place = np.unique(ends[:, 0] * max(told.raters.size, 1) + ends[:, 1], return_inverse=True)
+    ends = np.sort(np.column_stack([answers.rater[one], answers.rater[other]]), axis=1)
+    n_raters = max(answers.raters.size, 1)
+    key, place = np.unique(ends[:, 0] * n_raters + ends[:, 1], return_inverse=True)
     n_items = np.bincount(place.ravel(), minlength=key.size)
     share = np.bincount(place.ravel(), meets, key.size) / np.maximum(n_items, 1)
-    pairs = Overlaps(key // max(told.raters.size, 1), key % max(told.raters.size, 1), n_items, share)
+    pairs = Overlaps(key // n_raters, key % n_raters, n_items, share)
     return pairs, float(meets.mean()) if meets.size else float("nan")
 
 
-def _bias(told: Answers) -> Floats:
-    middle = 0.5 * (told.labels.lower + told.labels.upper)
-    size, total = (np.bincount(told.item, w, told.items.size)[told.item] for w in (None, middle))
+def _bias(answers: Answers) -> Floats:
+    middle = 0.5 * (answers.labels.lower + answers.labels.upper)
+    size, total = (np.bincount(answers.item, w, answers.items.size)[answers.item] for w in (None, middle))
     with np.errstate(invalid="ignore", divide="ignore"):
         away = middle - (total - middle) / (size - 1)
         compared = size > 1
-        sums = np.bincount(told.rater[compared], away[compared], told.raters.size)
-        return np.asarray(sums / np.bincount(told.rater[compared], minlength=told.raters.size))
+        sums = np.bincount(answers.rater[compared], away[compared], answers.raters.size)
+        return np.asarray(sums / np.bincount(answers.rater[compared], minlength=answers.raters.size))

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Places
 from rankwise.labels import ClassOrder, Labels, encode, is_missing
 from rankwise.labels._order import as_object_array, tidy
 from rankwise.labels._read import read
-
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class Answers:
         """Some of the answers, about the same items and by the same raters."""
         return Answers(self.items, self.raters, self.item[rows], self.rater[rows], self.labels.take(rows))
 
-    def told(self) -> Answers:
+    def informative(self) -> Answers:
         """The answers that say something."""
         return self.take(~self.labels.is_missing)
 
@@ -94,7 +93,7 @@ def _read_wide(table: Any, raters: list[Any], classes: Any, item: str | None) ->
         np.tile(np.arange(len(raters)), n),
         labels,
     )
-    return answers.told()  # an empty cell is no answer
+    return answers.informative()  # an empty cell is no answer
 
 
 def _column_names(table: Any) -> list[Any]:

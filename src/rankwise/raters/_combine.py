@@ -78,11 +78,12 @@ def combine(
     return Combined(answers.items, _LABELS[how](answers))
 
 
-def _votes(answers: Answers) -> NDArray[np.float64]:
-    """For each item and class the number of answers that admit the class, and say something."""
-    told = answers.told()
+def _votes(answers: Answers, *, shared: bool = False) -> NDArray[np.float64]:
+    """Votes of the informative answers for each item and class: one for every class admitted, or shares of one."""
+    answers = answers.informative()
+    admits = answers.labels.admissible()
     votes = np.zeros((answers.items.size, len(answers.order)))
-    np.add.at(votes, told.item, told.labels.admissible())
+    np.add.at(votes, answers.item, admits / admits.sum(axis=1, keepdims=True) if shared else admits)
     return votes
 
 
@@ -92,22 +93,19 @@ def _union(answers: Answers) -> Labels:
 
 
 def _intersection(answers: Answers) -> Labels:
-    told = answers.told()
-    count = np.bincount(told.item, minlength=answers.items.size)
+    informative = answers.informative()
+    count = np.bincount(informative.item, minlength=answers.items.size)
     common = _votes(answers) >= count[:, None]
     low, high = np.full(count.size, len(answers.order) - 1), np.zeros(count.size, dtype=np.intp)
-    np.minimum.at(low, told.item, told.labels.upper)  # the lowest upper and the highest lower end
-    np.maximum.at(high, told.item, told.labels.lower)
+    np.minimum.at(low, informative.item, informative.labels.upper)  # the lowest upper and the highest lower end
+    np.maximum.at(high, informative.item, informative.labels.lower)
     codes = np.arange(len(answers.order))
     between = (np.minimum(low, high)[:, None] <= codes) & (codes <= np.maximum(low, high)[:, None])
     return Labels.from_mask(np.where(common.any(axis=1, keepdims=True), common, between), answers.order)
 
 
 def _majority(answers: Answers) -> Labels:
-    told = answers.told()
-    admits = told.labels.admissible()
-    votes = np.zeros((answers.items.size, len(answers.order)))
-    np.add.at(votes, told.item, admits / admits.sum(axis=1, keepdims=True))
+    votes = _votes(answers, shared=True)
     return Labels.from_mask(votes >= votes.max(axis=1, keepdims=True) - _TIE, answers.order)
 
 

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.raters import _likelihood
 from rankwise.raters._answers import Answers
 from rankwise.raters._likelihood import N_OF_RATER
-
-Floats = NDArray[np.float64]
 
 #: Standard deviations, before the fit, of a rater's shift, log precision and log spread.
 RATER_SD = np.array([1.0, 0.5, 0.5])
@@ -48,17 +47,18 @@ class Evidence:
     @classmethod
     def of(cls, answers: Answers) -> Evidence:
         """Evidence in answers; those that say nothing are left out."""
-        answers = answers.told()
+        answers = answers.informative()
         distinct, group = answers.labels.distinct()
+        n_distinct = max(len(distinct), 1)
         by_item = np.argsort(answers.item, kind="stable")
-        key = answers.rater[by_item].astype(np.int64) * max(len(distinct), 1) + group[by_item]
+        key = answers.rater[by_item].astype(np.int64) * n_distinct + group[by_item]
         pairs, pair = np.unique(key, return_inverse=True)
-        admits = distinct.take(pairs % max(len(distinct), 1)).admissible()
+        admits = distinct.take(pairs % n_distinct).admissible()
         owner, low, high = _runs(admits)
         return cls(
             first_answer=np.searchsorted(answers.item[by_item], np.arange(answers.items.size + 1)).astype(np.int64),
             pair=pair.ravel().astype(np.int64),
-            rater=pairs // max(len(distinct), 1),
+            rater=pairs // n_distinct,
             admits=admits,
             first_run=np.searchsorted(owner, np.arange(pairs.size + 1)).astype(np.int64),
             low=low,

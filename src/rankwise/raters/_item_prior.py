@@ -6,13 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.batch import CumulativeLink
 from rankwise.labels import ClassOrder, Labels
 from rankwise.raters._em import Parameters
-
-Floats = NDArray[np.float64]
 
 _EVERY = 5  # steps of EM between two fits of the link
 _FLOOR = 1e-12  # of a class's probability: answers may say what features think impossible

@@ -30,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import decisions
 from rankwise._sklearn import Interval, StrOptions
+from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.probabilities import DECISIONS, require_level
@@ -41,8 +42,6 @@ from rankwise.raters._answers import Answers, read_answers
 from rankwise.raters._em import Evidence, Parameters, RaterEM, expectation
 from rankwise.raters._item_prior import FeaturePrior, log_shares
 from rankwise.raters._likelihood import N_OF_RATER
-
-Floats = NDArray[np.float64]
 
 
 class Weighted(NamedTuple):
@@ -311,14 +310,14 @@ class RaterModel(SavedEstimator):
             require_array(name, plain[name], np.float64, shape)
         for name in ("posterior", "slips", "prior", "slip_classes"):
             if (plain[name] < 0.0).any() or (plain[name] > 1.0).any():
-                raise ValueError(f"array {name!r} holds what is no probability")
+                raise ValueError(f"array {name!r} holds values that are not probabilities")
         for name in ("posterior", "prior", "slip_classes"):
             if (np.abs(plain[name].sum(axis=-1) - 1.0) > 1e-6).any():
                 raise ValueError(f"probabilities in {name!r} do not add up to one")
         if any(len(set(names.tolist())) != names.size for names in (items, raters)):
             raise ValueError("an item or a rater occurs twice")
         if np.abs(plain["theta"]).max(initial=0.0) > _LARGEST or np.abs(plain["scale"][1:]).max() > _LARGEST:
-            raise ValueError("the raters or the scale are beyond all measure")
+            raise ValueError("the parameters of the raters or the scale are too large")
         require_array("path", path, np.float64, (np.size(path),))
         if not path.size or (link is not None and not _belongs(link, self.classes_)):
             raise ValueError("the link does not go with the classes, or there was no step")

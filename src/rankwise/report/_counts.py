@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes, nearest_codes
 from rankwise.evaluation._sums import ProbabilitySums, Sets, SetSums
 from rankwise.labels import Labels
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.integer[Any]]
 
 KINDS = ("exact", "interval", "candidates", "missing")

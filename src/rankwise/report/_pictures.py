@@ -13,15 +13,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.decisions import ranks
 from rankwise.metrics import Reliability
 from rankwise.plots._confusion_display import row_shares
 from rankwise.plots._score_axis import densities, evenly_spread, score_limits
 from rankwise.report._counts import Curve, Sample
-
-Floats = NDArray[np.float64]
 
 SIDE = 1000.0  # of the square
 _GRID = 300
@@ -86,9 +84,7 @@ def loss_picture(curve: Curve, name: str) -> Picture:
     calm = running[fine_ends >= min(20, n / 2)]
     top = 1.08 * max(float(means.max()), float(calm.max())) or 1.0
     drawing = _drawing(f"{name} along the rows: mean of stretches and mean so far.")
-    ticks = _ticks(0.0, top)
-    for place, _ in ticks:
-        _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
+    ticks = _draw_grid(drawing, top)
     starts = [0, *ends[:-1].tolist()]
     steps = [f"{_x(a, 0.0, n)} {_y(m, top)}H{_x(b, 0.0, n)}" for a, b, m in zip(starts, ends, means, strict=True)]
     line = [f"{_x(x, 0.0, n)} {_y(min(m, top), top)}" for x, m in zip(fine_ends, running, strict=True)]
@@ -104,9 +100,7 @@ def loss_picture(curve: Curve, name: str) -> Picture:
 def reliability_picture(found: Reliability, names: list[str]) -> Picture:
     """How often the events ``y <= k`` happen where they are given a probability, with the range that labels allow."""
     drawing = _drawing("Observed frequency against predicted probability of the events y <= k.")
-    ticks = _ticks(0.0, 1.0)
-    for place, _ in ticks:
-        _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
+    ticks = _draw_grid(drawing, 1.0)
     _path(drawing, f"M0 {SIDE:g}L{SIDE:g} 0", "threshold")
     series = []
     for k, (predicted, least, most) in enumerate(zip(*found.frequencies(), strict=True)):
@@ -143,6 +137,14 @@ def heat_map(table: Floats, names: list[str]) -> str:
         cell["data-tip"] = f"label {labels[row]}, predicted {labels[column]}: {count:,.6g} ({share:.1%})"
         ElementTree.SubElement(drawing, "rect", cell)
     return ElementTree.tostring(drawing, encoding="unicode")
+
+
+def _draw_grid(drawing: Any, top: float) -> list[tuple[float, str]]:
+    """Lines across the picture at the ticks of the vertical axis, which are returned."""
+    ticks = _ticks(0.0, top)
+    for place, _ in ticks:
+        _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
+    return ticks
 
 
 def _draw_densities(drawing: Any, sample: Sample, grid: Floats, floor: float, n_classes: int) -> None:

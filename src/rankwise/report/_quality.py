@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from rankwise._types import Floats
 from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.evaluation import ErrorRange
 from rankwise.evaluation._claims import hoeffding
 from rankwise.metrics._ordinal import kappa_of, macro_error_of, tau_of
 from rankwise.report._counts import Cells, RowCounts
-
-Floats = NDArray[np.float64]
 
 _BLOCK = 2_000_000  # numbers that resampling holds at a time
 

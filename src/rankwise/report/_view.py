@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._types import Floats
 from rankwise.evaluation._sums import sets_of
 from rankwise.plots._inner import Inner, inner
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
