@@ -42,6 +42,21 @@ def test_probabilities_and_intervals_are_columns(files):
     assert found.columns[: len(frame.columns)].tolist() == frame.columns.tolist()
 
 
+def test_conformal_sets_are_intervals_of_their_level(files, tmp_path):
+    folder, frame = files
+    labels = frame[["lower", "upper"]]
+    model = rw.TableModel(rw.ConformalOrdinal(rw.CumulativeLink(classes=[1, 2, 3, 4]), level=0.8, labels="weak"))
+    model.fit(frame[FEATURES], labels)
+    rw.save(model, tmp_path / "sets.rankwise")
+    where = tmp_path / "sets.rankwise", folder / "rows.csv"
+    found = _predicted(*where, "--interval", 0.8)[["prediction_lower", "prediction_upper"]]
+    expected = model.estimator_.predict_interval(model.encoder_.transform(frame[FEATURES]))
+    np.testing.assert_array_equal(found, expected)
+    assert "have the level 0.8, and no other" in fail(2, "predict", *where, "--interval", 0.9)
+    assert "--scores needs a model with scores" in fail(2, "predict", *where, "--scores")
+    assert "do not depend on costs" in fail(2, "predict", *where, "--decision", folder / "rows.csv")
+
+
 def test_only_and_files_have_them_too(files, tmp_path):
     folder, frame = files
     where = folder / "CumulativeLink.rankwise", folder / "rows.csv"

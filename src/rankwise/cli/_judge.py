@@ -22,10 +22,7 @@ from rankwise.table_model import TableModel, table_encoder
 
 
 def predict_batch(
-    model: TableModel,
-    source: LabelledFiles,
-    batch: Batch,
-    answer: Callable[[TableModel, Any], Any] = TableModel.predict,
+    model: TableModel, source: LabelledFiles, batch: Batch, answer: Callable[[TableModel, Any], Any]
 ) -> tuple[NDArray[np.intp], Any]:
     """Rows of a batch that can be encoded, and the answers for them; others are an error, or put aside."""
     X = source.features_of(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from rankwise.cli._exit import suggestion
 from rankwise.cli._judge import predict_batch
-from rankwise.cli._labelled_files import fitted_width
 from rankwise.cli._model_files import open_with_model
 from rankwise.cli._options import RowOptions
 from rankwise.cli._print import stream_bar
 from rankwise.decisions import check_cost
-from rankwise.io import Batch, TableError
+from rankwise.io import TableError
 from rankwise.io._convert import passing_on
 from rankwise.io._input_files import split_suffix
 from rankwise.io._write import append_columns, appended_lines
@@ -72,9 +71,9 @@ class Prediction:
         done, header = 0, [appended_lines(self.table, self._nothing())] if self.copies else []
         with stream_bar("predicting", self.table.n_bytes) as show:
             for batch in self.table.batches():
-                kept, predicted = predict_batch(self.model, self.source, batch)
+                kept, columns = predict_batch(self.model, self.source, batch, self._columns)
                 good = batch if len(kept) == len(batch) else batch.take(kept)
-                found = self._found(good, predicted) if len(good) else self._nothing()
+                found = self._nothing() if columns is None else self._batch(map(pa.array, columns))
                 while header:  # not before the first rows are good
                     yield header.pop()
                 if self.only:
@@ -87,28 +86,44 @@ class Prediction:
                 show(batch.bytes_read, done, None)
         yield from header
 
-    def _found(self, batch: Batch, predicted: NDArray[Any]) -> Any:
-        """The new columns, as a record batch."""
-        values = [predicted]
-        if len(self.added) > 1:
-            X = fitted_width(self.source.features_of(batch), int(self.model.estimator_.n_features_in_))
-            values += _values(self.answers, self.model, X)
-        return pa.RecordBatch.from_arrays([pa.array(column) for column in values], names=list(self.added))
+    def _columns(self, model: TableModel, X: Any) -> list[NDArray[Any]]:
+        """Values of the new columns; rows are encoded once for all of them."""
+        rows, final = model._encoded(X), model.estimator_
+        columns = [np.asarray(final.predict(rows))]
+        if self.answers.scores:
+            scores = final.project(rows) if hasattr(model, "project") else final.decision_function(rows)
+            columns += [*np.asarray(scores).reshape(X.shape[0], -1).T]
+        if self.answers.proba:
+            columns += [*np.asarray(final.predict_proba(rows)).T]
+        if self.answers.interval is not None:
+            level = () if hasattr(final, "predict_set") else (self.answers.interval,)  # sets have a level of their own
+            columns += [*np.asarray(final.predict_interval(rows, *level)).T]
+        return columns
 
     def _nothing(self) -> Any:
-        columns = [pa.array([], kind) for kind in self.added.values()]
-        return pa.RecordBatch.from_arrays(columns, names=list(self.added))
+        return self._batch(pa.array([], kind) for kind in self.added.values())
+
+    def _batch(self, columns: Iterable[Any]) -> Any:
+        return pa.RecordBatch.from_arrays(list(columns), names=list(self.added))
 
 
 def _require(answers: PredictionOptions, model: TableModel) -> None:
-    """Refuse a model without probabilities, and one whose classes have other costs; set the decision."""
+    """Refuse a model that lacks what is asked for, and one whose classes have other costs; set the decision."""
+    final, name = model.estimator_, type(model.estimator_).__name__
     for wanted in ("proba", "interval", "decision"):
         if getattr(answers, wanted) not in (None, False) and not hasattr(model, "predict_proba"):
             able = ", ".join(estimators_with("predict_proba"))
-            name = type(model.estimator_).__name__
             raise typer.BadParameter(f"--{wanted} needs a model with probabilities. {name} has none: fit {able}.")
+    if answers.scores and not (hasattr(model, "project") or hasattr(model, "decision_function")):
+        raise typer.BadParameter(f"--scores needs a model with scores, and {name} has none.")
+    if answers.interval is not None and hasattr(final, "predict_set") and answers.interval != final.level:
+        raise typer.BadParameter(
+            f"--interval {answers.interval:g}: the sets of this {name} have the level {final.level:g}, and no other."
+        )
     if answers.decision is not None:
-        model.estimator_.decision = _read_costs(answers.decision, model.classes_)
+        if not hasattr(final, "decision"):
+            raise typer.BadParameter(f"--decision: the predictions of a {name} do not depend on costs.")
+        final.decision = _read_costs(answers.decision, model.classes_)
 
 
 def _added(answers: PredictionOptions, model: TableModel) -> dict[str, Any]:
@@ -123,17 +138,6 @@ def _added(answers: PredictionOptions, model: TableModel) -> dict[str, Any]:
     if answers.interval is not None:
         added |= dict.fromkeys(["prediction_lower", "prediction_upper"], kind)
     return added
-
-
-def _values(answers: PredictionOptions, model: TableModel, X: Any) -> Iterator[NDArray[Any]]:
-    """Values of these columns, but for the prediction."""
-    if answers.scores:
-        scores = model.project(X) if hasattr(model, "project") else model.decision_function(X)
-        yield from scores.reshape(X.shape[0], -1).T
-    if answers.proba:
-        yield from model.predict_proba(X).T
-    if answers.interval is not None:
-        yield from model.predict_interval(X, answers.interval).T
 
 
 def _read_costs(path: Path, classes: NDArray[Any]) -> NDArray[np.float64]:
