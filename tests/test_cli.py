@@ -49,7 +49,7 @@ class TestReproduce:
 
     @pytest.mark.parametrize("arguments", [["--list"], ["pril-fraction"], []])
     def test_where_none_are_installed_it_says_how_to_get_them(self, arguments, monkeypatch):
-        monkeypatch.setattr("rankwise.cli._reproduce.entry_points", lambda group: ())
+        monkeypatch.setattr("rankwise.cli.commands.reproduce.entry_points", lambda group: ())
         assert_fails(run("reproduce", *arguments), 2, "pip install rankwise-experiments")
 
     def test_experiments_come_from_every_entry_point_of_the_group(self, monkeypatch, tmp_path):
@@ -67,7 +67,7 @@ class TestReproduce:
             ),
         ]
         points = {"rankwise.experiments": [SimpleNamespace(load=lambda c=c: c) for c in catalogues]}
-        monkeypatch.setattr("rankwise.cli._reproduce.entry_points", lambda group: points[group])
+        monkeypatch.setattr("rankwise.cli.commands.reproduce.entry_points", lambda group: points[group])
         assert run("reproduce", "--list").output == "first   one thing\nsecond  the second\nthird   the third\n"
         result = run("reproduce", "third", "--seed", 4, "--output", tmp_path)
         assert (result.exit_code, result.output) == (0, "what it found\n\nwritten: a file\n")
@@ -78,7 +78,7 @@ class TestReproduce:
         def load():
             raise ImportError("something is missing: pip install something")
 
-        monkeypatch.setattr("rankwise.cli._reproduce.entry_points", lambda group: [SimpleNamespace(load=load)])
+        monkeypatch.setattr("rankwise.cli.commands.reproduce.entry_points", lambda group: [SimpleNamespace(load=load)])
         assert_fails(run("reproduce", "--list"), 2, "pip install something")
 
 

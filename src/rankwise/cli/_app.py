@@ -17,12 +17,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from rankwise._version import __version__
 from rankwise._words import words_of_the_command
-from rankwise.cli._demo import demo
 from rankwise.cli._exit import BAD_DATA, STOPPED, WRONG_USAGE, complain, in_words
-from rankwise.cli._reproduce import reproduce
 from rankwise.cli.commands.annotate import annotate
 from rankwise.cli.commands.compare import compare
 from rankwise.cli.commands.convert import convert
+from rankwise.cli.commands.demo import demo
 from rankwise.cli.commands.evaluate import evaluate
 from rankwise.cli.commands.explain import explain
 from rankwise.cli.commands.fit import fit
@@ -31,6 +30,7 @@ from rankwise.cli.commands.label_studio import label_studio
 from rankwise.cli.commands.predict import predict
 from rankwise.cli.commands.refit import refit
 from rankwise.cli.commands.report import report
+from rankwise.cli.commands.reproduce import reproduce
 from rankwise.cli.commands.serve import serve
 from rankwise.cli.commands.simulate import simulate
 from rankwise.cli.commands.store import export, import_, inspect, model

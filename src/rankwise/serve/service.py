@@ -125,7 +125,7 @@ class Service:
             answer["id"] = id
         if remember:
             texts = [(id, features_text(row)) for id, row in zip(ids, rows, strict=True)]
-            await self.engine.submit(RememberRequest(texts, self.future()))
+            await self.engine.submit(RememberRequest(texts, future=self.future()))
         for answer, row in zip(answers[-3:], rows[-3:], strict=True):
             self.watch.predictions.append({"answer": answer, "row": row, "at": time.time()})
         if self.hub.n_listeners:

@@ -41,8 +41,21 @@ class BusyError(RuntimeError):
     """Too much waits to be written."""
 
 
-@dataclass
-class FeedbackRequest:
+@dataclass(kw_only=True)
+class Job:
+    """Something that the writer does; ``future`` gets the result."""
+
+    future: Any
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def n_rows(self) -> int:
+        """What it counts for among the rows that wait."""
+        return 1
+
+
+@dataclass(kw_only=True)
+class FeedbackRequest(Job):
     """Rows of feedback that are to be logged together; ``future`` gets their places in the log.
 
     ``encoded`` and ``coded`` are what the model of version ``version`` learns from.
@@ -55,28 +68,27 @@ class FeedbackRequest:
     encoded: Any
     coded: Labels
     version: int
-    future: Any
     contexts: list[str | None] | None = None
     made_ids: bool = False  # they are new for certain
-    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows to write."""
+        return len(self.ids)
 
 
 @dataclass
-class RememberRequest:
+class RememberRequest(Job):
     """Features to keep under the ids of predictions."""
 
     rows: list[tuple[str, str]]
-    future: Any
-    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass
-class Call:
+class Call(Job):
     """Anything else that the writer does between two groups; ``future`` gets what it returns."""
 
     action: Callable[[], Any]
-    future: Any
-    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True)
@@ -173,22 +185,21 @@ class Writer:
             except sqlite3.Error as error:  # the log is complete without it
                 log.warning("no snapshot at the end: %s", error)
 
-    def submit(self, job: FeedbackRequest | RememberRequest | Call) -> Any:
+    def submit(self, job: Job) -> Any:
         """Hand a job to the writer; return its future."""
-        n = len(job.ids) if isinstance(job, FeedbackRequest) else 1
         with self._wake:
             if self._stopping:
                 raise BusyError("the service is stopping.")
-            if self._n_waiting + n > self.settings.most_waiting:
+            if self._n_waiting + job.n_rows > self.settings.most_waiting:
                 raise BusyError(f"{self._n_waiting} rows wait to be written.")
-            self._n_waiting += n
+            self._n_waiting += job.n_rows
             self._jobs.append(job)
             self._wake.notify()
         return job.future
 
     def call(self, action: Callable[[], Any], future: Any = None) -> Any:
         """Let the writer do something between two groups; return its future."""
-        return self.submit(Call(action, Future() if future is None else future))
+        return self.submit(Call(action, future=Future() if future is None else future))
 
     def feedback(
         self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0
@@ -227,7 +238,7 @@ class Writer:
                 group = self._next_group()
             done = self._do(group)
             with self._wake:
-                self._n_waiting -= sum(len(j.ids) if isinstance(j, FeedbackRequest) else 1 for j in group)
+                self._n_waiting -= sum(job.n_rows for job in group)
             self.deliver(done)
 
     def _next_group(self) -> list[Any]:
@@ -238,7 +249,7 @@ class Writer:
         group, n = [], 0
         while jobs and not isinstance(jobs[0], Call) and n < _MOST_ROWS:
             group.append(jobs.popleft())
-            n += len(group[-1].ids) if isinstance(group[-1], FeedbackRequest) else len(group[-1].rows)
+            n += len(group[-1].rows) if isinstance(group[-1], RememberRequest) else group[-1].n_rows
         return group
 
     def _do(self, group: list[Any]) -> list[Outcome]:
