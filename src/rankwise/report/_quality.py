@@ -59,10 +59,10 @@ def measures(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[
     """Lines of the table of quality: those that the labels allow."""
     k = counts.n_classes
     used = np.flatnonzero(counts.losses.rows)
-    kinds = list(_by_distance(k) if ordered else _UNORDERED)
+    kinds = [kind for kind in _ORDERED if k > 2 or kind is not _WITHIN_ONE] if ordered else [_RIGHT, _COST]
     # One column for each measure against the nearest class, then one for each against the farthest.
     columns = [of_distance(distance) for distance in np.divmod(used, k) for *_, of_distance in kinds]
-    values = np.column_stack(columns)
+    values = np.column_stack(columns).astype(np.float64)
     means = np.vstack([sums @ values / sums.sum(axis=1, keepdims=True) for sums in _resample(counts.losses, bootstrap)])
     points = counts.losses.weight[used] @ values / counts.losses.weight[used].sum()
     limits = [_limits(float(point), column, bootstrap) for point, column in zip(points, means.T, strict=True)]
@@ -75,18 +75,14 @@ def measures(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[
     return found
 
 
-def _by_distance(k: int) -> Iterator[tuple[str, str, str, Callable[[Any], Floats]]]:
-    yield "mean absolute error", "mean distance from the label, in ranks", "lower", lambda d: d.astype(np.float64)
-    yield "exactly right", "share of the predictions that the label admits", "higher", lambda d: (d == 0).astype(float)
-    if k > 2:
-        yield "within one rank", "share at most one rank off", "higher", lambda d: (d <= 1).astype(np.float64)
-    yield "mean squared error", "of the distance in ranks", "lower", lambda d: (d * d).astype(np.float64)
-
-
-_UNORDERED = (
-    ("exactly right", "share of the predictions that the label admits", "higher", lambda d: (d == 0).astype(float)),
-    ("weighted cost", "weight of the mistakes as a share of all weight", "lower", lambda d: (d > 0).astype(float)),
-)
+#: Name, note, which way is better, and the measure of one row by its distance from the label.
+_Kind = tuple[str, str, str, Callable[[Any], Any]]
+_MAE: _Kind = ("mean absolute error", "mean distance from the label, in ranks", "lower", lambda d: d)
+_RIGHT: _Kind = ("exactly right", "share of the predictions that the label admits", "higher", lambda d: d == 0)
+_WITHIN_ONE: _Kind = ("within one rank", "share at most one rank off", "higher", lambda d: d <= 1)
+_MSE: _Kind = ("mean squared error", "of the distance in ranks", "lower", lambda d: d * d)
+_COST: _Kind = ("weighted cost", "weight of the mistakes as a share of all weight", "lower", lambda d: d > 0)
+_ORDERED = (_MAE, _RIGHT, _WITHIN_ONE, _MSE)
 
 
 def _of_tables(cells: Cells, k: int, bootstrap: Bootstrap) -> list[Measure]:

@@ -13,8 +13,17 @@ from rankwise.serve.gate import ARROW, JSON
 from rankwise.serve.problems import MEDIA_TYPE
 from rankwise.serve.tokens import ROLES
 
-_OBJECT = {"type": "object"}
+_OBJECT, _TEXT, _NUMBER = {"type": "object"}, {"type": "string"}, {"type": "integer"}
 _ROWS = {"type": "object", "required": ["rows"], "properties": {"rows": {"type": "array", "items": _OBJECT}}}
+_PLACE = {"type": "object", "properties": {"row": _NUMBER, "column": _TEXT, "detail": _TEXT}}
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "instance"],
+    "properties": {
+        "type": _TEXT, "title": _TEXT, "status": _NUMBER, "detail": _TEXT, "instance": _TEXT,
+        "errors": {"type": "array", "items": _PLACE},
+    },
+}  # fmt: skip
 
 
 def document(models: Iterable[str]) -> dict[str, Any]:
@@ -25,7 +34,7 @@ def document(models: Iterable[str]) -> dict[str, Any]:
     predict, feedback, correction, rollback, promote = references
     idempotency = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "maxLength": 150},
                    "description": "The same key and rows again give the same answer and are learnt once."}  # fmt: skip
-    id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    id = {"name": "id", "in": "path", "required": True, "schema": _TEXT}
     one: dict[str, Any] = {
         "predict": {"post": _operation("Class, probabilities and interval of rows", "predict", predict, _ROWS, True)},
         "feedback": {"post": {
@@ -63,30 +72,6 @@ def document(models: Iterable[str]) -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
-
-
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "instance"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "instance": {"type": "string"},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "row": {"type": "integer"},
-                    "column": {"type": "string"},
-                    "detail": {"type": "string"},
-                },
-            },
-        },
-    },
-}
 
 
 def _operation(

@@ -57,10 +57,13 @@ def explain(
             with one.named():
                 predicted = ready.predict(one.X).tolist()[0]
         with background.named():
-            found = explained(ready, (one or background).X, background=background.X, random_state=seed)
-        facts = _of_all(found, top) if one is None else {"row": row, "prediction": predicted, **_of_row(found, top)}
+            explanation = explained(ready, (one or background).X, background=background.X, random_state=seed)
+        if one is None:
+            facts = _of_all(explanation, top)
+        else:
+            facts = {"row": row, "prediction": predicted, **_of_row(explanation, top)}
         if plot is not None:
-            save_picture(found.plot(None if one is None else 0, top=top).figure, plot)
+            save_picture(explanation.plot(None if one is None else 0, top=top).figure, plot)
     if json:
         print_json(facts)
     else:
@@ -68,24 +71,28 @@ def explain(
     source.quarantine.judge(len(background))
 
 
-def _of_row(found: Explanation, top: int) -> dict[str, Any]:
-    strongest = found._strongest(0, top)
-    reached = found.at_least(0)
+def _of_row(explanation: Explanation, top: int) -> dict[str, Any]:
+    strongest = explanation._strongest(0, top)
+    reached = explanation.at_least(0)
     return {
-        found.score_name: float(found.scores[0]),
-        "base": found.base,
-        "method": found.method,
-        "contributions": {found.columns[j]: float(found.values[0, j]) for j in strongest},
-        "reasons": found.sentences(0, top),
+        explanation.score_name: float(explanation.scores[0]),
+        "base": explanation.base,
+        "method": explanation.method,
+        "contributions": {explanation.columns[j]: float(explanation.values[0, j]) for j in strongest},
+        "reasons": explanation.sentences(0, top),
         "probability": None if reached is None else {f"at least {reached[0]}": float(reached[1][0, 1])},
-        "changes": [str(change) for change in found.changes(0)[:_MOST_CHANGES]],
+        "changes": [str(change) for change in explanation.changes(0)[:_MOST_CHANGES]],
     }
 
 
-def _of_all(found: Explanation, top: int) -> dict[str, Any]:
-    sizes = dict(zip(found.columns, found.importances().tolist(), strict=True))
+def _of_all(explanation: Explanation, top: int) -> dict[str, Any]:
+    sizes = dict(zip(explanation.columns, explanation.importances().tolist(), strict=True))
     largest = sorted(sizes, key=lambda name: -sizes[name])[:top]
-    return {"rows": len(found), "method": found.method, "importances": {name: sizes[name] for name in largest}}
+    return {
+        "rows": len(explanation),
+        "method": explanation.method,
+        "importances": {name: sizes[name] for name in largest},
+    }
 
 
 def _in_words(facts: dict[str, Any]) -> dict[str, str]:

@@ -37,22 +37,22 @@ def refit(
 
         path = store or at
         assert path is not None
-        found = run(path, test_share=test_share, least=least, margin=margin)
+        report = run(path, test_share=test_share, least=least, margin=margin)
     if json:
-        print_json(found)
+        print_json(report)
         return
-    difference = f"{found['difference']:+.4f} (standard error {found['difference_se']:.4f})"
+    difference = f"{report['difference']:+.4f} (standard error {report['difference_se']:.4f})"
     print_facts(
         {
-            "trained on": f"{found['rows']:,} feedbacks, up to event {found['trained_to']:,}",
-            "compared on": f"the {found['test_rows']:,} newest",
-            "error": f"{found['error']:.4f}, of the model that is served {found['champion_error']:.4f}: {difference}",
-            "decision": _decision(found),
+            "trained on": f"{report['rows']:,} feedbacks, up to event {report['trained_to']:,}",
+            "compared on": f"the {report['test_rows']:,} newest",
+            "error": f"{report['error']:.4f}, of the model that is served {report['champion_error']:.4f}: {difference}",
+            "decision": _decision(report),
         }
     )
 
 
-def _decision(found: dict[str, object]) -> str:
-    if not found["better"]:
+def _decision(report: dict[str, object]) -> str:
+    if not report["better"]:
         return "not better: the model stays"
-    return "better: the server takes it over" if found["version"] is None else f"better: version {found['version']}"
+    return "better: the server takes it over" if report["version"] is None else f"better: version {report['version']}"

@@ -26,16 +26,16 @@ def inspect(store: Store, json: AsJSON = False) -> None:
         check_installed()
         from rankwise.serve.transfer import inspect
 
-        found = inspect(store)
+        contents = inspect(store)
     if json:
-        print_json(found)
+        print_json(contents)
         return
-    facts = {"events": f"{found['events']:,}"}
-    facts |= {kind: f"{count:,}" for kind, count in sorted(found["kinds"].items())}
-    for line in found["versions"]:
+    facts = {"events": f"{contents['events']:,}"}
+    facts |= {kind: f"{count:,}" for kind, count in sorted(contents["kinds"].items())}
+    for line in contents["versions"]:
         places = some([f"{seq:,}" for seq in line["snapshots"]]) if line["snapshots"] else "none"
         facts[f"version {line['version']}"] = f"{line['reason']} at event {line['began']:,}; snapshots at {places}"
-    facts |= {"challengers": str(found["challengers"]), "size": f"{found['bytes']:,} bytes"}
+    facts |= {"challengers": str(contents["challengers"]), "size": f"{contents['bytes']:,} bytes"}
     print_facts(facts)
 
 
