@@ -99,6 +99,18 @@ class TestStoresOfOthers:
     def test_items_may_be_added(self, path):
         open_project(path, make_items(50), Scale.of(CLASSES), OnlineCumulativeLink()).stop()
 
+    def test_one_that_ended_before_its_model_was_written_begins_again(self, tmp_path, monkeypatch):
+        def killed(*_):
+            raise KeyboardInterrupt
+
+        path = tmp_path / "killed.sqlite"
+        with monkeypatch.context() as context:
+            context.setattr("rankwise.annotate.project.Service", killed)
+            with pytest.raises(KeyboardInterrupt):
+                open_project(path, make_items(), Scale.of(CLASSES), OnlineCumulativeLink())
+        open_project(path, make_items(), Scale.of(CLASSES), OnlineCumulativeLink()).stop()
+        self.refused(path, "another project: classes", classes=[1, 2, 3])
+
     def test_the_store_of_a_service(self, tmp_path):
         model = to_bytes(new_model(make_items(), CLASSES))
         Service("model", Store(tmp_path / "served.sqlite", write=True), model).stop()

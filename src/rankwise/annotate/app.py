@@ -104,12 +104,12 @@ class AnnotationApplication(Application):
             *((path, "POST", handler, LEARN) for path, handler in posts),
         ])  # fmt: skip
 
-    def _rater(self, request: Incoming, said: str | None) -> str:
+    def _rater(self, request: Incoming, given: str | None) -> str:
         """Who asks: by the token, or as the page says."""
         if not self._has_tokens:
-            if said is None:
+            if given is None:
                 raise Problem(422, "who asks? Give a rater.")
-            return said.strip()
+            return given.strip()
         name: str = request.scope["rankwise.name"]
         if not name:
             raise Problem(403, "this token has no name behind it: raters need one.")
@@ -141,8 +141,7 @@ class AnnotationApplication(Application):
         """Log an answer; when this returns, it is on the disk."""
         body = await request.json(_ANSWER)
         rater = self._rater(request, body.rater)
-        said = await self.desk.answer(rater, body.id, body.item, body.admitted, body.seconds, body.note)
-        return reply(said)
+        return reply(await self.desk.answer(rater, body.id, body.item, body.admitted, body.seconds, body.note))
 
     async def undo(self, request: Incoming) -> Reply:
         """Take back an answer."""

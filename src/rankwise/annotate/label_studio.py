@@ -271,7 +271,7 @@ async def _body(request: Any) -> dict[str, Any]:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
-        raise BackendError("the request is not JSON.") from None
+        raise BackendError("the request is no JSON.") from None
     if not isinstance(body, dict):
         raise BackendError("the request must be a JSON object.")
     return body

@@ -114,12 +114,13 @@ def open_project(path: Path, items: Items, scale: Scale, estimator: Any, *, acce
     store = Store(path, write=True, accept_loss=accept_loss)
     try:
         wanted = {"classes": [str(c) for c in order.values.tolist()], "estimator": repr(estimator)}
-        found = store.note(_META)
-        if found:
-            _require_same(store, items, json.loads(found), wanted)
-            return Service("annotation", store, None)
-        if store.versions():
+        known, is_new = project_of(store), not store.versions()
+        if known is not None:
+            _require_same(store, items, known, wanted)
+        elif not is_new:
             raise StoreError(f"{path} is the store of a service, not of annotations: give another file.")
+        if not is_new:
+            return Service("annotation", store, None)
         content = to_bytes(new_model(items, order.values.tolist(), estimator))
         store.write_note(_META, json.dumps({**wanted, "features": items.features}))
         return Service("annotation", store, content)
@@ -128,12 +129,12 @@ def open_project(path: Path, items: Items, scale: Scale, estimator: Any, *, acce
         raise
 
 
-def _require_same(store: Store, items: Items, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    if not found["features"]:
+def _require_same(store: Store, items: Items, known: dict[str, Any], wanted: dict[str, Any]) -> None:
+    if not known["features"]:
         items.forget_features()
     for what, now in {**wanted, "features": items.features}.items():
-        if found[what] != now:
-            before, now = (", ".join(v) if isinstance(v, list) else v for v in (found[what], now))
+        if known[what] != now:
+            before, now = (", ".join(v) if isinstance(v, list) else v for v in (known[what], now))
             raise StoreError(f"{store.path} belongs to another project: {what} {before!r} there, and {now!r} here.")
     numbers = {name: i for i, name in enumerate(items.names)}
     for context, features in store.connection.execute("SELECT context, features FROM log WHERE kind = 'feedback'"):

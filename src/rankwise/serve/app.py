@@ -280,10 +280,10 @@ def _arrow_feedback(body: bytearray) -> list[messages.FeedbackRow]:
         raise Problem(422, "the table has no column 'label'.")
     found = []
     for row in rows:
-        said = {name: row.pop(name) for name in own if name in row}
-        if said.get("weight", 1.0) is None:
-            said["weight"] = 1.0
-        found.append(msgspec.convert({**said, "features": row or None}, messages.FeedbackRow))
+        given = {name: row.pop(name) for name in own if name in row}
+        if given.get("weight", 1.0) is None:
+            given["weight"] = 1.0
+        found.append(msgspec.convert({**given, "features": row or None}, messages.FeedbackRow))
     return found
 
 

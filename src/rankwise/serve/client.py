@@ -249,8 +249,8 @@ def _seconds(text: str | None) -> float:
 
 def _error(answer: Any) -> ServiceError:
     try:
-        said = answer.json()
-        return ServiceError(answer.status_code, said["detail"], said.get("errors", ()))
+        problem = answer.json()
+        return ServiceError(answer.status_code, problem["detail"], problem.get("errors", ()))
     except (ValueError, KeyError, TypeError):
         return ServiceError(answer.status_code, answer.reason_phrase)
 

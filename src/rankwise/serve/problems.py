@@ -34,7 +34,7 @@ class Problem(Exception):  # noqa: N818 - the standard's word
 
     def body(self, request_id: str) -> bytes:
         """The answer's body."""
-        said: dict[str, Any] = {
+        content: dict[str, Any] = {
             "type": f"{_ABOUT}{self.status}",
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
@@ -42,8 +42,8 @@ class Problem(Exception):  # noqa: N818 - the standard's word
             "instance": f"urn:request:{request_id}",
         }
         if self.errors:
-            said["errors"] = self.errors
-        return msgspec.json.encode(said)
+            content["errors"] = self.errors
+        return msgspec.json.encode(content)
 
 
 def _place_in(message: str) -> list[dict[str, Any]]:
@@ -77,5 +77,5 @@ def problem_of(error: BaseException) -> Problem | None:
         is_full = "full" in str(error)
         return Problem(507 if is_full else 503, f"nothing was written: {error}.", headers={"Retry-After": "5"})
     if isinstance(error, (RecursionError, UnicodeError)):
-        return Problem(400, "the body cannot be read: it is nested too deeply, or no UTF-8.")
+        return Problem(400, "the body cannot be read: it is nested too deeply, or not UTF-8.")
     return None

@@ -91,11 +91,11 @@ class Replica:
         start, n = 0, len(labels)
         while start < n:
             rest = slice(start, n)
-            rows, said, w = take(encoded, rest), labels[rest], weight[rest]
+            rows, y, w = take(encoded, rest), labels[rest], weight[rest]
             try:
                 with self.lock:
                     intervals = self.rows.intervals(rows) if counts else None
-                    predicted = self.rows.learn(rows, said, w)
+                    predicted = self.rows.learn(rows, y, w)
             except RowError as error:
                 good = slice(start, start + error.row)
                 self._learn_piece(take(encoded, good), labels[good], weight[good], seq, counts)
@@ -103,7 +103,7 @@ class Replica:
                 self.progress.refused += 1
                 continue
             if counts:
-                self.progress.add(seq, said, predicted, w, intervals)
+                self.progress.add(seq, y, predicted, w, intervals)
             return
 
     def learn_rows(self, rows: Sequence[Row]) -> None:

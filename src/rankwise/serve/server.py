@@ -45,11 +45,11 @@ class JSONLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format a record."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
-        said = {"time": moment, "level": record.levelname.lower(), "event": record.getMessage()}
-        said |= getattr(record, "facts", {})
+        entry = {"time": moment, "level": record.levelname.lower(), "event": record.getMessage()}
+        entry |= getattr(record, "facts", {})
         if record.exc_info:
-            said["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(said, default=str)
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)
 
 
 def log_to_stderr(level: str = "info") -> None:
