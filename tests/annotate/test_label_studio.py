@@ -149,6 +149,36 @@ def test_a_batch_model_keeps_annotations_and_learns_them_when_asked(batch):
     assert json.loads(batch._log.read_text().splitlines()[0])["label"] == "5"
 
 
+@pytest.mark.parametrize("cut", [3, 40])
+def test_a_line_that_a_crash_cut_is_removed(batch, cut):
+    with client(batch) as http:
+        http.post("/webhook", json=webhook(1, rating(2)))
+    whole = batch._log.read_bytes()
+    batch._log.write_bytes(whole + whole[:cut])
+    again = LabelStudioBackend(batch.path, batch._log)
+    assert batch._log.read_bytes() == whole
+    with client(again) as http:
+        http.post("/webhook", json=webhook(2, rating(3)))
+    assert len(LabelStudioBackend(batch.path, batch._log)._answers) == 2
+
+
+def test_a_last_line_without_its_end_is_kept(batch):
+    with client(batch) as http:
+        http.post("/webhook", json=webhook(1, rating(2)))
+    batch._log.write_bytes(batch._log.read_bytes().rstrip())
+    with client(LabelStudioBackend(batch.path, batch._log)) as http:
+        http.post("/webhook", json=webhook(2, rating(3)))
+    assert len(LabelStudioBackend(batch.path, batch._log)._answers) == 2
+
+
+@pytest.mark.parametrize("content", [b"item,label\na,3", b'{"annotation": 1\n', b"{}x"])
+def test_another_file_is_refused_and_left_as_it_is(batch, content):
+    batch._log.write_bytes(content)
+    with pytest.raises(ValueError, match="not an annotation that was kept"):
+        LabelStudioBackend(batch.path, batch._log)
+    assert batch._log.read_bytes() == content
+
+
 def test_an_updated_annotation_takes_the_place_of_the_first(batch):
     with client(batch) as http:
         http.post("/webhook", json=webhook(7, rating(1)))

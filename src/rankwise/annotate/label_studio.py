@@ -33,6 +33,7 @@ from rankwise.persistence import load, save
 
 _LARGEST_BODY = 16 * 2**20
 _LEVEL = 0.8  # probability of a predicted range
+_BEGINNING = b'{"annotation": '  # of a line of kept annotations
 _LEARNT_FROM = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
 
 
@@ -100,9 +101,7 @@ class LabelStudioBackend:
         self._log = None if answers is None else Path(answers)
         self._answers: dict[Any, tuple[dict[str, Any], str]] = {}
         if self._log is not None and self._log.exists():
-            for line in self._log.read_text(encoding="utf-8").splitlines():
-                kept = json.loads(line)
-                self._answers[kept["annotation"]] = (kept["data"], kept["label"])
+            self._recall(self._log)
         self.n_learnt = 0
 
     @property
@@ -188,6 +187,24 @@ class LabelStudioBackend:
                 file.flush()
                 os.fsync(file.fileno())
         self._answers[key] = (data, label)
+
+    def _recall(self, log: Path) -> None:
+        """Read the annotations of earlier runs; a last line that a crash cut was never acknowledged, and is removed."""
+        lines = log.read_bytes().splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            try:
+                kept = json.loads(line)
+            except ValueError:
+                # Only the beginning of a line of ours: the file may be something else, which is left as it is.
+                is_cut = number == len(lines) and not line.endswith(b"\n") and line.startswith(_BEGINNING[: len(line)])
+                if not is_cut:
+                    raise BackendError(f"{log}, line {number}: it is not an annotation that was kept.") from None
+                os.truncate(log, log.stat().st_size - len(line))
+                return
+            self._answers[kept["annotation"]] = (kept["data"], kept["label"])
+        if lines and not lines[-1].endswith(b"\n"):  # whole, but without its end: the next one begins a line
+            with open(log, "ab") as file:
+                file.write(b"\n")
 
     def _rows(self, data: list[dict[str, Any]]) -> Any:
         """Columns of the model, from the data of tasks."""
