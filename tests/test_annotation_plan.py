@@ -78,6 +78,7 @@ def test_labels_of_any_type_and_what_cannot_be_told(rng):
         (dict(annotated=[[1, 0]], groups=[1, 2]), r"groups must have one value for each of the 1 examples"),
         (dict(annotated=[[1, 0]], label_probabilities=[[0.5, 0.4]]), r"label_probabilities must be probabilities"),
         (dict(annotated=[[1, 0]], rho=0.0), r"rho and level must lie in"),
+        (dict(annotated=[[1, 0]], n_permutations=-1), r"n_permutations must be a number >= 1. Got -1"),
     ],
 )
 def test_bad_plans(arguments, message):

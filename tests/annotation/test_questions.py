@@ -60,7 +60,15 @@ def test_cheap_questions_are_asked_where_they_gain_most():
 
 @pytest.mark.parametrize(
     "options",
-    [{"strategy": "best"}, {"kinds": ("yes",)}, {"kinds": ()}, {"control": 1.5}, {"seconds": {"exact": 0.0}}],
+    [
+        {"strategy": "best"},
+        {"kinds": ("yes",)},
+        {"kinds": ()},
+        {"control": 1.5},
+        {"seconds": {"exact": 0.0}},
+        {"seconds": {"interval": 3.0}},
+        {"width": -1},
+    ],
 )
 def test_bad_parameters(options):
     with pytest.raises(ValueError, match="must"):
@@ -96,8 +104,9 @@ def test_too_few_answers_say_nothing():
     monitor.add(1.0, 1.0)
     assert np.isnan(monitor.error().lower)
     assert not monitor.should_stop(10, worth=100.0)
-    with pytest.raises(ValueError, match="minutes must"):
-        monitor.add(0.0, 1.0)
+    for minutes, error in ((0.0, 1.0), (np.inf, 1.0), (1.0, np.nan), (1.0, np.inf)):
+        with pytest.raises(ValueError, match="minutes must"):
+            monitor.add(minutes, error)
 
 
 def test_curves_are_the_least_squares_without_negative_parts():

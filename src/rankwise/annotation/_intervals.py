@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise._errors import RowError
+from rankwise._types import Codes
 from rankwise.labels import Labels, decode, encode
-
-Codes = NDArray[np.int32]
 
 
 def type1_intervals(y: Any, classes: Any = None, random_state: Any = None) -> NDArray[Any]:

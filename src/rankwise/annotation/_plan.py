@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import binom
 from sklearn.utils import check_random_state
 
 from rankwise._errors import RowError
+from rankwise._types import Floats, Places
 
-Floats = NDArray[np.float64]
+Verdict = tuple[bool | None, str]  # of a condition: whether it holds, and the reason
 
 
 @dataclass(frozen=True)
@@ -129,28 +130,30 @@ def check_plan(
     z = _matrix(annotated)
     if not 0 < rho <= 1 or not 0 < level < 1:
         raise ValueError(f"rho and level must lie in (0, 1]. Got rho={rho!r} and level={level!r} instead.")
+    if not n_permutations >= 1:
+        raise ValueError(f"n_permutations must be a number >= 1. Got {n_permutations!r} instead.")
     group = np.zeros(len(z), dtype=np.intp) if groups is None else _column(groups, len(z))
-    is_plan = bool(np.any((z > 0) & (z < 1)))
-    chance = _planned_chance(z, rho) if is_plan else _seen_chance(z, group, rho, level)
-    if is_plan:
-        name = "labels play no part"
-        independent = Condition(name, True, "a plan of probabilities is drawn without the labels")
+    if np.any((z > 0) & (z < 1)):  # a plan
+        chance = _planned_chance(z, rho)
+        independence: Verdict = True, "a plan of probabilities is drawn without the labels"
     else:
-        independent = _independence(z, group, labels, level, n_permutations, random_state)
-    return PlanReport((chance, independent, _every_labelling(label_probabilities, rho)))
+        chance = _observed_chance(z, group, rho, level)
+        independence = _independence(z, group, labels, level, n_permutations, random_state)
+    verdicts = {
+        "every part has a chance": chance,
+        "labels play no part": independence,
+        "every labelling possible": _every_labelling(label_probabilities, rho),
+    }
+    return PlanReport(tuple(Condition(name, *verdict) for name, verdict in verdicts.items()))
 
 
-def _planned_chance(z: Floats, rho: float) -> Condition:
-    part = int(np.argmin(z.min(axis=0)))
-    low = float(z.min())
-    return Condition("every part has a chance", low >= rho, f"smallest probability {low:.3g}, part {part}")
+def _planned_chance(z: Floats, rho: float) -> Verdict:
+    lowest = float(z.min())
+    return lowest >= rho, f"smallest probability {lowest:.3g}, part {np.argmin(z.min(axis=0))}"
 
 
-def _seen_chance(z: Floats, group: NDArray[np.intp], rho: float, level: float) -> Condition:
+def _observed_chance(z: Floats, group: Places, rho: float, level: float) -> Verdict:
     """A part that is hardly ever annotated fails if a probability of rho would very likely have shown more often."""
-    from scipy.stats import binom
-
-    name = "every part has a chance"
     sizes = np.bincount(group)
     counts = np.array([np.bincount(group, weights=column) for column in z.T])  # (V, groups)
     # Bonferroni: the smallest of all probabilities of so few annotations, were it rho everywhere.
@@ -161,25 +164,25 @@ def _seen_chance(z: Floats, group: NDArray[np.intp], rho: float, level: float) -
         f" of group {where}" if sizes.size > 1 else ""
     )
     if p.min() <= level:
-        return Condition(name, False, f"{seen}: too few for a probability of {rho:g}")
-    enough = rate.min() >= rho
-    return Condition(name, True if enough else None, f"least often {seen}" + ("" if enough else ": too few to tell"))
+        return False, f"{seen}: too few for a probability of {rho:g}"
+    if rate.min() >= rho:
+        return True, f"least often {seen}"
+    return None, f"least often {seen}: too few to tell"
 
 
 def _independence(
-    z: Floats, group: NDArray[np.intp], labels: Any, level: float, n_permutations: int, random_state: Any
-) -> Condition:
+    z: Floats, group: Places, labels: Any, level: float, n_permutations: int, random_state: Any
+) -> Verdict:
     """Permutation test within groups, on the sum of squared correlations of annotated parts and label indicators."""
-    name = "labels play no part"
     if labels is None:
-        return Condition(name, None, "no true labels given to compare with")
+        return None, "no true labels given to compare with"
     table = np.asarray(labels)
     if table.shape != z.shape:
         raise ValueError(f"labels must have the shape of annotated, {z.shape}. Got {table.shape} instead.")
     shown = [(v, column == value) for v, column in enumerate(table.T) for value in np.unique(column)]
     a, b = _within(z, group), _within(np.column_stack([where for _, where in shown]).astype(np.float64), group)
     if not (a.any() and b.any()):
-        return Condition(name, None, "annotations or labels do not vary, so nothing can be seen")
+        return None, "annotations or labels do not vary, so nothing can be seen"
     generator = check_random_state(random_state)
     seen = (a.T @ b) ** 2
     statistic, order = seen.sum(), np.argsort(group, kind="stable")
@@ -192,20 +195,19 @@ def _independence(
     p = (1 + exceeded) / (1 + n_permutations)
     part, indicator = np.unravel_index(int(np.argmax(seen)), seen.shape)
     reason = f"permutation test p = {p:.2g}; strongest: annotating part {part}, label of part {shown[indicator][0]}"
-    return Condition(name, bool(p > level), reason)
+    return bool(p > level), reason
 
 
-def _every_labelling(label_probabilities: Any, rho: float) -> Condition:
-    name = "every labelling possible"
+def _every_labelling(label_probabilities: Any, rho: float) -> Verdict:
     if label_probabilities is None:
-        return Condition(name, None, "no label_probabilities given")
+        return None, "no label_probabilities given"
     table = np.atleast_2d(np.asarray(label_probabilities, dtype=np.float64))
     if np.any(table < 0) or not np.allclose(table.sum(axis=1), 1.0):
         raise ValueError("label_probabilities must be probabilities: rows of numbers >= 0 that add up to one.")
-    return Condition(name, bool(table.min() >= rho), f"smallest probability {table.min():.3g}")
+    return bool(table.min() >= rho), f"smallest probability {table.min():.3g}"
 
 
-def _within(columns: Floats, group: NDArray[np.intp]) -> Floats:
+def _within(columns: Floats, group: Places) -> Floats:
     """Columns minus their group's mean, of unit length where they vary."""
     means = np.array([np.bincount(group, weights=column) for column in columns.T]) / np.bincount(group)
     centred = columns - means.T[group]
@@ -225,7 +227,7 @@ def _matrix(annotated: Any) -> Floats:
     return z
 
 
-def _column(groups: Any, n: int) -> NDArray[np.intp]:
+def _column(groups: Any, n: int) -> Places:
     values = np.asarray(groups)
     if values.shape != (n,):
         raise ValueError(f"groups must have one value for each of the {n} examples. Got shape {values.shape} instead.")

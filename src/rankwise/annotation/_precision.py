@@ -148,9 +148,9 @@ def summary(labels: Any, classes: Any = None) -> Summary:
     >>> summary([1, (1, 2), {1, 3}, None], classes=[1, 2, 3, 4])
     Summary(n_exact=1, n_interval=1, n_candidates=1, n_missing=1, widths=(1, 1, 1, 1))
     """
-    said = encode(labels, classes)
-    widths = np.bincount(said.upper - said.lower, minlength=len(said.order))
-    return Summary(*said.counts(), widths=tuple(widths.tolist()))
+    encoded = encode(labels, classes)
+    widths = np.bincount(encoded.upper - encoded.lower, minlength=len(encoded.order))
+    return Summary(*encoded.counts(), widths=tuple(widths.tolist()))
 
 
 def precision(labels: Any, classes: Any = None) -> Precision:
@@ -172,10 +172,10 @@ def precision(labels: Any, classes: Any = None) -> Precision:
     >>> round(interval_mae_risk(0.5, found.alpha, found.beta), 3)
     1.833
     """
-    said = encode(labels, classes)
-    width = (said.upper - said.lower)[~said.is_missing]
+    encoded = encode(labels, classes)
+    width = (encoded.upper - encoded.lower)[~encoded.is_missing]
     if not width.size:
-        raise ValueError(f"labels must hold at least one label. Got {len(said)} rows, none of them labelled.")
+        raise ValueError(f"labels must hold at least one label. Got {len(encoded)} rows, none of them labelled.")
     return Precision(width.size, int((width == 0).sum()), int(width.max()), float(width.mean()))
 
 
@@ -205,17 +205,19 @@ def overlap(annotations: Any, truth: Any, classes: Any = None) -> Overlap:
     >>> ambiguity_degree(found)
     1.0
     """
-    said, true = encode_both(annotations, truth, classes)
-    if len(true) != len(said):
-        raise ValueError(f"annotations and truth must have the same number of rows. Got {len(said)} and {len(true)}.")
-    rows = true.is_exact & ~said.is_missing
+    labels, true = encode_both(annotations, truth, classes)
+    if len(true) != len(labels):
+        raise ValueError(f"annotations and truth must have the same number of rows. Got {len(labels)} and {len(true)}.")
+    rows = true.is_exact & ~labels.is_missing
     if not rows.any():
-        raise ValueError(f"at least one row must carry both an annotation and an exact truth. Got none of {len(said)}.")
-    said, y = said[rows], true.lower[rows]
-    admissible = said.admissible()
-    counts = np.array([admissible[y == code].sum(axis=0) for code in range(len(said.order))], dtype=np.int64)
-    n_rows = np.bincount(y, minlength=len(said.order))
-    return Overlap(said.classes, counts, n_rows, float(interval_pessimistic(said, y, "mae").mean()))
+        raise ValueError(
+            f"at least one row must carry both an annotation and an exact truth. Got none of {len(labels)}."
+        )
+    labels, y = labels[rows], true.lower[rows]
+    admissible = labels.admissible()
+    counts = np.array([admissible[y == code].sum(axis=0) for code in range(len(labels.order))], dtype=np.int64)
+    n_rows = np.bincount(y, minlength=len(labels.order))
+    return Overlap(labels.classes, counts, n_rows, float(interval_pessimistic(labels, y, "mae").mean()))
 
 
 def _check_confidence(confidence: float) -> None:

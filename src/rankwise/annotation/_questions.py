@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats, Places
 
 STRATEGIES = ("random", "uncertainty", "information")
 KINDS_OF_QUESTION = ("exact", "range", "at_least")
 #: Seconds that an answer takes, if nothing else is known: a range 0.6 times an exact one.
 SECONDS: Mapping[str, float] = {"exact": 10.0, "range": 6.0, "at_least": 4.0}
 _FLOOR = 1e-9  # of a chance to be drawn: what is known may be asked when nothing else is left
+_TINY = np.finfo(np.float64).tiny  # in place of a probability of zero
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,10 @@ class QuestionChooser:
         if not 0.0 <= control <= 1.0:
             raise ValueError(f"control must lie in [0, 1]. Got {control!r} instead.")
         self.seconds = {**SECONDS, **(seconds or {})}
-        if any(not self.seconds[kind] > 0.0 for kind in KINDS_OF_QUESTION):
+        if set(self.seconds) != set(SECONDS) or not all(time > 0.0 for time in self.seconds.values()):
             raise ValueError(f"seconds must map kinds of question to times > 0. Got {seconds!r} instead.")
+        if not width >= 0:
+            raise ValueError(f"width must be a number of classes >= 0. Got {width!r} instead.")
         self.strategy = strategy
         self.kinds = tuple(kinds)
         self.control = control
@@ -139,8 +141,8 @@ class QuestionChooser:
         if P.ndim != 2 or admitted.shape != P.shape:
             raise ValueError(f"probabilities and known must have the same shape (n_items, K). Got {P.shape} and "
                              f"{admitted.shape}.")  # fmt: skip
-        P = np.where(admitted, np.maximum(P, np.finfo(np.float64).tiny), 0.0)
-        P /= np.maximum(P.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        P = np.where(admitted, np.maximum(P, _TINY), 0.0)
+        P /= np.maximum(P.sum(axis=1, keepdims=True), _TINY)
         left = np.flatnonzero(admitted.sum(axis=1) > 1)
         n = min(n, left.size)
         is_control = self._generator.random_sample(n) < self.control
@@ -152,18 +154,18 @@ class QuestionChooser:
         questions = [Question(int(item), "exact", -1, bool(admitted[item].all())) for item in even]
         return questions + [Question(int(rest[at]), self.kinds[kind[at]], int(code[at])) for at in drawn]
 
-    def _best(self, P: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    def _best(self, P: Floats) -> tuple[Places, Places, Floats]:
         """For each item the kind and code of its question, and the chance to be drawn."""
         none = np.full(len(P), -1, dtype=np.intp)
         if self.strategy != "information":
             weight = np.ones(len(P)) if self.strategy == "random" else expected_rps(P) + _FLOOR
-            code = self._halving(P)[0] if self.kinds[0] == "at_least" else none
+            code = _best_split(P)[0] if self.kinds[0] == "at_least" else none
             return np.zeros(len(P), dtype=np.intp), code, weight / max(weight.sum(), _FLOOR)
         rates, codes = [], []
         for kind in self.kinds:
             code, gain = none, expected_rps(P)
             if kind == "at_least":
-                code, gain = self._halving(P)
+                code, gain = _best_split(P)
             elif kind == "range":
                 gain = gain - _left_by_range(P, self.width)
             rates.append(np.maximum(gain, 0.0) / self.seconds[kind])
@@ -172,29 +174,29 @@ class QuestionChooser:
         weight = np.max(rates, axis=0) + _FLOOR
         return best, np.choose(best, codes), weight / max(weight.sum(), _FLOOR)
 
-    @staticmethod
-    def _halving(P: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """The class "at least k?" of which gains most, and what it gains."""
-        gains = np.full(P.shape, -np.inf)
-        for k in range(1, P.shape[1]):
-            gains[:, k] = expected_rps(P)
-            for part in (P[:, :k], P[:, k:]):
-                mass = part.sum(axis=1)
-                inside = part / np.maximum(mass, np.finfo(np.float64).tiny)[:, None]
-                gains[:, k] -= mass * expected_rps(inside)
-        return gains.argmax(axis=1), gains.max(axis=1)
+
+def _best_split(P: Floats) -> tuple[Places, Floats]:
+    """Code k of the question "at least k?" that gains most, and its gain."""
+    gains = np.full(P.shape, -np.inf)
+    for k in range(1, P.shape[1]):
+        gains[:, k] = expected_rps(P) - _left_within(P[:, :k]) - _left_within(P[:, k:])
+    return gains.argmax(axis=1), gains.max(axis=1)
 
 
 def _left_by_range(P: Floats, width: int) -> Floats:
     """Expected score after a range of ``width + 1`` classes that holds the true one, each such range equally likely."""
     n_classes = P.shape[1]
     width = min(width, n_classes - 1)
-    starts = np.arange(n_classes - width)
     codes = np.arange(n_classes)
     places = np.minimum(codes, n_classes - 1 - width) - np.maximum(codes - width, 0) + 1
     left = np.zeros(len(P))
-    for start in starts:
-        part = P[:, start : start + width + 1] / places[start : start + width + 1]
-        mass = part.sum(axis=1)
-        left += mass * expected_rps(part / np.maximum(mass, np.finfo(np.float64).tiny)[:, None])
+    for start in range(n_classes - width):
+        answer = slice(start, start + width + 1)
+        left += _left_within(P[:, answer] / places[answer])
     return left
+
+
+def _left_within(part: Floats) -> Floats:
+    """Probability that the class lies in these columns of P, times the expected score of what is then known."""
+    mass = part.sum(axis=1)
+    return np.asarray(mass * expected_rps(part / np.maximum(mass, _TINY)[:, None]))

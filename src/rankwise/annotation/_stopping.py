@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 _RESAMPLES = 200
 _LEVEL = 0.9
@@ -61,8 +60,8 @@ class ErrorMonitor:
 
     def add(self, minutes: float, error: float) -> None:
         """Take a control answer: minutes of annotation so far, and ranks between answer and prediction."""
-        if not minutes > 0.0 or not error >= 0.0:
-            raise ValueError(f"minutes must be > 0 and the error >= 0. Got {minutes!r} and {error!r}.")
+        if not 0.0 < minutes < np.inf or not 0.0 <= error < np.inf:
+            raise ValueError(f"minutes must be > 0, the error >= 0, both finite. Got {minutes!r} and {error!r}.")
         self._minutes.append(float(minutes))
         self._errors.append(float(error))
 
