@@ -71,6 +71,11 @@ def test_missing_labels_are_left_out_and_sets_may_have_gaps(score):
     assert worst == max(score([k], P[:1], classes=range(K)) for k in (0, 2))
 
 
+@pytest.mark.parametrize("name", ["brier", "calibration"])
+def test_labels_that_decide_no_event_have_no_score(name):
+    assert np.isnan(SCORES[name]([{0, K - 1}], [[0.25] * K], classes=range(K)))
+
+
 def test_a_probability_of_zero_has_an_infinite_log_score():
     assert metrics.log_score([1], [[0.0, 1.0]], classes=[1, 2]) == np.inf
 

@@ -16,7 +16,7 @@ from sklearn.metrics import make_scorer
 
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import checked_weights, mean
+from rankwise.metrics._compare import checked_weights, labelled_rows, mean
 from rankwise.metrics._probability import Against, check_against, compared
 
 Range = Literal["nearest", "farthest"]
@@ -50,8 +50,8 @@ class Reliability:
         cells = np.minimum((cumulative * n_bins).astype(np.intp), n_bins - 1) + n_bins * np.arange(n_events)
 
         def sums(values: Any) -> Floats:
-            found = np.bincount(cells.ravel(), np.broadcast_to(values, cells.shape).ravel(), n_events * n_bins)
-            return np.asarray(found.reshape(n_events, n_bins))
+            totals = np.bincount(cells.ravel(), np.broadcast_to(values, cells.shape).ravel(), n_events * n_bins)
+            return np.asarray(totals.reshape(n_events, n_bins))
 
         w = weight[:, None]
         return cls(sums(w), sums(w * cumulative), sums(w * happened), sums(w * not_happened))
@@ -76,10 +76,10 @@ class Reliability:
             weight = self.sure + self.impossible
             with np.errstate(invalid="ignore", divide="ignore"):
                 low = high = self.sure / weight
-        distance = np.maximum(low - predicted, predicted - high)
-        gaps = np.maximum(distance, 0.0)
         if against == "farthest":
             gaps = np.maximum(np.abs(predicted - low), np.abs(high - predicted))
+        else:
+            gaps = np.maximum(np.maximum(low - predicted, predicted - high), 0.0)
         total = weight.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.where(weight > 0, weight * gaps, 0.0).sum(axis=1) / total)
@@ -139,9 +139,8 @@ def cumulative_calibration_error(
     0.25
     """
     check_against(against)
-    found = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
-    errors = found.errors(against)
-    return float(errors[np.isfinite(errors)].mean())
+    sums = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
+    return _mean_of_decided(sums.errors(against))
 
 
 def cumulative_brier_scores(
@@ -192,8 +191,13 @@ def cumulative_brier_score(y_true: Any, probabilities: Any, **options: Any) -> f
     >>> cumulative_brier_score([1, 3], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], classes=[1, 2, 3])
     0.125
     """
-    scores = cumulative_brier_scores(y_true, probabilities, **options)
-    return float(scores[np.isfinite(scores)].mean())
+    return _mean_of_decided(cumulative_brier_scores(y_true, probabilities, **options))
+
+
+def _mean_of_decided(values: Floats) -> float:
+    """Mean over the events that some label decides, whose values are not NaN; NaN if no label decides any."""
+    decided = values[np.isfinite(values)]
+    return float(decided.mean()) if decided.size else float("nan")
 
 
 # -- sets --------------------------------------------------------------------------------------------------------------
@@ -225,12 +229,9 @@ def set_coverage(
     if against not in ("nearest", "farthest"):
         raise ValueError(f"against must be 'nearest' or 'farthest'. Got {against!r} instead.")
     labels = encode(y_true, classes)
-    held = _as_mask(sets, labels)
-    labelled = ~labels.is_missing
-    if not labelled.any():
-        raise ValueError(f"y_true must hold at least one label. Got {len(labels)} rows, none of them labelled.")
-    admitted = labels[labelled].admissible()
-    inside = held[labelled]
+    mask = _as_mask(sets, labels)
+    labelled = labelled_rows(labels)
+    admitted, inside = labels[labelled].admissible(), mask[labelled]
     covered = (inside & admitted).any(axis=1) if against == "nearest" else (inside | ~admitted).all(axis=1)
     return mean(covered, checked_weights(sample_weight, labelled))
 
@@ -254,23 +255,22 @@ def set_width(sets: Any, *, classes: Any = None, sample_weight: Any = None) -> f
     >>> set_width([[1, 3], [3, 3]], classes=[1, 2, 3])
     2.0
     """
-    found = np.asarray(sets)
-    if found.dtype != bool:
-        labels = encode(found, classes)
-        found = labels.admissible()
-    return mean(found.sum(axis=1), checked_weights(sample_weight, np.ones(len(found), dtype=bool)))
+    mask = np.asarray(sets)
+    if mask.dtype != bool:
+        mask = encode(mask, classes).admissible()
+    return mean(mask.sum(axis=1), checked_weights(sample_weight, np.ones(len(mask), dtype=bool)))
 
 
 def _as_mask(sets: Any, labels: Labels) -> NDArray[np.bool_]:
     """Sets as a mask (n, K)."""
-    found = np.asarray(sets)
+    array = np.asarray(sets)
     n, k = len(labels), len(labels.order)
-    if found.dtype == bool and found.shape == (n, k):
-        return found
-    if found.dtype != bool and found.shape == (n, 2):
-        return encode(found, labels.order).admissible()
+    if array.dtype == bool and array.shape == (n, k):
+        return array
+    if array.dtype != bool and array.shape == (n, 2):
+        return encode(array, labels.order).admissible()
     raise ValueError(
-        f"sets must be a mask of shape ({n}, {k}), or intervals of shape ({n}, 2). Got {found.dtype} {found.shape}."
+        f"sets must be a mask of shape ({n}, {k}), or intervals of shape ({n}, 2). Got {array.dtype} {array.shape}."
     )
 
 

@@ -34,17 +34,24 @@ def compare(
     if not predicted.is_exact.all():
         row = int(np.argmin(predicted.is_exact))
         raise RowError(f"y_pred must hold one class a row. Got {predicted.describe(row)}.", row)
-    exact, labelled = labels.is_exact, ~labels.is_missing
-    if not labelled.any():
-        raise ValueError(f"y_true must hold at least one label. Got {n} rows, none of them labelled.")
-    if needs_exact is not None and not exact[labelled].all():
-        row = int(np.argmax(labelled & ~exact))
+    labelled = labelled_rows(labels)
+    partial = labelled & ~labels.is_exact
+    if needs_exact is not None and partial.any():
+        row = int(np.argmax(partial))
         raise RowError(
             f"{needs_exact} needs exact labels. Got {labels.describe(row)}. These take it: {_FOR_ANY_LABEL}.", row
         )
     if keep_missing or labelled.all():
         return labels, predicted.lower, checked_weights(sample_weight, np.ones(n, dtype=bool))
     return labels[labelled], predicted.lower[labelled], checked_weights(sample_weight, labelled)
+
+
+def labelled_rows(labels: Labels) -> NDArray[np.bool_]:
+    """Which rows have a label that does not admit every class; refused when none has."""
+    labelled = ~labels.is_missing
+    if not labelled.any():
+        raise ValueError(f"y_true must hold at least one label. Got {len(labels)} rows, none of them labelled.")
+    return labelled
 
 
 def checked_weights(sample_weight: Any, counted: NDArray[np.bool_]) -> Floats:
@@ -72,11 +79,11 @@ def encode_both(y_true: Any, y_pred: Any, classes: Any = None) -> tuple[Labels, 
 
 def common_order(y_true: Any, y_pred: Any) -> ClassOrder:
     """Order of the classes of both sides: the one that a container carries, else all labels that occur, sorted."""
-    said = [read(y_true), read(y_pred)]
-    for raw in said:
+    both = [read(y_true), read(y_pred)]
+    for raw in both:
         if raw.order is not None:
             return ClassOrder(raw.order)
-    values = [raw.values_present() for raw in said]
+    values = [raw.values_present() for raw in both]
     kinds = {"number" if v.dtype.kind in "iufb" else v.dtype.kind for v in values if v.size}
     if len(kinds) > 1:  # concatenated as they are, numbers would become strings
         values = [v.astype(object) for v in values]

@@ -3,13 +3,12 @@
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import checked_weights, mean
+from rankwise.metrics._compare import checked_weights, labelled_rows, mean
 
 Against = Literal["label", "nearest", "farthest"]
 
@@ -49,9 +48,9 @@ def log_score(
     if against == "label":
         likelihood = P.sum(axis=1, where=admitted)
     elif against == "nearest":
-        likelihood = np.where(admitted, P, 0.0).max(axis=1)
+        likelihood = P.max(axis=1, where=admitted, initial=0.0)
     else:
-        likelihood = np.where(admitted, P, 1.0).min(axis=1)
+        likelihood = P.min(axis=1, where=admitted, initial=1.0)
     with np.errstate(divide="ignore"):
         return mean(-np.log(np.minimum(likelihood, 1.0)), weight)
 
@@ -86,10 +85,10 @@ def ranked_probability_score(
     # The score of class y, for all y: squares of P(y <= k) before it, of 1 - P(y <= k) from it on.
     before = np.pad((cumulative**2).cumsum(axis=1), ((0, 0), (1, 0)))
     after = np.pad(((1.0 - cumulative) ** 2)[:, ::-1].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    admitted = labels.admissible()
+    admitted, scores = labels.admissible(), before + after
     if against == "nearest":
-        return mean(np.where(admitted, before + after, np.inf).min(axis=1), weight)
-    return mean(np.where(admitted, before + after, -np.inf).max(axis=1), weight)
+        return mean(scores.min(axis=1, where=admitted, initial=np.inf), weight)
+    return mean(scores.max(axis=1, where=admitted, initial=-np.inf), weight)
 
 
 neg_log_score_scorer = make_scorer(log_score, greater_is_better=False, response_method="predict_proba")
@@ -114,19 +113,17 @@ def compared(
             f"classes. Got the shape {P.shape}; classes= names classes that do not occur."
         )
     _require_distributions(P)
-    labelled = ~labels.is_missing
-    if not labelled.any():
-        raise ValueError(f"y_true must hold at least one label. Got {len(labels)} rows, none of them labelled.")
+    labelled = labelled_rows(labels)
     return labels[labelled], P[labelled], checked_weights(sample_weight, labelled)
 
 
 def check_against(against: str) -> None:
-    """Refuse what is none of the three."""
+    """Raise unless ``against`` is one of the three choices."""
     if against not in ("label", "nearest", "farthest"):
         raise ValueError(f"against must be 'label', 'nearest' or 'farthest'. Got {against!r} instead.")
 
 
-def _require_distributions(P: NDArray[np.float64]) -> None:
+def _require_distributions(P: Floats) -> None:
     bad = ~((P >= 0.0).all(axis=1) & (np.abs(P.sum(axis=1) - 1.0) <= _SUM_TO_ONE))
     if bad.any():
         row = int(np.argmax(bad))

@@ -145,9 +145,9 @@ def _read_labels(
         names = f"{len(order)} labels: {show(order.values)}"
         raise ValueError(f"classes must name the {k} columns of scores. Got {names}.")
     labels = encode_rankings(relevant, order)
-    if (len(labels), len(labels.order)) != (n, k):
-        found = (len(labels), len(labels.order))
-        raise ValueError(f"relevant must say for {n} rows which of {k} labels are. Got shape {found}.")
+    shape = len(labels), len(labels.order)
+    if shape != (n, k):
+        raise ValueError(f"relevant must say for {n} rows which of {k} labels are. Got shape {shape}.")
     return labels, ranked, checked_weights(sample_weight, np.ones(n, dtype=bool))
 
 
