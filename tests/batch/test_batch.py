@@ -147,7 +147,7 @@ def test_a_path_ends_where_single_fits_end(estimator):
     assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize("alphas", [[], [0.1, 0.2], [0.1, 0.1], 0.1])
+@pytest.mark.parametrize("alphas", [[], [0.1, 0.2], [0.1, 0.1], 0.1, [0.2, np.nan, 0.1]])
 def test_alphas_that_do_not_descend_are_refused(alphas):
     with pytest.raises(ValueError, match="alphas must be numbers in descending order"):
         SVOR().path([[0.0], [1.0]], [1, 2], alphas)

@@ -140,6 +140,16 @@ def test_imprecise_rows_are_worth_less_than_exact_ones_and_more_than_none(link):
     assert model.effective_sample_size(X, y, np.full(400, 2.0)) == pytest.approx(2 * worth)
 
 
+@each_link
+def test_imprecise_rows_of_zeros_are_worth_as_much_as_very_short_ones(link):
+    X, lower, upper = _data(True)
+    y = np.column_stack([lower, upper])
+    imprecise = lower < upper
+    model = CumulativeLink(link, alpha=0).fit(X, y)
+    short = model.effective_sample_size(np.where(imprecise[:, None], 1e-9, X), y)
+    assert model.effective_sample_size(np.where(imprecise[:, None], 0.0, X), y) == pytest.approx(short)
+
+
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_standard_errors_and_likelihood_are_those_of_statsmodels(link):
     ordinal = pytest.importorskip("statsmodels.miscmodels.ordinal_model")

@@ -104,15 +104,15 @@ def test_dual_points_make_planes_below_the_risk_everywhere(seed, mu):
 @given(seed=st.integers(0, 1000), ties=st.booleans(), mu=st.sampled_from([0.0, 1e-3, 0.5]))
 def test_searching_the_thresholds_of_a_row_equals_looping_over_them(seed, ties, mu):
     rng, lower, upper, weight = _rows(seed)
-    risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False)
+    risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False).smoothed(mu)
     scores, t = rng.standard_normal((30, 1)), np.sort(rng.standard_normal(K - 1))
     if ties and mu > 0.0:  # at a kink, each may take the derivative of either side
         scores, t = np.round(scores), np.round(t)
     scales = rng.random((2, K - 1))
-    looped = risk._evaluate(scores, t, mu, *scales)
+    looped = risk._evaluate(scores, t, *scales)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_threshold_risk, "_SHORT", 0)
-        searched = risk._evaluate(scores, t, mu, *scales)
+        searched = risk._evaluate(scores, t, *scales)
     for a, b in zip(looped, searched, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
 

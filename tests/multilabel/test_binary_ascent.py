@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rankwise.multilabel.binary_ascent import LOSSES, solve_binary, squared_norms
+from rankwise.multilabel.binary_ascent import LOSSES, solve_binary
+from rankwise.solvers.design import squared_norms
 from tests.reference.binary_problem import ascend_once, objective
 
 

@@ -112,7 +112,7 @@ class BatchEstimator(OrdinalEstimator):
         list of fitted estimators
             In the order of ``alphas``; this one stays as it is.
         """
-        if np.ndim(alphas) != 1 or len(alphas) == 0 or any(b >= a for a, b in pairwise(alphas)):
+        if np.ndim(alphas) != 1 or len(alphas) == 0 or not all(a > b for a, b in pairwise(alphas)):
             raise ValueError(f"alphas must be numbers in descending order, at least one. Got {alphas!r} instead.")
         first = clone(self)
         for alpha in (alphas[-1], alphas[0]):  # between them all others lie
@@ -136,8 +136,7 @@ class BatchEstimator(OrdinalEstimator):
         rows = self._rows(X, reset=True)
         design = self._design(rows)
         labels = self._labels(y, self.classes, rows)
-        weight = self._weights(sample_weight, rows)
-        weight = np.ones(design.n_rows) if weight.size == 0 and design.n_rows else weight
+        weight = self._weights(1.0 if sample_weight is None else sample_weight, rows)
         if not weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
         weight = near_one(np.where(labels.is_missing, 0.0, weight))

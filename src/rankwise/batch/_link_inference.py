@@ -28,10 +28,10 @@ from rankwise._kernels.compile import kernel
 from rankwise._types import Floats
 from rankwise.base.row_data import length
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LOGIT, LinkRisk, padded, pull_apart, row_lengths, row_springs
+from rankwise.batch._link_risk import LOGIT, LinkRisk, pull_apart, row_springs
 from rankwise.labels import encode
-from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, probabilities
-from rankwise.solvers.design import Design
+from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, padded, probabilities
+from rankwise.solvers.design import Design, squared_norms
 
 _MOST_PARAMETERS = 5000  # whose information matrix is inverted
 _SINGULAR = 1e-13  # smallest pivot of a scaled information matrix that is not rounding
@@ -62,13 +62,12 @@ class _Evidence:
         if labels.has_gaps.any():
             row = int(np.argmax(labels.has_gaps))
             raise RowError(f"{labels.describe(row)} has gaps; standard errors need intervals.", row)
-        weight = model._weights(sample_weight, read)
-        weight = np.ones(len(labels)) if weight.size == 0 else weight
-        told = np.flatnonzero((weight > 0.0) & ~labels.is_missing)
-        if told.size == 0:
+        weight = model._weights(1.0 if sample_weight is None else sample_weight, read)
+        labelled = np.flatnonzero((weight > 0.0) & ~labels.is_missing)
+        if labelled.size == 0:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
-        design = Design(read, model.n_features_in_).take(told)
-        rows = CodedRows(weight[told], labels.lower[told], labels.upper[told])
+        design = Design(read, model.n_features_in_).take(labelled)
+        rows = CodedRows(weight[labelled], labels.lower[labelled], labels.upper[labelled])
         risk = LinkRisk(rows.normalised(), len(model.classes_), model.link)
         thresholds = risk.told.determined_of(model.thresholds_)
         if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0.0).any():
@@ -118,8 +117,8 @@ def _ends(f, t, shrink, grow, low, high, link, a, g):
 def covariance(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
     """Covariance of weights and all thresholds; zero where the labels do not determine a threshold."""
     evidence = _Evidence.of(model, X, y, sample_weight)
-    found, parameter = _covariance(model, evidence)
-    widened = np.pad(found, ((0, 1), (0, 1)))
+    matrix, parameter = _covariance(model, evidence)
+    widened = np.pad(matrix, ((0, 1), (0, 1)))
     return np.asarray(widened[np.ix_(parameter, parameter)])
 
 
@@ -139,17 +138,15 @@ def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float
     """Table of :meth:`rankwise.CumulativeLink.inference`."""
     pandas = require("pandas", "inference returns a pandas table: pip install 'rankwise[io]'.")
     evidence = _Evidence.of(model, X, y, sample_weight)
-    d = model.n_features_in_
-    found, parameter = _covariance(model, evidence)
-    errors = np.sqrt(np.diag(found))
-    robust = np.sqrt(np.einsum("ij,jk,ki->i", found, evidence.squared_slopes(), found))
+    inverse, parameter = _covariance(model, evidence)
+    errors = np.sqrt(np.diag(inverse))
+    robust = np.sqrt(np.einsum("ij,jk,ki->i", inverse, evidence.squared_slopes(), inverse))
     estimate = np.concatenate([model.coef_, model.thresholds_])
     std_err, robust_std_err = (np.append(values, np.nan)[parameter] for values in (errors, robust))
     z = estimate / std_err
     reach = stats.norm.isf(0.5 * (1.0 - level)) * std_err
-    names = [model._feature_name(j) for j in range(d)]
-    classes = model.classes_.tolist()
-    between = [f"{low}|{high}" for low, high in pairwise(classes)]
+    features = list(getattr(model, "feature_names_in_", (f"x{j}" for j in range(model.n_features_in_))))
+    between = [f"{low}|{high}" for low, high in pairwise(model.classes_.tolist())]
     ratio = np.concatenate([np.exp(model.coef_), np.full(len(between), np.nan)])
     return pandas.DataFrame(
         {
@@ -162,7 +159,7 @@ def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float
             "upper": estimate + reach,
             "odds_ratio": ratio if model.link == "logit" else np.nan,
         },
-        index=[*(f"x{j}" if name is None else name for j, name in enumerate(names)), *between],
+        index=features + between,
     )
 
 
@@ -214,7 +211,7 @@ def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> flo
     rows, told, t = evidence.rows, evidence.risk.told, padded(evidence.thresholds)
     low, high = evidence.risk.ends[0][rows.lower], evidence.risk.ends[1][rows.upper]
     link = LINKS[model.link], *evidence.risk.ends
-    square = row_lengths(evidence.design.rows, np.empty(len(rows))) ** 2
+    length = np.sqrt(squared_norms(evidence.design.rows))
     above, below, *_ = row_springs(rows, evidence.scores, t, *link)
     classes = probabilities(model.link, evidence.scores[:, 0], evidence.thresholds)
     mass, expected = np.zeros(len(rows)), np.zeros(len(rows))
@@ -229,5 +226,8 @@ def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> flo
     exact = float(rows.weight[~imprecise].sum())
     if not imprecise.any():
         return exact
-    share = float(square[imprecise] @ (above + below)[imprecise]) / float(square[imprecise] @ expected[imprecise])
+    square = length[imprecise] ** 2
+    if not square.any():  # the limit of short rows: all of them count alike
+        square[:] = 1.0
+    share = float(square @ (above + below)[imprecise]) / float(square @ expected[imprecise])
     return exact + min(share, 1.0) * float(rows.weight[imprecise].sum())

@@ -23,6 +23,7 @@ barrier of weight 1e-9, which is no part of the objective. Its slopes are multip
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -31,13 +32,14 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import column, n_entries, squared_norm, value
+from rankwise._kernels.rows import column, n_entries, value
 from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, quantile
-from rankwise.solvers.design import Design, LinearMap
-from rankwise.solvers.row_sums import RowRisk, RowSums
+from rankwise.losses._links import padded as padded  # for those who call the sums over rows
+from rankwise.solvers.design import Design, LinearMap, squared_norms
+from rankwise.solvers.row_sums import RowRisk, RowSums, Sums
 
 _PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
@@ -124,17 +126,25 @@ class LinkRisk(RowRisk):
 
     def take(self, index: Any) -> Self:
         """The risk of some of the rows, to which the labels of all rows add a little: so none is missing."""
-        part = self.over(self.rows.take(index))
-        (labels,) = part.rows.mean(_weight_of_labels, self.told.n_classes)
-        np.add.at(labels, (self.pairs.lower, self.pairs.upper), _PRIOR * self.pairs.weight)
-        part.prior = replace(self.pairs, weight=_PRIOR * self.pairs.weight)
-        part._set_pairs(labels)
-        return part
+        return self._of_rows(self.rows.take(index), replace(self.pairs, weight=_PRIOR * self.pairs.weight))
+
+    def weighted(self, rows: RowSums) -> Self:
+        """The same risk of the same rows with other weights."""
+        return self._of_rows(rows, self.prior)
+
+    def _of_rows(self, rows: RowSums, prior: CodedRows | None) -> Self:
+        other = self.over(rows)
+        other.prior = prior
+        (labels,) = rows.mean(_weight_of_labels, self.told.n_classes)
+        if prior is not None:
+            np.add.at(labels, (prior.lower, prior.upper), prior.weight)
+        other._set_pairs(labels)
+        return other
 
     def confined(self, design: LinearMap, alpha: float) -> Self:
         """The same risk that knows where the best thresholds can be, if alpha regularises the weights."""
         t = padded(self.start())
-        objective = _slopes(self.pairs, np.zeros((len(self.pairs), 1)), t, *self._likelihood())[1]
+        objective = self._at_zero(_slopes, self.pairs, t)[1]
         objective += self.barrier.slopes(t)[0]
         radius = math.sqrt(2.0 * objective / alpha)
         lengths = self.rows.mean(_lengths_at_ends, design, t.size, *self.ends)
@@ -174,25 +184,16 @@ class LinkRisk(RowRisk):
         t = padded(t)
         together = together + self.barrier.curvature(t) + self.guard.curvature(t)
         if self.prior is not None:
-            more = _springs(self.prior, np.zeros((len(self.prior), 1)), t, *self._likelihood())
+            more = self._at_zero(_springs, self.prior, t)
             alone, together = alone + more[0], together + more[1]
         together = together + together.T
         return np.asarray((np.diag(alone + together.sum(axis=1)) - together)[1:-1, 1:-1])
-
-    def weighted(self, rows: RowSums) -> Self:
-        """The same risk of the same rows with other weights."""
-        other = self.over(rows)
-        (labels,) = rows.mean(_weight_of_labels, self.told.n_classes)
-        if self.prior is not None:
-            np.add.at(labels, (self.prior.lower, self.prior.upper), self.prior.weight)
-        other._set_pairs(labels)
-        return other
 
     def prior_slopes(self, t: Floats) -> Floats:
         """Derivatives by padded threshold of what the labels of all rows add to those of a part."""
         if self.prior is None:
             return np.zeros(t.size + 2)
-        return _slopes(self.prior, np.zeros((len(self.prior), 1)), padded(t), *self._likelihood())[3]
+        return np.asarray(self._at_zero(_slopes, self.prior, padded(t))[3])
 
     def dual(self, scores: Any, t: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
         """The plane that touches the risk here; ``balanced``: at the best thresholds for these scores, from t on."""
@@ -216,24 +217,28 @@ class LinkRisk(RowRisk):
                 break
             springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
             step = newton_step(self.by_thresholds(t, *springs), gradient)
-            found = self.derivatives(scores, t - step)
+            there = self.derivatives(scores, t - step)
             for _ in range(_HALVINGS):
                 # Near the best ones the gain is less than rounding, and the gradient tells.
-                better = found[0] < risk if size > _NEARLY else np.abs(found[2]).sum() < 0.5 * size
-                if better and found[0] < np.inf:
+                better = there[0] < risk if size > _NEARLY else np.abs(there[2]).sum() < 0.5 * size
+                if better and there[0] < np.inf:
                     break
-                if size <= _NEARLY and found[0] < np.inf:
+                if size <= _NEARLY and there[0] < np.inf:
                     return t
                 step = 0.5 * step
-                found = self.derivatives(scores, t - step)
+                there = self.derivatives(scores, t - step)
             else:
                 return t
-            t, (risk, _, gradient) = t - step, found
+            t, (risk, _, gradient) = t - step, there
         return t
 
     def _likelihood(self) -> tuple[Any, ...]:
         """What the sums over rows need to know of the link and of the thresholds that end a label."""
         return LINKS[self.link], *self.ends
+
+    def _at_zero(self, sums: Callable[..., Sums], rows: CodedRows, t: Floats) -> Sums:
+        """Sums over rows whose scores are zero, for padded thresholds."""
+        return sums(rows, np.zeros((len(rows), 1)), t, *self._likelihood())
 
     def _slopes(self, scores: Any, t: Floats) -> tuple[float, Any, Floats, float]:
         """Mean loss, derivatives by score and by threshold, and the sum of derivatives times scores."""
@@ -244,7 +249,7 @@ class LinkRisk(RowRisk):
         r, risk, along, dt = self.rows.slopes(_slopes, scores, inside, *self._likelihood())
         extra, by_barrier = self.barrier.slopes(inside)
         if self.prior is not None:
-            _, more, _, by_prior = _slopes(self.prior, np.zeros((len(self.prior), 1)), inside, *self._likelihood())
+            _, more, _, by_prior = self._at_zero(_slopes, self.prior, inside)
             extra, by_barrier = extra + more, by_barrier + by_prior
         return float(risk + extra), r, (dt + by_barrier)[1:-1], float(along)
 
@@ -304,21 +309,16 @@ def at_ends(places: Places, weight: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(places, weight, size), dtype=np.float64)
 
 
-def newton_step(hessian: Floats, gradient: Floats) -> Floats:
+def newton_step(hessian: Floats, gradient: Floats, ridge: float = 1e-14) -> Floats:
     """Solution of a system whose unknowns may have very different scales."""
     scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
     scaled = hessian / np.outer(scale, scale)
-    scaled[np.diag_indices_from(scaled)] += 1e-14
+    scaled[np.diag_indices_from(scaled)] += ridge
     try:
         factor = cho_factor(scaled, check_finite=False)
     except LinAlgError:  # rounding took the last digits of the smallest pivot
         return np.asarray(gradient / scale**2)
     return np.asarray(cho_solve(factor, gradient / scale, check_finite=False) / scale)
-
-
-def padded(t: Floats) -> Floats:
-    """Thresholds with the infinite ends of the scale."""
-    return np.concatenate([[-np.inf], t, [np.inf]])
 
 
 def _weight_of_labels(rows: CodedRows, n_classes: int) -> tuple[Floats]:
@@ -329,7 +329,7 @@ def _weight_of_labels(rows: CodedRows, n_classes: int) -> tuple[Floats]:
 
 def _lengths_at_ends(rows: CodedRows, design: Design, size: int, low: Places, high: Places) -> tuple[Floats, Floats]:
     """Sums of |x| over the rows whose label begins, and over those whose label ends, at each threshold."""
-    weighted = rows.weight * row_lengths(design.rows, np.empty(design.n_rows))
+    weighted = rows.weight * np.sqrt(squared_norms(design.rows))
     return at_ends(low[rows.lower], weighted, size), at_ends(high[rows.upper], weighted, size)
 
 
@@ -420,11 +420,3 @@ def pull_apart(X, lower, upper, low, high, above, below, out):
                 j, x = column(X, i, e), value(X, i, e)
                 row_high[j] -= p * x
                 row_low[j] -= q * x
-
-
-@kernel
-def row_lengths(X, out):
-    """out[i] = |x_i|."""
-    for i in range(out.size):
-        out[i] = math.sqrt(squared_norm(X, i))
-    return out

@@ -28,7 +28,7 @@ from rankwise.batch._coded_rows import CodedRows
 from rankwise.losses import Loss, check_v_shaped, loss_matrix
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
-from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums, Sums
 
 
 @register_jitable
@@ -337,9 +337,8 @@ class MaximaRisk(KinkedRowRisk):
     def _pull(self, flow: Floats) -> Floats:
         return np.asarray(self.basis.T @ (flow.sum(axis=0) - flow.sum(axis=1)))
 
-    def _evaluate(self, scores: Floats, c: Floats, scale: Floats) -> tuple[Floats, float, Floats]:
-        r, risk, flow = self.rows.slopes(_evaluate, scores, self._intercepts(c), self.mu, scale, self.model)
-        return r, risk, flow
+    def _evaluate(self, scores: Floats, c: Floats, scale: Floats) -> Sums:
+        return self.rows.slopes(_evaluate, scores, self._intercepts(c), self.mu, scale, self.model)
 
     def _circulation(self, flow: Floats) -> Floats:
         """Factors in [0, 1] that keep as much flow as possible while nothing pulls at the offsets."""
@@ -356,7 +355,7 @@ class MaximaRisk(KinkedRowRisk):
         # In units of each flow, so that small flows are as exact as large ones.
         balance = (self.basis[target] - self.basis[source]).T * amounts
         size = np.abs(balance).max()
-        found = linprog(-amounts / amounts.max(), A_eq=balance / size, b_eq=np.zeros(len(balance)), bounds=(0.0, 1.0))
-        if found.status == 0:
-            scale[source, target] = np.clip(found.x, 0.0, 1.0)
+        result = linprog(-amounts / amounts.max(), A_eq=balance / size, b_eq=np.zeros(len(balance)), bounds=(0.0, 1.0))
+        if result.status == 0:
+            scale[source, target] = np.clip(result.x, 0.0, 1.0)
         return scale

@@ -6,11 +6,11 @@ runs along such a direction, so the last Newton step tells it, and so do the par
 """
 
 import numpy as np
-from scipy.linalg import LinAlgError, solve
 
 from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LinkRisk
+from rankwise.batch._link_risk import LinkRisk, newton_step
+from rankwise.losses._links import padded
 from rankwise.solvers.design import Design, LinearMap
 
 _MOST_PARAMETERS = 2000  # for which a last Newton step is made
@@ -22,10 +22,9 @@ def separating_columns(design: LinearMap, risk: LinkRisk, weights: Floats, thres
     """Columns of X that matter most along which the labels are separable; None if they are not."""
     for dw, dt in _directions(design, risk, weights, thresholds):
         scores = design.times(dw[None])
-        padded = np.concatenate([[-np.inf], dt, [np.inf]])
         (size,) = risk.rows.mean(_size, scores)
         slack = _ROUNDING * (float(size) + float(np.abs(dt).max()))
-        (losing,) = risk.rows.count(_losing, scores, padded, slack, *risk.ends)
+        (losing,) = risk.rows.count(_losing, scores, padded(dt), slack, *risk.ends)
         if not losing and size > slack:
             (column_sizes,) = risk.rows.mean(_column_sizes, design)
             effect = np.abs(dw) * column_sizes
@@ -35,22 +34,15 @@ def separating_columns(design: LinearMap, risk: LinkRisk, weights: Floats, thres
 
 
 def _directions(design: LinearMap, risk: LinkRisk, weights: Floats, thresholds: Floats) -> list[tuple[Floats, Floats]]:
-    found = [(weights, thresholds)]
-    d = weights.size
+    """The parameters, and the next Newton step where it is affordable."""
+    directions, d = [(weights, thresholds)], weights.size
     if d + thresholds.size <= _MOST_PARAMETERS:
         scores = design.times(weights[None])
         _, r, dt = risk.derivatives(scores, thresholds)
-        hessian = risk.hessian(design, scores, thresholds)
-        scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-        scaled = hessian / np.outer(scale, scale)
-        scaled[np.diag_indices_from(scaled)] += 1e-13
         gradient = np.concatenate([design.pull(r)[0], dt])
-        try:
-            step = -solve(scaled, gradient / scale, assume_a="pos") / scale
-        except LinAlgError:
-            return found
-        found.append((step[:d], step[d:]))
-    return found
+        step = -newton_step(risk.hessian(design, scores, thresholds), gradient, ridge=1e-13)
+        directions.append((step[:d], step[d:]))
+    return directions
 
 
 def _size(rows: CodedRows, scores: Floats) -> tuple[float]:

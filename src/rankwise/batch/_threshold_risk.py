@@ -34,7 +34,7 @@ from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
-from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums, Sums
 
 _MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
 _SHORT = 12  # thresholds up to which looping over a row's range beats searching it
@@ -75,7 +75,7 @@ class ThresholdRisk(KinkedRowRisk):
 
     def derivatives(self, scores: Floats, t: Floats) -> tuple[float, Floats, Floats]:
         """Smoothed risk, its derivatives by score (n, 1) and by threshold (K-1,)."""
-        risk, _, r, dt = self._evaluate(scores, t, self.mu, self._one, self._one)
+        r, risk, _, dt = self._evaluate(scores, t, self._one, self._one)
         if self.explicit:
             u = t[:-1] - t[1:]
             m = _multipliers(t, self.mu)
@@ -95,7 +95,7 @@ class ThresholdRisk(KinkedRowRisk):
         ``balanced``: thresholds are not regularised, so that nothing may be left that pulls at them.
         """
         if not balanced:
-            _, gain, r, dt = self._evaluate(scores, t, self.mu, self._one, self._one)
+            r, _, gain, dt = self._evaluate(scores, t, self._one, self._one)
             if self.explicit:
                 m = _ORDER_PRICE * _multipliers(t, self.mu)
                 dt[:-1] += m
@@ -105,7 +105,7 @@ class ThresholdRisk(KinkedRowRisk):
         new_low, new_high = _balance_in_order(low, high) if self.explicit else (np.minimum(low, high),) * 2
         scale_low = np.divide(new_low, low, out=np.zeros_like(low), where=low > 0)
         scale_high = np.divide(new_high, high, out=np.zeros_like(high), where=high > 0)
-        _, gain, r, _ = self._evaluate(scores, t, self.mu, scale_low, scale_high)
+        r, _, gain, _ = self._evaluate(scores, t, scale_low, scale_high)
         return gain, r, np.zeros_like(t)
 
     def hessian(self, design: LinearMap, scores: Floats, t: Floats) -> Floats:
@@ -161,11 +161,8 @@ class ThresholdRisk(KinkedRowRisk):
             row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.rows.weight[row], self.explicit
         )
 
-    def _evaluate(
-        self, scores: Floats, t: Floats, mu: float, scale_low: Floats, scale_high: Floats
-    ) -> tuple[float, float, Floats, Floats]:
-        r, risk, gain, dt = self.rows.slopes(_evaluate, scores, t, mu, scale_low, scale_high, self.reach)
-        return risk, gain, r, dt
+    def _evaluate(self, scores: Floats, t: Floats, scale_low: Floats, scale_high: Floats) -> Sums:
+        return self.rows.slopes(_evaluate, scores, t, self.mu, scale_low, scale_high, self.reach)
 
 
 def _evaluate(

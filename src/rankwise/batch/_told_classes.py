@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats, Places
-from rankwise.losses._links import distribution, quantile
+from rankwise.losses._links import distribution, padded, quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class ToldClasses:
 
         Outside of all intervals they meet, at infinity below the first and above the last.
         """
-        t = np.concatenate([[-np.inf], determined, [np.inf]])
+        t = padded(determined)
         place, inside = self.place_of_all()
         result = t[place]
         for k in np.flatnonzero(inside):

@@ -142,9 +142,9 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
 
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
         self._check_decision(len(order))
-        said = self._risk(order, rows).told.describe(order.values) if len(order) > 1 else ""
-        if said:
-            warn_user(f"{type(self).__name__}: {said}")
+        undetermined = self._risk(order, rows).told.describe(order.values) if len(order) > 1 else ""
+        if undetermined:
+            warn_user(f"{type(self).__name__}: {undetermined}")
 
     def _risk(self, order: ClassOrder, rows: RowSums) -> LinkRisk:
         return LinkRisk(rows, len(order), self.link)

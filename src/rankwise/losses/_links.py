@@ -198,6 +198,11 @@ def exponential(x, out):
         out[i] = series * np.int64((np.int64(n) + 1023) << 52).view(np.float64)  # times 2^n
 
 
+def padded(thresholds: Floats) -> Floats:
+    """Thresholds with the infinite ends of the scale."""
+    return np.concatenate([[-np.inf], thresholds, [np.inf]])
+
+
 def exponentials(t: Floats) -> tuple[Floats, Floats]:
     """exp(-t) and exp(t), for :func:`logit_terms`."""
     with np.errstate(over="ignore"):
@@ -249,7 +254,7 @@ def probabilities(link: str, scores: Floats, thresholds: Floats) -> Floats:
     array([[0.269, 0.462, 0.269],
            [0.   , 0.   , 1.   ]])
     """
-    t = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    t = padded(thresholds)
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     out = np.empty((scores.size, t.size - 1))
     if link == "logit":

@@ -20,7 +20,6 @@ BY_DISTANCE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "squared": np.square,
 }
 
-
 _CHOICES = ", ".join(repr(name) for name in BY_DISTANCE) + " or a K x K matrix"
 
 
@@ -53,16 +52,12 @@ def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
         matrix = np.array(loss, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"loss must be {_CHOICES}. Got {loss!r} instead.") from None
-    if matrix.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "
-            f"Got shape {matrix.shape} instead."
-        )
+    check_shape(matrix, n_classes)
     if v_shaped:
         check_v_shaped(matrix)
     else:
         _check_costs(matrix, "a loss")
-        _refuse("a loss must not be negative", matrix, matrix < 0)
+        refuse_entries("a loss must not be negative", matrix, matrix < 0)
     return matrix
 
 
@@ -103,11 +98,21 @@ loss[0, 1] = 2.0.
 
 
 def _check_costs(matrix: Floats, what: str) -> None:
-    _refuse("a loss must be finite", matrix, ~np.isfinite(matrix))
-    _refuse(f"{what} must be 0 for the right answer", matrix, np.diag(np.diagonal(matrix) != 0))
+    refuse_entries("a loss must be finite", matrix, ~np.isfinite(matrix))
+    refuse_entries(f"{what} must be 0 for the right answer", matrix, np.diag(np.diagonal(matrix) != 0))
 
 
-def _refuse(rule: str, matrix: Floats, wrong: NDArray[np.bool_]) -> None:
+def check_shape(matrix: Floats, n_classes: int) -> None:
+    """Raise unless a loss matrix has one row and one column per class."""
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "
+            f"Got shape {matrix.shape} instead."
+        )
+
+
+def refuse_entries(rule: str, matrix: Floats, wrong: NDArray[np.bool_]) -> None:
+    """Raise if entries of a loss matrix break a rule; the message names the first."""
     if wrong.any():
         y, p = np.argwhere(wrong)[0].tolist()
         raise ValueError(f"{rule}. Got loss[{y}, {p}] = {matrix[y, p]}.")
@@ -116,7 +121,7 @@ def _refuse(rule: str, matrix: Floats, wrong: NDArray[np.bool_]) -> None:
 _Distance = Callable[[Labels, NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 
 
-def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
+def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> Floats:
     """Loss of each row's prediction against the admissible class that it fits best.
 
     ``l_I = min{ l(y, p) : y admissible }``, over the interval or over the candidate set. Exact labels give the plain
@@ -142,7 +147,7 @@ def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     return _extreme(labels, codes, loss, Labels.distance, np.minimum, np.inf)
 
 
-def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> NDArray[np.float64]:
+def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> Floats:
     """Loss of each row's prediction against the admissible class that it fits worst: ``max{ l(y, p) : y admissible }``.
 
     The loss against the true class, whichever of the admissible ones it is, lies between
@@ -164,18 +169,18 @@ def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
 
 def _extreme(
     labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss, distance: _Distance, better: np.ufunc, worst: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """Loss against the admissible class of the least or largest loss; ``distance`` is that of this class in ranks."""
     n_classes = len(labels.order)
     codes = _check_codes(codes, len(labels), n_classes)
     if isinstance(loss, str):  # the named losses grow with the distance
         return by_distance(loss)(distance(labels, codes)).astype(np.float64)
     matrix = loss_matrix(loss, n_classes)
-    found = np.full(codes.size, worst)
+    losses = np.full(codes.size, worst)
     for y in range(n_classes):  # by class: memory stays at O(n)
         admits = (labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y]
-        better(found, matrix[y, codes], out=found, where=admits)
-    return found
+        better(losses, matrix[y, codes], out=losses, where=admits)
+    return losses
 
 
 def _reach(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:

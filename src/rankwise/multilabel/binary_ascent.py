@@ -27,6 +27,7 @@ The rows are read in place by their numbers: problems that share X share its mem
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, expit
 
 from rankwise._kernels.compile import kernel, register_jitable
-from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
+from rankwise._kernels.rows import column, dot, n_entries, value
 from rankwise._types import Floats
 from rankwise.solvers.solution import relative_gap
 
@@ -201,12 +202,6 @@ def _scores(X, rows, w, out):
         out[k] = dot(X, rows[k], w)
 
 
-@kernel
-def _squares(X, out):
-    for i in range(n_rows(X)):
-        out[i] = squared_norm(X, i)
-
-
 LOSSES = {
     "hinge": _Loss(
         start=0.0,
@@ -227,13 +222,6 @@ LOSSES = {
 }
 
 
-def squared_norms(rows: Any) -> Floats:
-    """Squared norm of every row, shared by all problems on the same X."""
-    out = np.empty(rows[2].size - 1 if isinstance(rows, tuple) else rows.shape[0])
-    _squares(rows, out)
-    return out
-
-
 def solve_binary(
     X: Any, n_features: int, rows: NDArray[np.int32], sign: Floats, cost: Floats, squares: Floats, *, loss: str,
     alpha: float, fit_intercept: bool, tol: float, max_iter: int, seed: int,
@@ -251,11 +239,11 @@ def solve_binary(
     random = np.array([2 * seed + 1], dtype=np.uint64)  # never zero
     best, b, n_iter = BinarySolution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
     while True:
-        w, found = _certificate((X, rows, sign, cost), part, alpha, fit_intercept, part.share(state), b, n_features)
-        if not np.isfinite(found.objective + mean_square):
+        w, here = _certificate((X, rows, sign, cost), part, alpha, fit_intercept, part.share(state), b, n_features)
+        if not np.isfinite(here.objective + mean_square):
             raise FloatingPointError("the features are too large")
-        bound = max(found.lower_bound, best.lower_bound)
-        best = replace(min(found, best, key=lambda seen: seen.objective), lower_bound=bound, n_iter=n_iter)
+        bound = max(here.lower_bound, best.lower_bound)
+        best = replace(min(here, best, key=attrgetter("objective")), lower_bound=bound, n_iter=n_iter)
         if n_iter == max_iter or best.objective - bound <= tol * best.objective:
             relative_gap(best.objective, bound)  # refuses a bound that cannot be one
             return best

@@ -41,7 +41,8 @@ from rankwise.base.row_data import Rows, length
 from rankwise.base.state import require_array, require_arrays, require_classes, require_number
 from rankwise.base.transaction import reader
 from rankwise.labels import MultiLabels, encode_multilabel
-from rankwise.multilabel.binary_ascent import LOSSES, BinarySolution, solve_binary, squared_norms
+from rankwise.multilabel.binary_ascent import LOSSES, BinarySolution, solve_binary
+from rankwise.solvers.design import squared_norms
 from rankwise.solvers.row_sums import near_one
 
 _STATE = ("coef_", "intercept_", "objectives_", "lower_bounds_", "n_annotated_")  # what a model file holds
@@ -174,13 +175,13 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
             )  # fmt: skip
 
         try:
-            found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(solve)(j) for j in range(codes.shape[1]))
+            solved = Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(solve)(j) for j in range(codes.shape[1]))
         except FloatingPointError:
             raise ValueError(
                 f"the scores are not finite although X is: its features are too large for this model, up to "
                 f"{np.sqrt(squares.max()):.3g} in norm. Scale them."
             ) from None
-        self._accept(found, labels, n_annotated, constant)
+        self._accept(solved, labels, n_annotated, constant)
 
     def _constant_labels(
         self, labels: MultiLabels, n_annotated: NDArray[Any], n_positive: NDArray[Any], *, weighted: bool
@@ -200,14 +201,14 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         return BinarySolution(np.zeros(self.n_features_in_), sign * far, loss, 0.0, 0)
 
     def _accept(
-        self, found: list[BinarySolution], labels: MultiLabels, n_annotated: NDArray[Any], constant: NDArray[np.bool_]
+        self, solved: list[BinarySolution], labels: MultiLabels, n_annotated: NDArray[Any], constant: NDArray[np.bool_]
     ) -> None:
         """Become what was found; warn of labels that are constant or did not converge."""
-        self.coef_ = np.vstack([label.coef for label in found])
-        self.intercept_ = np.array([label.intercept for label in found])
-        self.objectives_ = np.array([label.objective for label in found])
-        self.lower_bounds_ = np.array([label.lower_bound for label in found])
-        self.n_iter_ = max(label.n_iter for label in found)
+        self.coef_ = np.vstack([label.coef for label in solved])
+        self.intercept_ = np.array([label.intercept for label in solved])
+        self.objectives_ = np.array([label.objective for label in solved])
+        self.lower_bounds_ = np.array([label.lower_bound for label in solved])
+        self.n_iter_ = max(label.n_iter for label in solved)
         self.classes_, self.n_annotated_ = labels.classes, n_annotated
         if constant.any():
             some = ", ".join(labels.label(j) for j in np.flatnonzero(constant)[:5].tolist())

@@ -22,6 +22,7 @@ for convex nondifferentiable minimization", 1990.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ class _CuttingPlanes:
     def run(self, points: list[Floats]) -> Solution:
         """Minimise, beginning with the planes at some points."""
         turned = [(self.curvature.turned(theta[: self.size]), theta[self.n_weights :]) for theta in points]
-        best = min((self._cut(w, offsets) for w, offsets in turned), key=_objective)
+        best = min((self._cut(w, offsets) for w, offsets in turned), key=attrgetter("objective"))
         n_iter = 0
         while n_iter < self.max_iter and not self._done(best):
             n_iter += 1
@@ -140,7 +141,7 @@ class _CuttingPlanes:
                     self.rho *= 0.1
                 else:
                     self._adapt(best, point)
-                best = min(best, point, key=_objective)
+                best = min(best, point, key=attrgetter("objective"))
         if not self._done(best):  # no more iterations
             self.lower_bound = max(self.lower_bound, self.planes.solve()[1])
         theta = np.concatenate([self.curvature.turned_back(best.w)[: self.n_weights], best.offsets])
@@ -192,7 +193,3 @@ class _CuttingPlanes:
         offsets, self.mu, (gain, r) = fit_offsets(self.design, self.risk, scores, offsets, mu, self.error)
         value, offsets = self.risk.exact(scores, offsets)
         return value, offsets, gain, r
-
-
-def _objective(point: _Cut) -> float:
-    return point.objective

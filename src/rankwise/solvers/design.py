@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._kernels.compile import kernel
-from rankwise._kernels.rows import column, dot, n_entries, n_rows, value
+from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
 from rankwise._types import Floats
 
 
@@ -24,6 +24,12 @@ def _times(X, W, out):
     for i in range(n_rows(X)):
         for z in range(W.shape[0]):
             out[i, z] = dot(X, i, W[z])
+
+
+@kernel
+def _squared_norms(X, out):
+    for i in range(n_rows(X)):
+        out[i] = squared_norm(X, i)
 
 
 @kernel
@@ -47,6 +53,13 @@ def _gram(X, weight, out):
                 row, factor = out[column(X, i, p)], weight[i] * value(X, i, p)
                 for q in range(p + 1):
                     row[column(X, i, q)] += factor * value(X, i, q)
+
+
+def squared_norms(rows: Any) -> Floats:
+    """Squared norm of every row, dense or CSR."""
+    out = np.empty(rows[2].size - 1 if isinstance(rows, tuple) else rows.shape[0])
+    _squared_norms(rows, out)
+    return out
 
 
 def rows_of_part(step: int, first: int, n_rows: int) -> NDArray[np.intp]:

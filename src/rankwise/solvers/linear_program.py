@@ -78,10 +78,10 @@ class _Programme:
         best, lower_bound = self._candidate(first.theta), 0.0
         self._add(self.theta, self._margin(self.theta, n_open))
         while True:
-            found = self._solve()
+            solved = self._solve()
             everything = bool(self.inside.all() and self.zero_inside.all())
-            if found is not None:
-                theta, bound, iterations = found
+            if solved is not None:
+                theta, bound, iterations = solved
                 n_iter += iterations
                 lower_bound = max(lower_bound, bound)
                 best = min(best, self._candidate(theta), key=lambda candidate: candidate[1])
@@ -157,11 +157,11 @@ class _Programme:
         bounds[slopes.size :, 0] = np.where(self.zero_inside[slacks], 0.0, -np.inf)
         # Scaled so that HiGHS's absolute tolerances are small against every price.
         method = "highs-ds" if is_open.size <= _SIMPLEX_UP_TO else "highs-ipm"
-        found = linprog(prices * self.n_slacks, A_ub=matrix, b_ub=right, bounds=bounds, method=method)
-        if found.status != 0:
+        result = linprog(prices * self.n_slacks, A_ub=matrix, b_ub=right, bounds=bounds, method=method)
+        if result.status != 0:
             return None
-        bound = constant + float(found.ineqlin.marginals @ right) / self.n_slacks
-        return found.x[: slopes.size] / self.unit, bound, int(found.nit)
+        bound = constant + float(result.ineqlin.marginals @ right) / self.n_slacks
+        return result.x[: slopes.size] / self.unit, bound, int(result.nit)
 
     def _linear(self, alone: NDArray[np.intp], elsewhere: NDArray[np.bool_]) -> tuple[Floats, float]:
         """Slopes by weights and offsets, and constant, of all that is not open.
