@@ -337,6 +337,21 @@ def test_errors_say_what_is_wrong(learner, X, y, error, message):
     assert not hasattr(learner, "n_updates_")
 
 
+@pytest.mark.parametrize(
+    ("y", "weight", "message"),
+    [
+        ([None, None], None, "no example has an annotation and a positive weight"),
+        ([0, None], [0.0, 1.0], "no example has an annotation and a positive weight"),
+        ([0], None, "X has 2 inputs but y has 1 annotations"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(y, weight, message):
+    X = [[1.0], [-1.0]]
+    model = StructuredPerceptron(CumulativeRanks([0, 1])).fit(X, [0, 1])
+    with pytest.raises(ValueError, match=message):
+        model.score(X, y, sample_weight=weight)
+
+
 def test_classes_must_differ():
     with pytest.raises(ValueError, match=r"at least two different ones\. Got \[1, 1\]"):
         CumulativeRanks([1, 1])

@@ -168,4 +168,5 @@ def _with_constant(arrays: Mapping[str, NDArray[Any]], name: str, of_constant: s
     return arrays.get(name, _NO_LAG)
 
 
-COMPLEXITIES: dict[str, type[Euclidean] | type[Entropic]] = {"euclidean": Euclidean, "entropic": Entropic}
+Complexity = type[Euclidean] | type[Entropic]
+COMPLEXITIES: dict[str, Complexity] = {"euclidean": Euclidean, "entropic": Entropic}

@@ -16,7 +16,6 @@ Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient
 """
 
 from collections.abc import Hashable, Mapping
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,8 +30,9 @@ from rankwise._warn import warn_user
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import ROUNDS, State, StateLayout
 from rankwise.base.transaction import reader
+from rankwise.bounds._checks import integer
 from rankwise.label_ranking import rounds
-from rankwise.label_ranking._complexity import COMPLEXITIES
+from rankwise.label_ranking._complexity import COMPLEXITIES, Complexity
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
 from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
 
@@ -131,7 +131,7 @@ class LabelRanker(OnlineEstimator):
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
         gained = float(self._number("sums", rounds.GAINED))
-        return gained - float(self._kind.conjugates(self._known_part(), self.n_features_in_))
+        return gained - self._kind.conjugates(self._known_part(), self.n_features_in_)
 
     @property
     def n_mistakes_(self) -> int:
@@ -149,19 +149,17 @@ class LabelRanker(OnlineEstimator):
         return tags
 
     @property
-    def _kind(self) -> Any:
+    def _kind(self) -> Complexity:
         return COMPLEXITIES[self.complexity]
 
     @property
     def _layout(self) -> StateLayout:
         if "_state" in self.__dict__:  # the parameters may have changed since
             return self._layout_of(self._state)
-        layout: StateLayout = self._kind.layout(bool(self.average), bool(self.fit_intercept))
-        return layout
+        return self._kind.layout(bool(self.average), bool(self.fit_intercept))
 
     def _layout_of(self, state: Mapping[str, Any]) -> StateLayout:
-        layout: StateLayout = self._kind.layout("lag" in state, "b" in state)
-        return layout
+        return self._kind.layout("lag" in state, "b" in state)
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that ``to_plain`` described, after checking that it can be one."""
@@ -194,7 +192,8 @@ class LabelRanker(OnlineEstimator):
 
     def predict_top(self, X: Any, n: int) -> NDArray[Any]:
         """The n best labels of every row, best first, (rows, n); all labels if there are fewer."""
-        return decode(self.predict_ranking(X)[:, : _count("n", n)], self.classes_)
+        integer(1, n=n)
+        return decode(self.predict_ranking(X)[:, :n], self.classes_)
 
     @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -220,8 +219,9 @@ class LabelRanker(OnlineEstimator):
         ndarray of shape (n, k) or (n, top)
             Places of the labels in ``classes_``, best first. Labels that were not known yet come last.
         """
-        most = None if top is None else _count("top", top)
-        return self._learn_chunk(X, y, classes, sample_weight, predict=True, top=most)
+        if top is not None:
+            integer(1, top=top)
+        return self._learn_chunk(X, y, classes, sample_weight, predict=True, top=top)
 
     def rank_one(self, x: Mapping[Hashable, Any]) -> list[Any]:
         """All labels for one example, a dict of features, best first; empty while no label is known."""
@@ -346,13 +346,13 @@ class LabelRanker(OnlineEstimator):
 
     def _with_classes(self, state: State, order: ClassOrder) -> State:
         """State with room for more labels, which join at the end with theta = 0."""
-        return dict(self._kind.widened(self._layout, state, self.n_features_in_, len(order)))
+        return self._kind.widened(self._layout, state, self.n_features_in_, len(order))
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
         self._kind.join(state, known, n_features)
 
     def _to_mix(self, state: State) -> State:
-        return dict(self._kind.to_mix(state))
+        return self._kind.to_mix(state)
 
     def _from_mix(self, state: State, moved: State) -> None:
         self._kind.from_mix(state, moved)
@@ -377,12 +377,6 @@ def _csr(rows: Rows) -> Rows:
     index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
     indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
     return data.astype(np.float64, copy=False), indices, indptr
-
-
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"{name} must be an integer >= 1. Got {value!r} instead.")
-    return int(value)
 
 
 def _one_example(y: Any) -> Any:

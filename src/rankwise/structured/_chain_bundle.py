@@ -17,6 +17,7 @@ handwritten letters unlabelled it ends 10 % lower (0.77 against 0.86), and the p
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimise
@@ -42,18 +43,18 @@ def minimise(
     if risk.surrogate == "additive":
         theta = _rolled_down(risk, alpha, tol, theta)
     run = partial(descend, alpha=alpha, tol=tol, max_iter=max_iter, max_steps=max_steps)
-    found = run(first.convex, first.reward, start=theta)
+    descent = run(first.convex, first.reward, start=theta)
     if first is risk:
-        return found
-    starts = [found.theta]
+        return descent
+    starts = [descent.theta]
     if rejecting:
         additive = replace(risk, surrogate="additive")
         starts = [
             start
-            for base in (found.theta, _rolled_down(additive, alpha, tol, found.theta))
+            for base in (descent.theta, _rolled_down(additive, alpha, tol, descent.theta))
             for start in (base, *(min(_raised(risk, base, s), key=partial(_objective, risk, alpha)) for s in _SCALES))
         ]
-    return min((run(risk.convex, risk.reward, start=start) for start in starts), key=lambda end: end.objective)
+    return min((run(risk.convex, risk.reward, start=start) for start in starts), key=attrgetter("objective"))
 
 
 def _objective(risk: ChainRisk, alpha: float, theta: Floats) -> float:

@@ -11,9 +11,15 @@ from rankwise._types import Floats, Ints
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.state import UPDATES, State, require_arrays, require_number
 from rankwise.base.transaction import reader
-from rankwise.labels import check_weights
 from rankwise.structured import _chain_perceptron as perceptron
-from rankwise.structured._sequences import Sequences, annotate, decision_losses, read_positions, read_sequences
+from rankwise.structured._sequences import (
+    Sequences,
+    annotate,
+    decision_losses,
+    read_positions,
+    read_sequences,
+    sequence_weights,
+)
 from rankwise.structured.max_sum import best_labellings, max_marginals
 
 #: What the bundle solver says of its solution.
@@ -54,9 +60,8 @@ class ChainModel(SavedEstimator):
         sequences, unary = self._scores(X)
         labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
         annotation = annotate(labels, self._decision_losses(rejecting=True), sequences.starts)
-        weight = check_weights(sample_weight, len(sequences), unit="sequence")
-        counted = np.repeat(weight if weight.size else np.ones(len(sequences)), np.diff(sequences.starts))
-        counted = np.where(annotation.known, counted, 0.0)
+        weight = np.repeat(sequence_weights(sample_weight, sequences), np.diff(sequences.starts))
+        counted = np.where(annotation.known, weight, 0.0)
         if not counted.any():
             raise ValueError("no position has a label and a positive weight: there is nothing to score.")
         decisions = self._decide(sequences, unary)

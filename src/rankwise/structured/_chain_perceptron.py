@@ -69,7 +69,7 @@ def _learn(X, starts, parents, structures, order, weights, pairs, counts, settin
         s = order[r] if order.size else r
         first, n = starts[s], starts[s + 1] - starts[s]
         above = parents[first : first + n]
-        c = weight[s] if weight.size else 1.0
+        c = weight[s]
         learns, agrees = c != 0.0 and informative[s], True
         for task in (PREDICT, FIND, AIM):  # three problems, one piece of code: it is compiled once
             if (task == PREDICT and predictions.size == 0) or (task == FIND and not learns):

@@ -66,19 +66,15 @@ class _PrimalScore(Score):
 
 
 def _features(model: StructuredModel, x: Any, y: Any, size: int) -> Any:
-    found = model.features(x, y)
-    if sparse.issparse(found):
-        found = sparse.csr_array(found)
-        fits = found.shape == (1, size)
-    else:
-        found = np.asarray(found, dtype=np.float64)
-        fits = found.shape == (size,)
-    if not fits:
+    features = model.features(x, y)
+    is_sparse = sparse.issparse(features)
+    features = sparse.csr_array(features) if is_sparse else np.asarray(features, dtype=np.float64)
+    if features.shape != ((1, size) if is_sparse else (size,)):
         raise ValueError(
             f"{type(model).__name__}.features(x, {y!r}) must be as long as the parameters, {size}. "
-            f"Got shape {found.shape} instead."
+            f"Got shape {features.shape} instead."
         )
-    return found
+    return features
 
 
 class Counts:

@@ -22,8 +22,9 @@ from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
 from rankwise._types import Floats, Ints
 from rankwise.base.row_data import first_non_finite, row_entries
-from rankwise.labels import ClassOrder, Labels, declared_order, encode
+from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
 from rankwise.losses import loss_matrix
+from rankwise.losses._target import check_shape, refuse_entries
 from rankwise.structured.max_sum import chain_parents
 
 
@@ -102,9 +103,9 @@ def read_sequences(X: Any, n_features: int | None = None) -> Sequences:
     for s, above in enumerate(structures):
         if above is not None:
             parents[starts[s] : starts[s + 1]] = np.where(above < 0, -1, above + starts[s])
-    found = Sequences(_stacked(parts), starts, parents)
-    _require_finite(found)
-    return found
+    sequences = Sequences(_stacked(parts), starts, parents)
+    _require_finite(sequences)
+    return sequences
 
 
 def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, ordered: bool) -> Labels:
@@ -125,6 +126,11 @@ def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, 
         return encode(_flat(labels), classes, ordered=ordered)
     except RowError as error:
         raise error.at(sequences.place(error.row)) from None
+
+
+def sequence_weights(sample_weight: Any, sequences: Sequences) -> Floats:
+    """Weight of every sequence; ones by default."""
+    return check_weights(1.0 if sample_weight is None else sample_weight, len(sequences), unit="sequence")
 
 
 def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
@@ -161,15 +167,8 @@ def decision_losses(loss: Any, n_classes: int, reject_cost: float | None) -> Flo
             matrix = np.array(loss, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"a loss matrix must hold numbers: {error}.") from None
-        if matrix.shape != (n_classes, n_classes):
-            raise ValueError(
-                f"a loss matrix must have one row and one column per class, shape {(n_classes, n_classes)}. "
-                f"Got shape {matrix.shape} instead."
-            )
-        good = (matrix >= 0) & (matrix < np.inf)
-        if not good.all():
-            y, t = np.argwhere(~good)[0].tolist()
-            raise ValueError(f"a part loss must be a finite number >= 0. Got loss[{y}, {t}] = {matrix[y, t]}.")
+        check_shape(matrix, n_classes)
+        refuse_entries("a part loss must be a finite number >= 0", matrix, ~((matrix >= 0) & (matrix < np.inf)))
     return matrix if reject_cost is None else np.column_stack([matrix, np.full(n_classes, float(reject_cost))])
 
 
@@ -192,10 +191,10 @@ def _features(features: Any, s: int) -> Any:
     if sparse.issparse(features):
         return require_sound(features).tocsr().astype(np.float64)
     try:
-        found = np.asarray(features)
-        if found.dtype.kind == "c":
+        array = np.asarray(features)
+        if array.dtype.kind == "c":
             raise ValueError("complex numbers have no order")
-        array = found.astype(np.float64, copy=False)
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         tree = " A tree is Tree(features, parents), not a tuple." if type(features) is tuple else ""
         reason = str(error).rstrip(".")

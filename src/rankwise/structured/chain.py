@@ -22,12 +22,20 @@ from rankwise._sklearn import COUNT, NOT_NEGATIVE, PASSES, POSITIVE, StrOptions
 from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.state import GIVEN_ORDER
-from rankwise.labels import ClassOrder, check_weights, declared_order
+from rankwise.labels import ClassOrder, declared_order
 from rankwise.structured import _chain_perceptron as perceptron
 from rankwise.structured._chain_bundle import minimise
 from rankwise.structured._chain_model import CERTIFICATE, ChainModel
 from rankwise.structured._chain_risk import SPACES, ChainRisk
-from rankwise.structured._sequences import Annotation, Sequences, annotate, read_positions, read_sequences, stream_order
+from rankwise.structured._sequences import (
+    Annotation,
+    Sequences,
+    annotate,
+    read_positions,
+    read_sequences,
+    sequence_weights,
+    stream_order,
+)
 
 _LEARNT = (*CERTIFICATE, "n_iter_", "n_updates_", "_state")  # by one solver only
 
@@ -169,7 +177,7 @@ class ChainClassifier(ChainModel):
         return self
 
     def _learn(self, sequences: Sequences, annotation: Annotation, weight: Floats) -> None:
-        if not (annotation.informative & (weight > 0 if weight.size else True)).any():
+        if not (annotation.informative & (weight > 0)).any():
             raise ValueError("no sequence has a label and a positive weight: there is nothing to learn from.")
         for name in _LEARNT:
             self.__dict__.pop(name, None)
@@ -177,8 +185,9 @@ class ChainClassifier(ChainModel):
         generator = check_random_state(self.random_state)
         for _ in range(self.n_epochs):
             order = generator.permutation(len(sequences)).astype(np.int64) if self.shuffle else GIVEN_ORDER
-            how: dict[str, Any] = {"margin": self.margin, "average": self.average, "order": order}
-            perceptron.learn(state, sequences, annotation, weight, **how)
+            perceptron.learn(
+                state, sequences, annotation, weight, margin=self.margin, average=self.average, order=order
+            )
         if self.solver == "perceptron":
             self.n_iter_ = self.n_epochs
             self._take_state(state)
@@ -223,8 +232,10 @@ class ChainClassifier(ChainModel):
             if not first:
                 state = {name: array.copy() for name, array in model._state.items()}
             predictions = np.zeros(sequences.starts[-1] if predict else 0, dtype=np.int64)
-            how: dict[str, Any] = {"margin": model.margin, "average": model.average, "predictions": predictions}
-            perceptron.learn(state, sequences, annotation, weight, **how)
+            perceptron.learn(
+                state, sequences, annotation, weight, margin=model.margin, average=model.average,
+                predictions=predictions,
+            )  # fmt: skip
             model._take_state(state)
         return sequences.split(model._decode(predictions)) if predict else []
 
@@ -232,24 +243,24 @@ class ChainClassifier(ChainModel):
         self, sequences: Sequences, annotation: Annotation, weight: Floats, start: tuple[Floats, Floats, Floats]
     ) -> None:
         """Concave-convex procedure from the perceptron's parameters."""
-        counted = np.where(annotation.informative, weight if weight.size else 1.0, 0.0)
+        counted = np.where(annotation.informative, weight, 0.0)
         scalings = float(self.intercept_scaling), float(self.pairwise_scaling)
         risk = ChainRisk(sequences, annotation, counted / counted.sum(), self.surrogate, *scalings)
-        found = minimise(
+        descent = minimise(
             risk, risk.pack(*start), self.alpha, rejecting=self.reject_cost is not None, tol=self.tol,
             max_iter=self.max_iter, max_steps=self.max_steps,
         )  # fmt: skip
-        if not found.converged:
+        if not descent.converged:
             warn_user(
-                f"ChainClassifier did not converge: the gap of the last convex problem is {found.last.gap:.2g} after "
-                f"{found.n_iter} evaluations and {len(found.history) - 1} convex problems (tol={self.tol:g}). Raise "
-                f"max_iter or max_steps, or alpha or tol.",
+                f"ChainClassifier did not converge: the gap of the last convex problem is {descent.last.gap:.2g} after "
+                f"{descent.n_iter} evaluations and {len(descent.history) - 1} convex problems (tol={self.tol:g}). "
+                f"Raise max_iter or max_steps, or alpha or tol.",
                 ConvergenceWarning,
             )
-        self.objective_, self.objectives_ = found.objective, found.history
-        self.convex_lower_bound_, self.convex_gap_ = found.last.lower_bound, found.last.gap
-        self.n_iter_ = found.n_iter
-        self._set_parameters(*risk.unpack(found.theta))
+        self.objective_, self.objectives_ = descent.objective, descent.history
+        self.convex_lower_bound_, self.convex_gap_ = descent.last.lower_bound, descent.last.gap
+        self.n_iter_ = descent.n_iter
+        self._set_parameters(*risk.unpack(descent.theta))
 
     # -- reading and state -----------------------------------------------------------------------------------------
 
@@ -259,7 +270,7 @@ class ChainClassifier(ChainModel):
         """Check everything; set the classes and the number of features."""
         sequences = read_sequences(X, n_features)
         labels = read_positions(Y, sequences, order, ordered=self._ordered)
-        weight = check_weights(sample_weight, len(sequences), unit="sequence")
+        weight = sequence_weights(sample_weight, sequences)
         self._order, self.classes_ = labels.order, labels.classes
         self.n_features_in_ = sequences.X.shape[1]
         losses = self._decision_losses(rejecting=self.surrogate != "additive")

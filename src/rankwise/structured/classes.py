@@ -41,17 +41,17 @@ class ClassModel(StructuredModel):
         try:
             if isinstance(annotation, tuple):
                 lower, upper = annotation
-                found = set(range(rank[lower], rank[upper] + 1))
+                admitted = set(range(rank[lower], rank[upper] + 1))
             else:
-                found = {rank[y] for y in (annotation if isinstance(annotation, set | frozenset) else [annotation])}
+                admitted = {rank[y] for y in (annotation if isinstance(annotation, set | frozenset) else [annotation])}
         except (KeyError, TypeError, ValueError):
-            found = set()
-        if not found:
+            admitted = set()
+        if not admitted:
             raise ValueError(
                 f"{annotation!r} must be one of the classes {self.classes}, a (lowest, highest) tuple of them, lowest "
                 f"first, or a set of them."
             )
-        return found
+        return admitted
 
     def admits(self, annotation: Any, y: Any) -> bool:
         """Return whether a class is the annotation, or in it."""

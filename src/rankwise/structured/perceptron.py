@@ -135,7 +135,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
             for _ in range(self.n_epochs):
                 order = generator.permutation(len(y)).tolist() if self.shuffle else range(len(y))
                 for i in order:
-                    twin._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
+                    twin._round(i, X[i], y[i], float(weight[i]))
             twin.n_iter_ = self.n_epochs
         return self
 
@@ -156,7 +156,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
             for i in range(len(y)):
                 if _predict:
                     predictions.append(twin.predict_one(X[i]))
-                twin._round(i, X[i], y[i], float(weight[i]) if weight.size else 1.0)
+                twin._round(i, X[i], y[i], float(weight[i]))
         return predictions
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> Self:
@@ -227,10 +227,12 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Negative mean loss of the model; examples without annotation do not count. Higher is better."""
-        weight = check_weights(sample_weight, _length(X))
+        weight = _checked_weights(X, y, sample_weight)
         known = [i for i in range(len(y)) if not self.model.is_missing(y[i])]
+        if not weight[known].any():
+            raise ValueError("no example has an annotation and a positive weight: there is nothing to score.")
         losses = [self.model.loss(y[i], self.predict_one(X[i])) for i in known]
-        return -float(np.average(losses, weights=weight[known] if weight.size else None))
+        return -float(np.average(losses, weights=weight[known]))
 
     def _score(self, x: Any) -> Any:
         """Score of the outputs of an input, averaged over the rounds if ``average``."""
@@ -287,7 +289,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
             known = partial(pairwise_kernels, metric=self.kernel, filter_params=True, **parameters)
             self._parameters = Counts(self.kernel if callable(self.kernel) else known)
 
-    def _check(self, X: Any, y: Any, sample_weight: Any) -> NDArray[np.float64]:
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> Floats:
         self._validate_params()
         missing = [name for name in _HOT_SPOTS if not callable(getattr(self.model, name, None))]
         if missing:
@@ -296,18 +298,23 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         if self.kernel is not None and getattr(type(self.model), "atoms", None) is StructuredModel.atoms:
             name = type(self.model).__name__
             raise TypeError(f"kernel={self.kernel!r} needs a model with atoms(x, y); {name} has none.")
-        n = _length(X)
-        if n == 0:
+        if _length(X) == 0:
             raise ValueError("X is empty: there is nothing to learn from.")
-        if len(y) != n:
-            raise ValueError(f"X has {n} inputs but y has {len(y)} annotations.")
-        return check_weights(sample_weight, n)
+        return _checked_weights(X, y, sample_weight)
 
 
 _HOT_SPOTS = (
     *("parameters", "outputs", "features", "argmax", "rivals", "pairs"),
     *("loss", "admits", "is_missing", "project"),
 )
+
+
+def _checked_weights(X: Any, y: Any, sample_weight: Any) -> Floats:
+    """Weight of every example, ones by default; as many as there are inputs and annotations."""
+    n = _length(X)
+    if len(y) != n:
+        raise ValueError(f"X has {n} inputs but y has {len(y)} annotations.")
+    return check_weights(1.0 if sample_weight is None else sample_weight, n)
 
 
 def _length(X: Any) -> int:
