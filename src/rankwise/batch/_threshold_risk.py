@@ -77,11 +77,8 @@ class ThresholdRisk(KinkedRowRisk):
         """Smoothed risk, its derivatives by score (n, 1) and by threshold (K-1,)."""
         r, risk, _, dt = self._evaluate(scores, t, self._one, self._one)
         if self.explicit:
-            u = t[:-1] - t[1:]
-            m = _multipliers(t, self.mu)
-            risk += _ORDER_PRICE * float(m @ u + 0.5 * self.mu * (m @ (1.0 - m)))
-            dt[:-1] += _ORDER_PRICE * m
-            dt[1:] -= _ORDER_PRICE * m
+            m = self._add_order_pull(t, dt)
+            risk += _ORDER_PRICE * float(m @ (t[:-1] - t[1:]) + 0.5 * self.mu * (m @ (1.0 - m)))
         return risk, r, dt
 
     def exact(self, scores: Floats, t: Floats) -> tuple[float, Floats]:
@@ -97,9 +94,7 @@ class ThresholdRisk(KinkedRowRisk):
         if not balanced:
             r, _, gain, dt = self._evaluate(scores, t, self._one, self._one)
             if self.explicit:
-                m = _ORDER_PRICE * _multipliers(t, self.mu)
-                dt[:-1] += m
-                dt[1:] -= m
+                self._add_order_pull(t, dt)
             return gain, r, dt
         low, high = self.rows.mean(_sides, scores, t, self.mu, self.reach)
         new_low, new_high = _balance_in_order(low, high) if self.explicit else (np.minimum(low, high),) * 2
@@ -161,6 +156,14 @@ class ThresholdRisk(KinkedRowRisk):
             row, np.arange(row.size), np.ones(row.size), -sign[:, None], by_offset, self.rows.weight[row], self.explicit
         )
 
+    def _add_order_pull(self, t: Floats, dt: Floats) -> Floats:
+        """Add to dt what the price of disorder pulls at neighbours; return the derivatives of its smoothed hinges."""
+        u = t[:-1] - t[1:]
+        m = np.clip(u / self.mu + 0.5, 0.0, 1.0) if self.mu > 0.0 else (u > 0.0).astype(np.float64)
+        dt[:-1] += _ORDER_PRICE * m
+        dt[1:] -= _ORDER_PRICE * m
+        return m
+
     def _evaluate(self, scores: Floats, t: Floats, scale_low: Floats, scale_high: Floats) -> Sums:
         return self.rows.slopes(_evaluate, scores, t, self.mu, scale_low, scale_high, self.reach)
 
@@ -218,12 +221,6 @@ def _ranges(rows: CodedRows, n_offsets: int, reach: int) -> tuple[NDArray[np.int
 def _n_pieces(rows: CodedRows, n_offsets: int, reach: int) -> tuple[int]:
     low, high = _ranges(rows, n_offsets, reach)
     return (int(low.sum() + high.sum()),)
-
-
-def _multipliers(t: Floats, mu: float) -> Floats:
-    """Derivatives of the smoothed hinges of disorder between neighbours."""
-    u = t[:-1] - t[1:]
-    return np.clip(u / mu + 0.5, 0.0, 1.0) if mu > 0.0 else (u > 0.0).astype(np.float64)
 
 
 def _balance_in_order(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -64,8 +64,7 @@ class ToldClasses:
 
     def empty(self) -> Places:
         """Codes of the classes without probability."""
-        codes = np.arange(self.n_classes)
-        return np.flatnonzero(np.searchsorted(self.last, codes, side="left") != self.high_ends() - 1)
+        return np.flatnonzero(self.low_ends() != self.high_ends() - 1)
 
     def place_of_all(self) -> tuple[Places, NDArray[np.bool_]]:
         """Of all K - 1 thresholds: the determined one that each equals, or lies above; and whether it lies above."""

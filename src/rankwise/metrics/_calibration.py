@@ -57,10 +57,7 @@ class Reliability:
         return cls(sums(w), sums(w * cumulative), sums(w * happened), sums(w * not_happened))
 
     def __add__(self, other: Reliability) -> Reliability:
-        return Reliability(
-            self.weight + other.weight, self.predicted + other.predicted, self.sure + other.sure,
-            self.impossible + other.impossible,
-        )  # fmt: skip
+        return Reliability(*map(np.add, vars(self).values(), vars(other).values()))
 
     def frequencies(self) -> tuple[Floats, Floats, Floats]:
         """Mean probability, and the least and the greatest frequency that the labels allow; NaN in empty bins."""

@@ -30,7 +30,6 @@ from rankwise.solvers.threads import in_one_thread
 Oracle = Callable[[Floats], tuple[float, Floats]]
 
 _STEP = 0.2  # from the best point so far to the master's solution
-_PATIENCE = 20  # a plane without weight is dropped after more rounds than these
 
 
 class Bundle:
@@ -45,7 +44,7 @@ class Bundle:
 
     def __init__(self, oracle: Oracle, alpha: float) -> None:
         self.oracle, self.alpha = oracle, alpha
-        self.planes = Planes(alpha, patience=_PATIENCE)
+        self.planes = Planes(alpha)
 
     def minimise(self, linear: Floats, start: Floats, *, tol: float, max_iter: int) -> Solution:
         """Minimise with ``linear`` as g, until the relative gap is ``tol`` or for ``max_iter`` calls of the oracle."""

@@ -35,7 +35,6 @@ from rankwise.solvers.smoothing import at_smoothing, first_part, first_smoothing
 from rankwise.solvers.solution import Solution, relative_gap
 from rankwise.solvers.threads import in_one_thread
 
-_PATIENCE = 20  # rounds without weight after which a plane is dropped
 _CURVED_UP_TO = 300  # parameters for which second derivatives are formed
 _LARGEST = 8.0  # rho: at kinks a risk may look as curved as one likes, and steps would be too short
 _INNER = 0.1  # accuracy of the inner loop, relative to the tolerance
@@ -117,7 +116,7 @@ class _CuttingPlanes:
         self.n_weights = penalty.size - risk.n_offsets
         self.size = int(penalty.sum())  # what is regularised: the weights, or all
         self.free = self.size == self.n_weights
-        self.planes = Planes(alpha, patience=_PATIENCE)
+        self.planes = Planes(alpha)
         self.rho = 1.0
         self.points: list[Floats] = []
         self.lower_bound = 0.0  # losses are not negative

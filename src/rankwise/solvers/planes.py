@@ -28,7 +28,7 @@ class Planes:
     than ``patience`` of them it is dropped.
     """
 
-    def __init__(self, alpha: float, *, patience: int) -> None:
+    def __init__(self, alpha: float, *, patience: int = 20) -> None:
         self.alpha, self.patience = alpha, patience
         self.normals, self.gains, self._gram = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
         self.number, self.idle = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)

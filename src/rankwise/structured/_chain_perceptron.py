@@ -12,32 +12,26 @@ of every part's label, 1 to its intercept and 1 to every pair of a part's label 
 any annotation, or with weight zero, is no round and changes nothing, not even the average.
 """
 
-from typing import Any
-
 import numpy as np
 
 from rankwise._kernels.compile import kernel, register_jitable
-from rankwise._kernels.rows import axpy_two, dots_lagged, padded
+from rankwise._kernels.rows import axpy_two, dots_lagged
 from rankwise._types import Floats, Ints
-from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State
+from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State, StateArray, StateLayout, averaged
 from rankwise.structured._sequences import Annotation, Sequences
 from rankwise.structured.max_sum import collect, read_labels
 
 PREDICT, FIND, AIM = 0, 1, 2  # the problems of a round: with averaged parameters, with the loss, with constraints
 NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
-PARAMETERS = ("W", "b", "P")
-
-
-def layout(n_features: int, n_decisions: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
-    """Types and shapes of a learner's arrays; ``name_lag`` serves the average ``w - lag / rounds``."""
-    shapes = {"W": (n_features, padded(n_decisions)), "b": (n_decisions,), "P": (n_decisions, n_decisions)}
-    both = {f"{name}{lag}": (np.float64, shapes[name]) for lag in ("", "_lag") for name in PARAMETERS}
-    return {**both, "counts": (np.int64, (2,))}
-
-
-def new_state(n_features: int, n_decisions: int) -> State:
-    """Arrays of a learner before the first round."""
-    return {name: np.zeros(shape, dtype) for name, (dtype, shape) in layout(n_features, n_decisions).items()}
+#: Arrays of a learner; its classes are the decisions.
+LAYOUT = StateLayout(
+    {
+        "W": averaged("feature", "padded class", lag="W_lag"),
+        "b": averaged("class", lag="b_lag"),
+        "P": averaged("class", "class", lag="P_lag"),
+        "counts": StateArray((2,), np.int64),
+    }
+)
 
 
 @register_jitable
@@ -136,9 +130,9 @@ def learn(
         raise ValueError("the scores are not finite although the features are: these are too large. Scale them.")
 
 
-def averaged(state: State, average: bool) -> tuple[Floats, Floats, Floats]:
+def parameters(state: State, average: bool) -> tuple[Floats, Floats, Floats]:
     """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D) of the model, averaged over the rounds if so."""
     rounds = int(state["counts"][ROUNDS])
     rate = 1.0 / rounds if average and rounds else 0.0
-    W, b, P = (state[name] - state[f"{name}_lag"] * rate for name in PARAMETERS)
+    W, b, P = (LAYOUT.average(state, name, rate) for name in ("W", "b", "P"))
     return np.ascontiguousarray(W[:, : b.size]), b, P
