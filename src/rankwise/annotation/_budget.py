@@ -49,18 +49,18 @@ class Purchase:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a budget of minutes brings if it is spent in one way, by a simulation.
+    """Simulated result of spending a budget of minutes on one way of annotating.
 
     Attributes
     ----------
     kind : str
-        Name of the way.
+        Name of the way of annotating.
     minutes : float
-        Minutes that are spent: the budget, or fewer if the simulation ran out of items before.
+        Minutes spent: the budget, or fewer if the simulation ran out of items.
     n_labels : int
-        Items with an answer by then.
+        Items answered in that time.
     error : float
-        Mean absolute error in ranks by then.
+        Mean absolute error in ranks after that time.
     """
 
     kind: str
@@ -95,7 +95,7 @@ def plan_budget(
         gives ``(K - 1) * sqrt(log(1 / delta) / 2)``, and the bound holds with probability ``1 - delta``. For rows to
         learn from, the slope of a learning curve over ``1 / sqrt(n)`` gives a rule of thumb.
     curves : mapping of str to AnnotationCurve, optional
-        In place of prices and complexity: error against minutes of each way to annotate, from
+        In place of prices and complexity: error against minutes for each way of annotating, from
         :func:`rankwise.evaluation.simulate_annotation`. The budget is then in minutes.
 
     Returns
@@ -131,7 +131,7 @@ def plan_budget(
 
 
 def _plans(budget: float, curves: Mapping[str, Any]) -> list[Plan]:
-    """What each way brings after the minutes of a budget."""
+    """Read each curve at the minutes of the budget."""
     plans = []
     for kind, curve in curves.items():
         if budget < curve.minutes[0]:

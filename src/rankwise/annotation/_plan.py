@@ -80,7 +80,7 @@ def check_plan(
     n_permutations: int = 999,
     random_state: Any = None,
 ) -> PlanReport:
-    """Check property A (Definition 8) of a way to annotate parts of examples, as far as the data can tell.
+    """Check property A (Definition 8) of an annotation plan, or of annotations, as far as the data can tell.
 
     Parameters
     ----------

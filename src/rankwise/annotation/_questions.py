@@ -40,7 +40,7 @@ class Question:
     Attributes
     ----------
     item : int
-        Its place.
+        Index of the item.
     kind : {"exact", "range", "at_least"}
         Which class, between which classes, or whether at least class ``code``.
     code : int

@@ -3,7 +3,7 @@
     minimise  alpha/2 |w|^2 + weighted mean of -log P(lo <= y <= hi | x),      P(y <= k | x) = F(t_k - <w, x>)
 
 with F the distribution of the link: McCullagh's proportional odds model for the logit, with the likelihood of an
-interval for interval labels. A label that is the whole scale is no row. The problem is convex for all four links
+interval for interval labels. Labels that admit every class are left out. The problem is convex for all four links
 (:mod:`rankwise.losses._links`), so the optimum comes with a certificate (:mod:`rankwise.batch._link_risk`). The
 likelihood of a candidate set with gaps is a sum over its runs, which is not convex: EM (Dempster, Laird and Rubin 1977)
 shares each such row among its runs by their probabilities, and fits again, until a local optimum.
@@ -47,7 +47,7 @@ from rankwise.solvers.solution import SMALLEST, Solution
 
 _EM_ACCURACY = 1e-2  # of the rise of the likelihood in one round, relative to tol
 _LEAST_SHARE = 1e-18
-_LEAST_WEIGHT = 1e-20  # share of all weight below which a row is no label: sums of doubles do not see it
+_LEAST_WEIGHT = 1e-20  # share of all weight below which a row is left out: sums of doubles do not see it
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +237,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         X, y, sample_weight
             The rows of the fit; exact and interval labels.
         level : float, default 0.95
-            Of the confidence intervals.
+            Level of the confidence intervals.
 
         Returns
         -------

@@ -162,7 +162,7 @@ class PiecewiseMORD(_UnifiedEstimator):
         codes = order.codes(labels)
         if (codes < 0).any():
             wrong = labels.tolist()[int(np.argmax(codes < 0))]
-            raise ValueError(f"cuts must be classes. Got {wrong!r}, which is none of {order.values.tolist()}.")
+            raise ValueError(f"cuts must be classes. Got {wrong!r}, which is not among {order.values.tolist()}.")
         return beta_matrix(codes, len(order))
 
 

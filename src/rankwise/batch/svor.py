@@ -33,15 +33,15 @@ class SVOR(ThresholdBatchEstimator):
     alpha : float or "auto", default 1e-3
         Strength of the regulariser; "auto" chooses it by a short path in interval-aware folds.
     regularize : {"weights", "all", "none"}, default "weights"
-        What it acts on: the weights, the thresholds too, or nothing.
+        What to regularise: the weights, weights and thresholds, or nothing.
     solver : {"auto", "smoothing", "cutting-plane"}, default "auto"
         Smoothed hinges with continuation, the fastest here, or the thesis' double loop of cutting planes.
     tol : float, default 1e-3
         Certified relative gap at which to stop.
     max_iter : int, default 1000
-        Most iterations.
+        Maximum number of iterations.
     classes : array-like, optional
-        The classes, lowest first; without it the labels tell.
+        The classes, lowest first; by default they are inferred from the labels.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class SVOR(ThresholdBatchEstimator):
         ``regularize="none"`` the problem is a linear programme; one that is too large to be solved exactly has no
         bound.
     alpha_ : float
-        The strength that was used: ``alpha``, or what "auto" chose.
+        Strength used: ``alpha``, or the one chosen by "auto".
     n_iter_ : int
         Iterations over all rows.
     classes_ : ndarray of shape (K,)

@@ -1,4 +1,4 @@
-"""Parameters of the bounds: one clear error for each that makes no sense."""
+"""Checks of numeric parameters; the error names parameter, rule and value."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,24 +7,24 @@ from typing import Any
 
 
 def integer(least: int, **parameters: Any) -> None:
-    """Refuse parameters that are no integers, or below the least."""
+    """Raise unless the parameters are integers >= ``least``."""
     for name, value in parameters.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
             raise ValueError(f"{name} must be an integer >= {least}. Got {value!r} instead.")
 
 
 def non_negative(**parameters: Any) -> None:
-    """Refuse parameters that are no finite numbers >= 0."""
+    """Raise unless the parameters are finite numbers >= 0."""
     _number("be a finite number >= 0", lambda value: 0 <= value < math.inf, parameters)
 
 
 def positive(**parameters: Any) -> None:
-    """Refuse parameters that are no finite numbers > 0."""
+    """Raise unless the parameters are finite numbers > 0."""
     _number("be a finite number > 0", lambda value: 0 < value < math.inf, parameters)
 
 
 def share(**parameters: Any) -> None:
-    """Refuse parameters that are no numbers in [0, 1]."""
+    """Raise unless the parameters are numbers in [0, 1]."""
     _number("lie in [0, 1]", lambda value: 0 <= value <= 1, parameters)
 
 

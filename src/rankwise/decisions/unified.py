@@ -10,8 +10,8 @@ which adds the same number to the score of every class and changes no decision.
 - **The unified model**, Z scores ``<w_z, x>`` and fixed numbers beta: ``argmax_y sum_z beta[y, z] <w_z, x> + b_y``,
   the smallest y of several. Cut labels choose beta: two of them give MORD, one at every class a multi-class classifier.
 
-A class is **degenerate** when no score makes MORD predict it: when the point (y, b_y) is no corner of the upper concave
-hull of all these points, or equivalently when both its thresholds are the same.
+A class is **degenerate** when no score makes MORD predict it: when the point (y, b_y) is not a corner of the upper
+concave hull of all these points, or equivalently when both its thresholds are the same.
 
 Slips in the thesis, put right here: (3.4) leaves out ``t = 1``; (3.7) runs to p - 1; the Z cut labels of section 3.1.2
 make Z - 1 parts, and must ascend strictly; in the second line of (3.15) y lies in part z - 1.

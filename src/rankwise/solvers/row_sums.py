@@ -47,7 +47,7 @@ class RowSums(Protocol):
         """Sums over all rows that are proportional to their weights, which add up to 1 here."""
 
     def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """As :meth:`mean`, where the first result is no sum but the derivatives by the rows' scores (n, Z)."""
+        """As :meth:`mean`, but the first result is not a sum: the derivatives by the rows' scores (n, Z)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ SMALLEST = 1e-6
 
 #: By how much a bound may exceed the objective, as a share of the objective and at least as a number: sums of rounded
 #: terms agree to about 1e-12 of their size, and linear programmes, which balance flows and solve risks without a
-#: regulariser, hold their constraints to 1e-7. With losses of about 1, what is above is no rounding.
+#: regulariser, hold their constraints to 1e-7. With losses of about 1, anything above is not rounding.
 _ROUNDING = 1e-6
 
 

@@ -9,7 +9,7 @@ A round takes one structure with annotation a and weight c. With l(t) the partia
 
 This is a subgradient step of the hinge surrogate, ``max (l + s) - max over a of s``. Phi adds x_v to the unary vector
 of every part's label, 1 to its intercept and 1 to every pair of a part's label with its parent's. A structure without
-any annotation, or with weight zero, is no round and changes nothing, not even the average.
+any annotation, or with weight zero, is skipped and changes nothing, not even the average.
 """
 
 import numpy as np

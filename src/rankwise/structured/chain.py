@@ -71,9 +71,9 @@ class ChainClassifier(SavedEstimator):
     tol : float, default 0.01
         Relative gap of every convex problem, and relative progress at which the concave-convex procedure ends.
     max_iter : int, default 2000
-        Most evaluations of the surrogate by the bundle solver.
+        Maximum number of evaluations of the surrogate by the bundle solver.
     max_steps : int, default 20
-        Most convex problems of the concave-convex procedure.
+        Maximum number of convex problems of the concave-convex procedure.
     n_epochs : int, default 10
         Passes of the perceptron over the sequences; with "bundle" these make the start.
     margin : float, default 1.0
@@ -81,7 +81,7 @@ class ChainClassifier(SavedEstimator):
     shuffle, average : bool, default True
         Whether every pass has a new random order, and whether the perceptron's parameters are averaged over the rounds.
     random_state : int, RandomState or None, default None
-        For the order.
+        Seed of the order.
     classes : array-like, optional
         The labels; in ascending order where "mae" or intervals need one.
     intercept_scaling : float, default 3.0
@@ -230,11 +230,11 @@ class ChainClassifier(SavedEstimator):
             model._check_params()
             if model.solver != "perceptron":
                 raise ValueError(
-                    f"only solver='perceptron' learns from a stream. Got solver={self.solver!r}: use fit, or change it."
+                    f"only solver='perceptron' learns from a stream. Got solver={self.solver!r}: call fit instead."
                 )
             first = not model.__sklearn_is_fitted__()
             if not first and "_state" not in model.__dict__:
-                raise ValueError("this ChainClassifier was fitted with solver='bundle': a stream cannot go on there.")
+                raise ValueError("the model was fitted with solver='bundle': partial_fit cannot continue it.")
             order = stream_order([classes, model.classes], None if first else model._order)
             known = None if first else model.n_features_in_
             sequences, annotation, weight = model._read(X, Y, sample_weight, order, known)
