@@ -15,7 +15,7 @@ classes, one number for every pair, are scaled down to such a circulation by a l
 one offset, as of rounded regression, by scaling down all flows that pull to the stronger side.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,7 @@ from rankwise.batch._coded_rows import CodedRows
 from rankwise.losses import Loss, check_v_shaped, loss_matrix
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
-from rankwise.solvers.row_sums import KinkedRowRisk, RowSums, Sums
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 
 @register_jitable
@@ -337,7 +337,7 @@ class MaximaRisk(KinkedRowRisk):
     def _pull(self, flow: Floats) -> Floats:
         return np.asarray(self.basis.T @ (flow.sum(axis=0) - flow.sum(axis=1)))
 
-    def _evaluate(self, scores: Floats, c: Floats, scale: Floats) -> Sums:
+    def _evaluate(self, scores: Floats, c: Floats, scale: Floats) -> Any:
         return self.rows.slopes(_evaluate, scores, self._intercepts(c), self.mu, scale, self.model)
 
     def _circulation(self, flow: Floats) -> Floats:

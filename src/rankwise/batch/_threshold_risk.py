@@ -24,6 +24,8 @@ ranges are looped over, which is faster. SVOR-IMC never needs its thresholds out
 cannot raise psi, because the lower one only has rows more that want it low.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -34,7 +36,7 @@ from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._hinges import bucketed, curvature, looped, order_statistics, searched
 from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
-from rankwise.solvers.row_sums import KinkedRowRisk, RowSums, Sums
+from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 _MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
 _SHORT = 12  # thresholds up to which looping over a row's range beats searching it
@@ -164,7 +166,7 @@ class ThresholdRisk(KinkedRowRisk):
         dt[1:] -= _ORDER_PRICE * m
         return m
 
-    def _evaluate(self, scores: Floats, t: Floats, scale_low: Floats, scale_high: Floats) -> Sums:
+    def _evaluate(self, scores: Floats, t: Floats, scale_low: Floats, scale_high: Floats) -> Any:
         return self.rows.slopes(_evaluate, scores, t, self.mu, scale_low, scale_high, self.reach)
 
 

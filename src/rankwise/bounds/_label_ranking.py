@@ -79,10 +79,10 @@ def label_ranking_objective(
     scores = np.asarray(X @ w.T)
     loss = np.zeros(len(labels))
     for i in range(len(labels)):
-        said = slice(labels.indptr[i], labels.indptr[i + 1])
-        above = labels.above[said]
+        of_row = slice(labels.indptr[i], labels.indptr[i + 1])
+        above = labels.above[of_row]
         if labels.has_preferences:
-            leads = scores[i, above] - scores[i, labels.below[said]]
+            leads = scores[i, above] - scores[i, labels.below[of_row]]
         else:
             others = np.delete(scores[i], above)
             leads = (scores[i, above].min() - others.max())[None] if above.size and others.size else np.empty(0)
