@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -49,3 +50,10 @@ def test_no_mixture_is_better_than_the_best_kind(budget, prices, betas, complexi
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         plan_budget(*arguments)
+
+
+@pytest.mark.parametrize("budget", [0.5, math.nan])
+def test_a_budget_must_reach_the_first_fit_of_a_simulation(budget):
+    curve = SimpleNamespace(minutes=[1.0, 2.0], n_labels=[10, 20], error=[0.5, 0.4])
+    with pytest.raises(ValueError, match="the budget must reach the first fit of the simulation 'exact'"):
+        plan_budget(budget, curves={"exact": curve})

@@ -134,7 +134,7 @@ def _plans(budget: float, curves: Mapping[str, Any]) -> list[Plan]:
     """Read each curve at the minutes of the budget."""
     plans = []
     for kind, curve in curves.items():
-        if budget < curve.minutes[0]:
+        if not budget >= curve.minutes[0]:  # NaN too
             raise ValueError(
                 f"the budget must reach the first fit of the simulation {kind!r}, after {curve.minutes[0]:.3g} minutes."
                 f" Got {budget!r}."
