@@ -67,6 +67,7 @@ def test_a_stream_does_not_go_on_from_a_file_of_the_bundle(tmp_path):
         (lambda plain: plain["state"].pop("P"), "expected the arrays"),
         (lambda plain: plain["state"].update(b=np.zeros(4)), "array 'b' must be float64 of shape"),
         (lambda plain: plain["state"].update(b=np.full(3, np.nan)), "array 'b' holds a number that is not finite"),
+        (lambda plain: plain["state"].update(W=np.zeros((99, 4)), W_lag=np.zeros((99, 4))), "array 'W' must"),
         (lambda plain: plain.update(features=0), "features=0"),
         (lambda plain: plain.update(classes=np.array([0, 0, 1])), "distinct"),
     ],

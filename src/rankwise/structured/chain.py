@@ -20,12 +20,11 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from rankwise._kernels.rows import padded
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, PASSES, POSITIVE, StrOptions
 from rankwise._types import Floats, Ints
 from rankwise._warn import warn_user
 from rankwise.base.estimator import SavedEstimator
-from rankwise.base.state import GIVEN_ORDER, UPDATES, State, require_array, require_arrays, require_number
+from rankwise.base.state import GIVEN_ORDER, UPDATES, State, require_arrays, require_number
 from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder, declared_order
 from rankwise.structured import _chain_perceptron as perceptron
@@ -357,8 +356,8 @@ class ChainClassifier(SavedEstimator):
             self.n_iter_ = require_number("n_iter", plain["n_iter"])
         if plain["certificate"] is None:
             perceptron.LAYOUT.check(plain["state"], n_features, n_decisions)
-            # This learner keeps no spare room for features.
-            require_array("W", plain["state"]["W"], np.float64, (n_features, padded(n_decisions)))
+            if len(plain["state"]["W"]) != n_features:  # the check allows spare room, which this learner has not
+                raise ValueError(f"array 'W' must have {n_features} rows, not {len(plain['state']['W'])}")
             self._take_state(dict(plain["state"]))
             return
         shapes = (n_decisions, n_features), (n_decisions,), (n_decisions, n_decisions)
