@@ -77,6 +77,17 @@ def test_scikit_learn_would_lose_imprecise_labels_on_the_way_to_probabilities():
     np.testing.assert_allclose(exact.sum(axis=1), 1.0)
 
 
+def test_words_whose_order_is_not_the_alphabets_are_not_sorted_by_others():
+    X = np.linspace(-5.0, 5.0, 90)[:, None]
+    words = np.repeat(["low", "medium", "high"], 30)
+    y = as_labels(words, classes=["low", "medium", "high"])
+    with pytest.raises(ValueError, match="which the order of the classes does not survive"):
+        cross_val_predict(CumulativeLink(), X, y, method="predict_proba")
+    ours = evaluation.cross_val_predict(CumulativeLink(alpha=1e-3), X, y, method="predict_proba")
+    assert (y.classes[ours.argmax(axis=1)] == words).mean() > 0.9
+    assert (cross_val_predict(CumulativeLink(alpha=1e-3), X, y) == words).mean() > 0.9
+
+
 def test_predictions_in_folds_are_those_of_models_that_have_not_seen_the_row():
     folds = evaluation.StratifiedIntervalKFold(3)
     found = evaluation.cross_val_predict(SVOR(), X, Y, cv=folds)

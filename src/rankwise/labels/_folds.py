@@ -53,13 +53,15 @@ class FoldedLabels(Labels):
     """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if self.is_exact.all():
-            return super().__array__(dtype, copy)
-        if cross_val_predict_encodes():
+        exact = bool(self.is_exact.all())
+        if cross_val_predict_encodes() and not (exact and (self.classes[1:] > self.classes[:-1]).all()):
+            lost = "the order of the classes does" if exact else "imprecise labels do"
             raise ValueError(
-                "scikit-learn's cross_val_predict replaces labels by numbers of its own for predict_proba and "
-                "decision_function, which imprecise labels do not survive. Use rankwise.evaluation.cross_val_predict."
+                "scikit-learn's cross_val_predict replaces labels by numbers of its own, sorted, for predict_proba and "
+                f"decision_function, which {lost} not survive. Use rankwise.evaluation.cross_val_predict."
             )
+        if exact:
+            return super().__array__(dtype, copy)
         distinct, groups = self.distinct()
         names = np.asarray(Labels(distinct.order, distinct.lower, distinct.upper, distinct.mask), dtype=np.str_)
         strata = _joined(np.bincount(groups))
