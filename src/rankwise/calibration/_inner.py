@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._sklearn import take_rows
-from rankwise._types import Floats
+from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
@@ -36,14 +36,18 @@ class OfEstimator(MetaEstimatorMixin):
     """Has the columns of the estimator inside."""
 
     @property
+    def _inside(self) -> Any:
+        return self.estimator_
+
+    @property
     def n_features_in_(self) -> int:
-        """Number of columns, as the estimator has it."""
-        return int(self.estimator_.n_features_in_)
+        """Number of columns, as the estimator inside has it."""
+        return int(self._inside.n_features_in_)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns, as the estimator has them."""
-        return np.asarray(self.estimator_.feature_names_in_)
+        """Names of the columns, as the estimator inside has them."""
+        return np.asarray(self._inside.feature_names_in_)
 
 
 class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[override]
@@ -100,25 +104,30 @@ def held(ends: tuple[NDArray[Any], NDArray[Any]], n_classes: int) -> NDArray[np.
     return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
 
 
-def _declared_classes(estimator: Any) -> Any:
-    """Classes that the estimator, or one inside it, was given."""
-    parameters = estimator.get_params(deep=True)
-    named = [value for name, value in parameters.items() if name.rpartition("__")[2] == "classes"]
-    return next((value for value in named if value is not None), None)
-
-
 def known_classes(estimator: Any, prefit: bool) -> Any:
-    """Classes of a fitted estimator, or those that one to be fitted was given."""
-    if not prefit:
-        return _declared_classes(estimator)
-    check_is_fitted(estimator)
-    return getattr(estimator, "classes_", None)
+    """Classes of a fitted estimator, or those that one to be fitted, or an estimator inside it, was given."""
+    if prefit:
+        check_is_fitted(estimator)
+        return getattr(estimator, "classes_", None)
+    parameters = estimator.get_params(deep=True)
+    declared = [value for name, value in parameters.items() if name.rpartition("__")[2] == "classes"]
+    return next((value for value in declared if value is not None), None)
 
 
-def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: NDArray[Any]) -> Any:
-    """A fresh estimator, learnt from some rows."""
+def rows_at(X: Any, rows: Any) -> Any:
+    """Some rows of a table or matrix; of an Arrow table too, which not every scikit-learn can index."""
+    return X.take(rows) if hasattr(X, "schema") and hasattr(X, "take") else take_rows(X, rows)
+
+
+def fitted_to(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: Places) -> Any:
+    """A fresh estimator, fitted to some of the rows; ``weight`` is empty if there is none."""
     weights = {"sample_weight": weight[rows]} if weight.size else {}
-    return clone(estimator).fit(take_rows(X, rows), labels.take(rows), **weights)
+    return clone(estimator).fit(rows_at(X, rows), labels[rows], **weights)
+
+
+def weights_of(weight: Floats, rows: Places) -> Floats:
+    """Weights of some of the rows, ones if ``weight`` is empty."""
+    return weight[rows] if weight.size else np.ones(rows.size)
 
 
 def folds(rows: NDArray[Any], n_folds: int, random_state: Any) -> list[NDArray[Any]]:

@@ -28,13 +28,13 @@ from scipy.optimize import isotonic_regression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._inner import OfEstimator, fitted, folds, known_classes
+from rankwise.calibration._inner import OfEstimator, fitted_to, folds, known_classes, rows_at, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
 
 _LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
@@ -114,24 +114,24 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         labelled = rows[~labels.is_missing]
         if self.cv == "prefit":
             self.estimator_ = self.estimator
-            scores = _scores(self.estimator, take_rows(X, labelled))
+            scores = _scores(self.estimator, rows_at(X, labelled))
         else:
             parts = folds(labelled, int(self.cv), self.random_state)
-            models = (fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, part)) for part in parts)
-            by_part = [_scores(model, take_rows(X, part)) for model, part in zip(models, parts, strict=True)]
+            models = (fitted_to(self.estimator, X, labels, weight, np.setdiff1d(rows, part)) for part in parts)
+            by_part = [_scores(model, rows_at(X, part)) for model, part in zip(models, parts, strict=True)]
             scores = np.concatenate(by_part)[np.argsort(np.concatenate(parts))]
-            self.estimator_ = fitted(self.estimator, X, labels, weight, rows)
-        return scores, labels.take(labelled), weight[labelled] if weight.size else np.ones(labelled.size)
+            self.estimator_ = fitted_to(self.estimator, X, labels, weight, rows)
+        return scores, labels.take(labelled), weights_of(weight, labelled)
 
     def _calibrate(self, scores: Floats, labels: Labels, weight: Floats) -> None:
         self._centre = scores.mean(axis=0)
         self._scale = max(float(scores.std()), np.finfo(np.float64).tiny)
         link = CumulativeLink(alpha=_LIGHT, classes=self.classes_)
-        self.link_ = link.fit(self._standardised(scores), labels, sample_weight=weight)
+        features = self._standardised(scores)
+        self.link_ = link.fit(features, labels, sample_weight=weight)
         if self.method == "isotonic":
-            at = self.link_.project(self._standardised(scores))
-            self._knots, self._curves = _monotone_curves(at, labels, weight)
-            self._frequencies = _shared(labels, self.link_.predict_proba(self._standardised(scores))).T @ weight
+            self._knots, self._curves = _monotone_curves(self.link_.project(features), labels, weight)
+            self._frequencies = _shared(labels, self.link_.predict_proba(features)).T @ weight
             self._frequencies /= self._frequencies.sum()
             self._n_rows = int(scores.shape[0])
 
@@ -147,9 +147,8 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         scores = self._standardised(_scores(self.estimator_, rows))
         if self.method == "link":
             return self.link_.predict_proba(scores)
-        cumulative = np.column_stack([_at(self._knots, curve, self.link_.project(scores)) for curve in self._curves])
-        ends = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
-        return np.asarray((self._n_rows * np.diff(ends, axis=1) + self._frequencies) / (self._n_rows + 1.0))
+        by_curves = _on_curves(self._knots, self._curves, self.link_.project(scores))
+        return np.asarray((self._n_rows * by_curves + self._frequencies) / (self._n_rows + 1.0))
 
     @reader
     def decision_function(self, X: Any) -> Floats:
@@ -238,13 +237,13 @@ def _monotone_curves(at: Floats, labels: Labels, weight: Floats) -> tuple[Floats
             mean = np.bincount(place, weight * below[:, k])[seen] / total[seen]
             curves[k] = isotonic_regression(mean, weights=total[seen], increasing=False).x
         curves = np.maximum.accumulate(np.clip(curves, 0.0, 1.0), axis=0)  # in order but for rounding
-        before = probabilities
-        cumulative = np.column_stack([_at(knots[seen], curve, at) for curve in curves])
-        probabilities = np.diff(np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0))), axis=1)
-        if (labels.lower == labels.upper).all() or np.abs(probabilities - before).max() <= _STILL:
+        before, probabilities = probabilities, _on_curves(knots[seen], curves, at)
+        if labels.is_exact.all() or np.abs(probabilities - before).max() <= _STILL:
             break
     return knots[seen], curves
 
 
-def _at(knots: Floats, curve: Floats, scores: Floats) -> Floats:
-    return np.asarray(np.interp(scores, knots, curve))
+def _on_curves(knots: Floats, curves: Floats, scores: Floats) -> Floats:
+    """Probability of every class at some scores, (n, K), by the curves of ``P(y <= k)``, (K-1, m)."""
+    cumulative = np.array([np.interp(scores, knots, curve) for curve in curves]).reshape(len(curves), scores.size).T
+    return np.diff(cumulative, axis=1, prepend=0.0, append=1.0)

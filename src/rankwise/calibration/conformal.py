@@ -33,21 +33,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from rankwise._sklearn import Interval, StrOptions, take_rows
+from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, fitted, folds, known_classes
+from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, rows_at, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
 from rankwise.labels._order import show
 
 _FOLDS = 5
-
-
-def _estimator_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), name))
 
 
 class ConformalOrdinal(SetModel):
@@ -139,11 +135,11 @@ class ConformalOrdinal(SetModel):
         labelled = rows[~labels.is_missing]
         if self.cv == "prefit":
             self.estimator_ = self.estimator
-            self._calibrate(self._scores(self.estimator, take_rows(X, labelled)), labels, weight, labelled)
+            self._calibrate(self._scores(self.estimator, rows_at(X, labelled)), labels, weight, labelled)
         elif self.cv == "split":
             held_out = self._held_out(labelled)
-            self.estimator_ = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, held_out))
-            self._calibrate(self._scores(self.estimator_, take_rows(X, held_out)), labels, weight, held_out)
+            self.estimator_ = fitted_to(self.estimator, X, labels, weight, np.setdiff1d(rows, held_out))
+            self._calibrate(self._scores(self.estimator_, rows_at(X, held_out)), labels, weight, held_out)
         else:
             self._cross(X, labels, weight, rows, labelled)
 
@@ -157,7 +153,7 @@ class ConformalOrdinal(SetModel):
         """Bounds from the scores (m, K) of rows that the model has not seen."""
         self._require_enough(rows.size)
         self.n_calibration_ = int(rows.size)
-        w = _weights_of(weight, rows)
+        w = weights_of(weight, rows)
         admitted = labels.take(rows).admissible()
         if not self.per_class:
             bound = _bound(_nonconformity.label_scores(scores, admitted, self.labels), w, self.level)
@@ -187,14 +183,14 @@ class ConformalOrdinal(SetModel):
         n_folds = _FOLDS if self.cv == "cross" else int(self.cv)
         self.models_, self._fold_scores, self._fold_weights = [], [], []
         for fold in folds(labelled, n_folds, self.random_state):
-            model = fitted(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
+            model = fitted_to(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
             admitted = labels.take(fold).admissible()
-            scores = _nonconformity.label_scores(self._scores(model, take_rows(X, fold)), admitted, self.labels)
+            scores = _nonconformity.label_scores(self._scores(model, rows_at(X, fold)), admitted, self.labels)
             places = np.argsort(scores, kind="stable")
             self.models_.append(model)
             self._fold_scores.append(scores[places])
-            self._fold_weights.append(_weights_of(weight, fold)[places])
-        self.estimator_ = fitted(self.estimator, X, labels, weight, rows)
+            self._fold_weights.append(weights_of(weight, fold)[places])
+        self.estimator_ = fitted_to(self.estimator, X, labels, weight, rows)
         self.n_calibration_ = int(labelled.size)
         self.bounds_ = np.full(labels.classes.size, np.nan)
 
@@ -218,7 +214,7 @@ class ConformalOrdinal(SetModel):
 
     # -- the estimator inside ----------------------------------------------------------------------------------------
 
-    @_estimator_has("predict_proba")
+    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))
     @reader
     def predict_proba(self, X: Any) -> Floats:
         """Probability of every class, (n, K), as the estimator has it."""
@@ -268,10 +264,6 @@ class ConformalOrdinal(SetModel):
         self.n_calibration_ = int(plain["n_calibration"])
         if models:
             self.models_, self._fold_scores, self._fold_weights = models, *map(list, zip(*calibrated, strict=True))
-
-
-def _weights_of(weight: Floats, rows: NDArray[Any]) -> Floats:
-    return weight[rows] if weight.size else np.ones(rows.size)
 
 
 def _least_rows(level: float) -> int:

@@ -1,36 +1,139 @@
-"""Predictions of every row by a model that has not seen it, for labels of every form."""
+"""Cross-validation for labels of every form.
+
+scikit-learn's stratified splitter refuses missing labels and tables of interval ends. Here rows are sorted by what
+their label says, exact ones by class first, then partial ones by lower and upper end, then those without a label, and
+dealt out to the folds in turn. Any stretch of the sorted rows is thereby spread evenly, to within one row.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
 
-from rankwise._sklearn import take_rows
-from rankwise.evaluation._splits import StratifiedIntervalKFold
+from rankwise._types import Places
+from rankwise.bounds._checks import integer
+from rankwise.calibration._inner import fitted_to
+from rankwise.calibration._inner import rows_at as rows_at  # for whoever judges some of the rows
 from rankwise.labels import Labels, check_weights, encode
+from rankwise.labels._folds import deal
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Split = tuple[Places, Places]
 
 
-def rows_at(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a table or matrix; of an Arrow table too, which not every scikit-learn can index."""
-    return X.take(rows) if hasattr(X, "schema") and hasattr(X, "take") else take_rows(X, rows)
+class StratifiedIntervalKFold(BaseCrossValidator):
+    """K folds with the same mixture of labels in each, for ``cv=`` of scikit-learn's cross-validation.
+
+    Takes every form of label that :func:`rankwise.labels.encode` reads: exact, intervals, candidate sets, missing. For
+    exact labels the folds are as balanced as those of scikit-learn's ``StratifiedKFold``; there is no warning for
+    classes with fewer rows than folds, which are spread as far as they go.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    n_repeats : int, default=1
+        How often to split again, with other folds; more than once only with ``shuffle``.
+    shuffle : bool, default=False
+        Deal out rows with the same label in random order. Without it they stay in blocks, in the order of the rows:
+        the first fold gets the first of them.
+    random_state : int, RandomState or None, default=None
+        Makes the shuffling repeatable. Only with ``shuffle``.
+    classes : sequence, optional
+        The classes, lowest first; needed where labels are intervals of strings without an order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 3, 4, noise=0.1, random_state=0)
+    >>> intervals = rw.annotation.partial_labels(y, 0.5, random_state=0).astype(float)
+    >>> intervals[::7] = np.nan
+    >>> model = rw.PRIL(classes=np.unique(y), random_state=0)
+    >>> cross_val_score(model, X, intervals, cv=StratifiedIntervalKFold(3)).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+        classes: Any = None,
+    ) -> None:
+        integer(2, n_splits=n_splits)
+        integer(1, n_repeats=n_repeats)
+        if not isinstance(shuffle, bool):
+            raise ValueError(f"shuffle must be True or False. Got {shuffle!r} instead.")
+        if not shuffle and random_state is not None:
+            raise ValueError(f"random_state needs shuffle=True: nothing is random without it. Got {random_state!r}.")
+        if not shuffle and n_repeats > 1:
+            raise ValueError(f"n_repeats needs shuffle=True: all repeats would be the same. Got {n_repeats!r}.")
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.classes = classes
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits, folds times repeats. The arguments are there for scikit-learn and not looked at."""
+        return int(self.n_splits) * int(self.n_repeats)
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Split]:
+        """Row numbers to learn from and to test on, for each split in turn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; only their number matters.
+        y : labels of any form
+            What the annotator said, see :func:`rankwise.labels.encode`.
+        groups : object, optional
+            There for scikit-learn; a warning says that groups are not kept together.
+
+        Yields
+        ------
+        train : int array
+            Rows to learn from.
+        test : int array
+            Rows to test on.
+        """
+        if groups is not None:
+            warnings.warn(
+                f"The groups parameter is ignored by {type(self).__name__}: rows of a group are not kept together.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if y is None:
+            raise ValueError("y must be given: folds are balanced by the labels. Got None.")
+        yield from super().split(X, y)
+
+    def _iter_test_indices(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Places]:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        _, strata = encode(y, self.classes, n_rows=n, ordered=False).distinct()
+        if self.n_splits > n:
+            raise ValueError(f"n_splits must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
+        generator = check_random_state(self.random_state) if self.shuffle else None
+        for _ in range(self.n_repeats):
+            folds = deal(strata, self.n_splits, generator)
+            for fold in range(self.n_splits):
+                yield np.flatnonzero(folds == fold)
 
 
 def splits_of(cv: Any, X: Any, labels: Labels) -> list[Split]:
     """Rows to learn from and to test on: of a number of folds, or of a splitter."""
-    splitter = StratifiedIntervalKFold(cv) if isinstance(cv, int) else cv
+    splitter = StratifiedIntervalKFold(int(cv)) if isinstance(cv, Integral) else cv
     return list(splitter.split(X, labels)) if hasattr(splitter, "split") else list(splitter)
-
-
-def fitted_to(estimator: Any, X: Any, labels: Labels, weight: NDArray[np.float64], rows: NDArray[np.intp]) -> Any:
-    """A fresh estimator, fitted to some of the rows; ``weight`` is empty if there is none."""
-    weights = {"sample_weight": weight[rows]} if weight.size else {}
-    return clone(estimator).fit(rows_at(X, rows), labels[rows], **weights)
 
 
 def cross_val_predict(
@@ -81,7 +184,7 @@ def cross_val_predict(
     if not np.array_equal(np.sort(tested), np.arange(len(labels))):
         raise ValueError("cross_val_predict needs splits whose test parts hold every row once.")
 
-    def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> NDArray[Any]:
+    def predict(train: Places, test: Places) -> NDArray[Any]:
         return np.asarray(getattr(fitted_to(estimator, X, labels, weight, train), method)(rows_at(X, test)))
 
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(*split) for split in splits)

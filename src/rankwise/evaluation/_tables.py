@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.evaluation._cross_validation import fitted_to, rows_at, splits_of
+from rankwise.calibration._inner import fitted_to, rows_at
+from rankwise.evaluation._cross_validation import splits_of
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._read import read
 from rankwise.losses import interval_insensitive, interval_pessimistic
