@@ -86,7 +86,7 @@ def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) ->
     if encoder != "none" and not sparse.issparse(X):
         for name, factor in (("kernel", 0.1), ("narrow kernel", 1.0)):
             n_components = max(1, min(_COMPONENTS, n_rows // 4))
-            kernel = Nystroem(gamma=factor / _width(X), n_components=n_components, random_state=random_state)
+            kernel = Nystroem(gamma=factor / max(1, X.shape[1]), n_components=n_components, random_state=random_state)
             model = TableModel(link, make_pipeline(plain, kernel))
             found.append(Candidate(f"{DEFAULT}, {name}", model, "smooth curves in all columns at once", 2e4))
     if find_spec("lightgbm") is not None:
@@ -116,7 +116,3 @@ def _in_table(model: Any, X: Any, encoder: Any) -> Any:
     if isinstance(model, (TableModel, Pipeline)):
         return model
     return TableModel(model, "none" if sparse.issparse(X) else encoder)
-
-
-def _width(X: Any) -> int:
-    return max(1, int(X.shape[1]))

@@ -6,46 +6,37 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin
 
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.transaction import reader
+from rankwise.calibration._inner import OfEstimator
 from rankwise.table_model import InnerAnswers
 
 
-class ChoosingEstimator(MetaEstimatorMixin, InnerAnswers, SavedEstimator):
-    """Base of the estimators that choose; ``fit`` sets ``best_estimator_``."""
+class ChoosingEstimator(OfEstimator, InnerAnswers, SavedEstimator):  # type: ignore[override]
+    """Base of the estimators that choose; ``fit`` sets ``best_estimator_``.
+
+    Before that, one with a parameter ``estimator`` offers the methods which that one has.
+    """
 
     best_estimator_: Any
+    _learnt = "best_estimator_"
 
-    def _example(self) -> Any:
-        """An estimator with the methods that the chosen one will have."""
-        return None
+    @property
+    def _inside(self) -> Any:
+        return self.best_estimator_
 
     @reader
     def _ask(self, method: str, X: Any, *more: Any) -> Any:
         return getattr(self.best_estimator_, method)(X, *more)
 
     def _offers(self, method: str) -> bool:
-        return hasattr(self.__dict__.get("best_estimator_", self._example()), method)
+        return hasattr(getattr(self, "best_estimator_", getattr(self, "estimator", None)), method)
 
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]
         """The classes, lowest first."""
         return np.asarray(self.best_estimator_.classes_)
-
-    @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
-        """Number of columns that are used."""
-        return int(self.best_estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
-        """Names of the columns that are used."""
-        return np.asarray(self.best_estimator_.feature_names_in_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "best_estimator_" in self.__dict__
 
     def _take_chosen(self, chosen: Any) -> None:
         """Set the chosen estimator of a model file, after a check."""

@@ -22,14 +22,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.auto._candidates import Candidate
-from rankwise.evaluation._cross_validation import fitted_to, rows_at
+from rankwise.calibration._inner import fitted_to, rows_at
 from rankwise.labels import Labels, encode
 from rankwise.labels._folds import deal
 from rankwise.losses import interval_insensitive, interval_pessimistic
 from rankwise.metrics import log_score, ranked_probability_score
-
-Floats = NDArray[np.float64]
 
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 _FIRST_ROWS, _GROWTH, _MOST_ROWS = 2_000, 3, 50_000
@@ -112,7 +111,6 @@ class Search:
         self.failed: dict[str, str] = {}
         self.last: list[Trial] = []
         self.rows = np.flatnonzero(~self.labels.is_missing)  # of the last rung
-        self.stopped = ""
 
     def run(self) -> None:
         """Judge until the last rung is done, the budget is spent, or somebody interrupts."""
@@ -120,6 +118,7 @@ class Search:
         rungs = list(self._rungs())
         for number, rows in enumerate(rungs):
             judged: list[Trial] = []
+            interrupted = False
             try:
                 for candidate in alive:
                     trial = self._judged(candidate, rows, keeps=number == len(rungs) - 1)
@@ -127,12 +126,11 @@ class Search:
             except KeyboardInterrupt:
                 if not self.last and not judged:
                     raise
-                self.stopped = "interrupted"
-            counts = bool(judged) and (not self.last or judged[0].candidate is self.last[0].candidate)
-            if counts:
+                interrupted = True
+            if judged and (not self.last or judged[0].candidate is self.last[0].candidate):
                 self.last, self.rows = sorted(judged, key=lambda trial: trial.error), rows
-            if self.stopped or len(judged) < len(alive) - len(self.failed):
-                self.stopped = self.stopped or "budget"
+            n_failed = sum(candidate.name in self.failed for candidate in alive)
+            if interrupted or len(judged) < len(alive) - n_failed:  # the budget is spent
                 break
             kept = self.last[: max(2, math.ceil(len(self.last) / 2))]
             kept += [trial for trial in self.last if trial.candidate.name == self.default and trial not in kept]
@@ -191,8 +189,8 @@ class Search:
             places = np.argsort(np.concatenate([test for _, _, test in found]))
             probabilities = np.concatenate([answers for _, answers, _ in found])[places]
         seconds = (time.perf_counter() - start) / n_folds
-        means = errors.mean(axis=0)
-        trial = Trial(candidate, rows.size, errors[:, 0], means[1], means[2], seconds, probabilities)
+        _, nearest, farthest = errors.mean(axis=0).tolist()
+        trial = Trial(candidate, rows.size, errors[:, 0], nearest, farthest, seconds, probabilities)
         self.trials[candidate.name] = trial
         return trial
 

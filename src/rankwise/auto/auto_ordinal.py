@@ -13,13 +13,13 @@ from sklearn.base import clone
 
 from rankwise import decisions
 from rankwise._sklearn import HasMethods, Interval, StrOptions
-from rankwise.auto._candidates import DECISIONS, Candidate, candidates
+from rankwise.auto._candidates import DECISIONS, candidates
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, scores
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
 from rankwise.base.transaction import reader
+from rankwise.calibration._inner import fitted_to
 from rankwise.evaluation import format_table
-from rankwise.evaluation._cross_validation import fitted_to
 from rankwise.labels import Labels, check_weights, encode, warn_of_classes
 
 _METRICS = ("mae", "zero_one", "squared", "log", "ranked")
@@ -115,18 +115,7 @@ class AutoOrdinal(ChoosingEstimator):
         cv: int = 5, blend: int = 0, encoder: Any = None, most_rows: int = 50_000, n_jobs: int | None = None,
         verbose: bool | None = None, random_state: int = 0, classes: Any = None,
     ) -> None:  # fmt: skip
-        self.time_budget = time_budget
-        self.metric = metric
-        self.estimators = estimators
-        self.n_fits = n_fits
-        self.cv = cv
-        self.blend = blend
-        self.encoder = encoder
-        self.most_rows = most_rows
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-        self.classes = classes
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare candidates until the budget is spent, and fit the best one to all rows.
@@ -142,7 +131,7 @@ class AutoOrdinal(ChoosingEstimator):
         """
         with self._afresh() as model:
             model._validate_params()
-            X = _whole(X)
+            X = X if hasattr(X, "shape") else np.asarray(X)  # rows can be selected
             labels = encode(y, model.classes, n_rows=X.shape[0])
             if model.classes is None and not isinstance(y, Labels):
                 warn_of_classes(labels.order, len(labels))
@@ -203,11 +192,9 @@ class AutoOrdinal(ChoosingEstimator):
             return None
         parts = zip(weights, able, strict=True)
         remark = " + ".join(f"{v:.2f} {trial.candidate.name}" for v, trial in parts if v >= 0.005)
-        numbers = {"error": float(error), "error_se": search.last[0].standard_error}
-        numbers |= {"nearest": float(nearest), "farthest": float(farthest)}
-        taken = {"rows": len(labels), "fit_seconds": sum(trial.seconds for trial in able), "remark": remark}
-        entry = {"model": _BLENDED, "what": "a mixture of the best", **numbers, **taken}
-        return able, weights, entry
+        errors = error, search.last[0].standard_error, nearest, farthest
+        seconds = sum(trial.seconds for trial in able)
+        return able, weights, _entry(_BLENDED, "a mixture of the best", *errors, len(labels), seconds, remark)
 
     def _display(self) -> Show | None:
         given: Show | None = self.__dict__.get("_show")  # a display in place of the plain one
@@ -253,30 +240,18 @@ def _leaderboard(search: Search) -> list[dict[str, Any]]:
     entries = []
     for trial in [*search.last, *others]:
         remark = "" if trial in search.last else "judged on fewer rows"
-        entries.append(_entry(trial.candidate, trial, remark))
-    judged = {entry["model"] for entry in entries}
+        errors = trial.error, trial.standard_error, trial.nearest, trial.farthest
+        name, why = trial.candidate.name, trial.candidate.why
+        entries.append(_entry(name, why, *errors, trial.n_rows, trial.seconds, remark))
     for candidate in search.candidates:
-        if candidate.name not in judged:
+        if candidate.name not in search.trials:
             remark = search.failed.get(candidate.name, "no budget left")
-            entries.append(_entry(candidate, None, remark))
+            entries.append(_entry(candidate.name, candidate.why, *[math.nan] * 4, 0, math.nan, remark))
     return entries
 
 
-def _entry(candidate: Candidate, trial: Trial | None, remark: str) -> dict[str, Any]:
-    numbers = (math.nan,) * 4 if trial is None else (trial.error, trial.standard_error, trial.nearest, trial.farthest)
-    return {
-        "model": candidate.name,
-        "what": candidate.why,
-        **dict(zip(("error", "error_se", "nearest", "farthest"), map(float, numbers), strict=True)),
-        "rows": 0 if trial is None else int(trial.n_rows),
-        "fit_seconds": math.nan if trial is None else float(trial.seconds),
-        "remark": remark,
-    }
-
-
-def _whole(X: Any) -> Any:
-    """Rows that can be selected: lists become an array."""
-    return X if hasattr(X, "shape") else np.asarray(X)
+def _entry(*values: Any) -> dict[str, Any]:
+    return dict(zip(_COLUMNS, values, strict=True))
 
 
 def _print_progress(what: str, spent: float, total: float) -> None:

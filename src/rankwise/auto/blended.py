@@ -18,18 +18,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 
 from rankwise._sklearn import Interval, StrOptions
+from rankwise._types import Floats
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
+from rankwise.calibration._inner import OfEstimator, fitted_to
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
-from rankwise.evaluation._cross_validation import fitted_to
 from rankwise.labels import Labels, check_weights, encode
-
-Floats = NDArray[np.float64]
 
 _ROUNDS = 2000
 _STILL = 1e-7  # change of a weight at which EM stops
@@ -59,7 +57,7 @@ def of_labels(labels: Labels, probabilities: Floats) -> Floats:
     return np.asarray(np.where(labels.admissible(), probabilities, 0.0).sum(axis=1))
 
 
-class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
+class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
     """A mixture of models with class probabilities, weighted by how well they foretell rows they have not seen.
 
     Parameters
@@ -94,6 +92,7 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
     True
     """
 
+    _learnt = "weights_"
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval", "candidates"})
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -108,11 +107,7 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         self, estimators: Sequence[Any], cv: int = 5, decision: Any = "median", random_state: Any = 0,
         classes: Any = None,
     ) -> None:  # fmt: skip
-        self.estimators = estimators
-        self.cv = cv
-        self.decision = decision
-        self.random_state = random_state
-        self.classes = classes
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the models, and the weights of their mixture to rows that they have not seen.
@@ -156,9 +151,6 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         """Minus the expected cost of every answer, (n, K); their difference, (n,), for two classes."""
         return self._answer_scores(X)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "weights_" in self.__dict__
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.estimators:
@@ -166,14 +158,8 @@ class BlendedOrdinal(MetaEstimatorMixin, ProbabilityModel):
         return tags
 
     @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
-        """Number of columns, as the first model has it."""
-        return int(self.estimators_[0].n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
-        """Names of the columns, as the first model has them."""
-        return np.asarray(self.estimators_[0].feature_names_in_)
+    def _inside(self) -> Any:
+        return self.estimators_[0]  # the columns of all are the same
 
     @reader
     def to_plain(self) -> dict[str, Any]:

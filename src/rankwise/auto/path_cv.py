@@ -2,9 +2,8 @@
 
 Within a fold the models of all strengths are fitted from strong to weak, each from the solution of the last
 (:meth:`rankwise.SVOR.path`), to the gap that the estimator's ``tol`` says; the model of the chosen strength is then
-fitted to all rows. Folds have the same mixture of labels of every kind,
-and the scorer compares with the nearest class that a label admits, so that intervals and missing labels are no
-obstacle.
+fitted to all rows. Folds have the same mixture of labels of every kind, and the scorer compares with the nearest class
+that a label admits, so that intervals and missing labels are no obstacle.
 
 Source of the one-standard-error rule: Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984.
 """
@@ -18,23 +17,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 
-from rankwise._sklearn import HasMethods, Interval, StrOptions, take_rows
+from rankwise._sklearn import HasMethods, Interval, StrOptions
+from rankwise._types import Floats, Places
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
 from rankwise.batch._strength import strengths
+from rankwise.calibration._inner import rows_at
 from rankwise.evaluation._cross_validation import splits_of
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.plots._style import OKABE_ITO, QUIET, SMALL, axes, curve_frame
 from rankwise.solvers.design import Design
-
-Floats = NDArray[np.float64]
 
 _N_ALPHAS = 13
 
@@ -94,12 +92,7 @@ class PathCV(ChoosingEstimator):
         self, estimator: Any, alphas: Any = None, cv: Any = 5, scoring: Any = None, rule: str = "best",
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
-        self.estimator = estimator
-        self.alphas = alphas
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.n_jobs = n_jobs
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the strength, and fit the estimator with it to all rows.
@@ -121,14 +114,15 @@ class PathCV(ChoosingEstimator):
             scorer = None if model.scoring is None else check_scoring(model.estimator, scoring=model.scoring)
             template = clone(model.estimator)
 
-            def scores(train: NDArray[np.intp], test: NDArray[np.intp]) -> list[float]:
-                weights = {"sample_weight": weight[train]} if weight.size else {}
-                path = template.path(take_rows(X, train), labels[train], alphas, **weights)
-                rows, truth = take_rows(X, test), labels[test]
-                weights = {"sample_weight": weight[test]} if weight.size else {}
+            def weights(rows: Any) -> dict[str, Floats]:
+                return {"sample_weight": weight[rows]} if weight.size else {}
+
+            def scores(train: Places, test: Places) -> list[float]:
+                path = template.path(rows_at(X, train), labels[train], alphas, **weights(train))
+                rows, truth = rows_at(X, test), labels[test]
                 if scorer is None:
-                    return _minus_losses(path, rows, truth, weight[test] if weight.size else None)
-                return [scorer(one, rows, truth, **weights) for one in path]
+                    return _minus_losses(path, rows, truth, **weights(test))
+                return [scorer(one, rows, truth, **weights(test)) for one in path]
 
             splits = splits_of(model.cv, X, labels)
             with warnings.catch_warnings():  # of solvers that stop early in a fold, and of classes that it lacks
@@ -137,8 +131,7 @@ class PathCV(ChoosingEstimator):
                 by_split = Parallel(model.n_jobs, prefer="threads")(delayed(scores)(*split) for split in splits)
             model._choose(alphas, np.array(by_split))
             best = clone(model.estimator).set_params(alpha=model.alpha_)
-            weights = {"sample_weight": weight} if weight.size else {}
-            model.best_estimator_ = best.fit(X, labels, **weights)
+            model.best_estimator_ = best.fit(X, labels, **weights(slice(None)))
         return self
 
     def _alphas(self, X: Any) -> Floats:
@@ -196,9 +189,6 @@ class PathCV(ChoosingEstimator):
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
 
-    def _example(self) -> Any:
-        return self.estimator
-
     @reader
     def to_plain(self) -> dict[str, Any]:
         """The chosen model and how it was chosen: what a model file holds."""
@@ -218,10 +208,9 @@ class PathCV(ChoosingEstimator):
         self._take_chosen(plain["best"])
 
 
-def _minus_losses(path: list[Any], X: Any, labels: Labels, weight: Floats | None) -> list[float]:
+def _minus_losses(path: list[Any], X: Any, labels: Labels, sample_weight: Floats | None = None) -> list[float]:
     """What an ``IntervalScorer`` of the estimators' loss says of them, with the rows read once."""
-    counted = np.ones(len(labels)) if weight is None else weight
-    counted = np.where(labels.is_missing, 0.0, counted)
+    counted = np.where(labels.is_missing, 0.0, 1.0 if sample_weight is None else sample_weight)
     if not counted.any():
         raise ValueError("a fold has no labelled row: take fewer folds, or leave out rows without a label.")
     rows = path[0]._rows(X, reset=False)
