@@ -23,7 +23,7 @@ from distributed.worker import get_worker
 
 from rankwise.dask._blocks import added
 from rankwise.solvers.row_sums import Sums
-from rankwise.trees._growth import load_lightgbm
+from rankwise.trees._growth import smallest_booster
 from rankwise.trees._rows import Team
 
 _MINUTES = 2  # that LightGBM waits for the others to connect
@@ -125,13 +125,10 @@ class MachineTeam(Team):
         if self.size == 1:
             yield
             return
-        lightgbm = load_lightgbm()
         port = _free_port()
         host = socket.gethostbyname(get_address_host(get_worker().address))
         (machines,) = self.total(([f"{host}:{port}"],))
-        # Any booster can open the network of its thread, and other boosters use it.
-        rows = lightgbm.Dataset(np.arange(8.0)[:, None], params={"verbosity": -1, "min_data_in_bin": 1})
-        opener = lightgbm.Booster({"verbosity": -1, "num_threads": 1}, rows)
+        opener = smallest_booster()  # opens the network of its thread, which other boosters use
         opener.set_network(machines, local_listen_port=port, listen_time_out=_MINUTES, num_machines=self.size)
         self.params = {"tree_learner": "data", "num_machines": self.size}
         try:

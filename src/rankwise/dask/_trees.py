@@ -87,10 +87,10 @@ class TreesOnDask(OnDask, Plain):
         if not isinstance(model.random_state, (int, np.integer)):
             model.random_state = int(check_random_state(model.random_state).randint(2**31 - 1))
         self._check_decision(len(order))
-        plain, said = Fit(partitions, model, order).run()
+        plain, remarks = Fit(partitions, model, order).run()
         self.from_plain(plain)
-        for sentence in said:
-            warn_user(f"{type(self).__name__}: {sentence}")
+        for remark in remarks:
+            warn_user(f"{type(self).__name__}: {remark}")
 
     def _order(self, partitions: Partitions) -> ClassOrder:
         if self.classes is not None:
@@ -203,8 +203,8 @@ def _grow_on_worker(
 
 def _grown(model: Plain, rows: TreeRows, team: Any) -> tuple[dict[str, Any], list[str]]:
     before = model.__dict__.copy() if model.warm_start and model.__sklearn_is_fitted__() else None
-    said = model._grow(rows.matrix, rows.labels, rows.weight, before, team)
-    return model.to_plain(), said
+    remarks = model._grow(rows.matrix, rows.labels, rows.weight, before, team)
+    return model.to_plain(), remarks
 
 
 class Tasks:

@@ -111,17 +111,15 @@ class RawColumns:
         return [asdict(column) for column in self.columns]
 
 
-def holds_only_numbers(X: Any) -> bool:
-    """Whether X is no frame, or one whose columns are all numbers or booleans."""
-    kind = type(X).__module__.partition(".")[0]
-    if kind == "pandas" and hasattr(X, "dtypes"):
-        return all(getattr(dtype, "kind", "O") in "iufb" for dtype in np.atleast_1d(np.asarray(X.dtypes, dtype=object)))
-    if kind == "polars" and hasattr(X, "dtypes"):
-        return all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in X.dtypes)
-    if kind == "pyarrow" and hasattr(X, "schema"):
-        types = (str(field.type) for field in X.schema)
-        return all(name.startswith(("int", "uint", "float", "double", "half", "bool")) for name in types)
-    return True
+def holds_only_numbers(frame: Any) -> bool:
+    """Whether all columns of a table of pandas, polars or pyarrow are numbers or booleans."""
+    kind = type(frame).__module__.partition(".")[0]
+    if kind == "pandas":
+        return all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
+    if kind == "polars":
+        return all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
+    types = (str(field.type) for field in frame.schema)
+    return all(name.startswith(("int", "uint", "float", "double", "half", "bool")) for name in types)
 
 
 def is_frame(X: Any) -> bool:

@@ -19,6 +19,7 @@ from rankwise.trees._growth import (
     Watch,
     dealt,
     load_lightgbm,
+    smallest_booster,
     translated,
     watch_folds,
 )
@@ -52,8 +53,7 @@ class Fit:
     """Trees and thresholds; of the thresholds only those that the labels determine."""
 
     text: str  # LightGBM's, of the trees
-    thresholds: Floats  # in balance with all trees
-    stages: list[Floats]  # thresholds that belonged to 1, 2, ... of the new trees
+    stages: list[Floats]  # thresholds that belonged to 1, 2, ... of the new trees; the last in balance with all trees
     losses: list[float]  # mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty if none did
     mean_score: float  # of all rows
     interrupted: bool = False  # by the user
@@ -78,8 +78,8 @@ def fit_trees(
         try:
             if data is None or start.size == 0:
                 if trees is not None:
-                    return Fit(trimmed(trees.model_to_string()), start, [], [], 0.0)
-                return Fit(without_trees(matrix.shape[1]), start, [start], [], 0.0)
+                    return Fit(trimmed(trees.model_to_string()), [], [], 0.0)
+                return Fit(without_trees(matrix.shape[1]), [start], [], 0.0)
             if settings.stopping == "none" or trees is not None:
                 return _plain(data, objective, settings, settings.max_iter, progress, [], start, trees)
             if settings.stopping == "folds":
@@ -107,16 +107,13 @@ def check_engine_params(params: Any) -> None:
             raise ValueError(f"engine_params must not hold {key!r}: the estimator sets it by its own parameters.")
     if params.get("boosting", "gbdt") != "gbdt":
         raise ValueError(f"engine_params: boosting must be 'gbdt'. Got {params['boosting']!r} instead.")
-    lightgbm = load_lightgbm()
     with translated():
-        # A model's text lists all parameters that LightGBM knows.
-        data = lightgbm.Dataset(np.arange(8.0)[:, None], params={"verbosity": -1, "min_data_in_bin": 1})
-        text = lightgbm.Booster({"verbosity": -1, "num_threads": 1}, data).model_to_string()
+        text = smallest_booster().model_to_string()  # lists all parameters that LightGBM knows
     known = set(re.findall(r"^\[(\w+): ", text, re.MULTILINE))
-    strange = [key for key in params if key not in known]
-    if strange:
+    unknown = [key for key in params if key not in known]
+    if unknown:
         raise ValueError(
-            f"engine_params: LightGBM knows no parameter {strange[0]!r}. Use its own names, not their aliases."
+            f"engine_params: LightGBM knows no parameter {unknown[0]!r}. Use its own names, not their aliases."
         )
 
 
@@ -149,14 +146,13 @@ def _plain(
     if interrupted:  # the stages tell which rounds are whole
         if len(growth.stages) < 2:
             raise KeyboardInterrupt
-        thresholds, mean = growth.stages[-1], 0.0
-        stages = growth.stages[1:]
+        stages, mean = growth.stages[1:], 0.0
     else:
         scores = growth.scores()
-        thresholds, mean = objective.balanced(scores, growth.thresholds), objective.mean(scores)
-        stages = [*growth.stages[1:], thresholds]
+        stages = [*growth.stages[1:], objective.balanced(scores, growth.thresholds)]
+        mean = objective.mean(scores)
     text = trimmed(growth.booster.model_to_string(num_iteration=before + len(stages), start_iteration=0))
-    return Fit(text, thresholds, stages, losses, mean, interrupted)
+    return Fit(text, stages, losses, mean, interrupted)
 
 
 def _best_of(watch: Watch, matrix: Any, objective: Objective, interrupted: bool) -> Fit:
@@ -165,9 +161,9 @@ def _best_of(watch: Watch, matrix: Any, objective: Objective, interrupted: bool)
     best = watch.best
     scores = growth.booster.predict(matrix, raw_score=True, num_iteration=best)
     stages = [*growth.stages[1:], growth.thresholds][:best]
-    thresholds = objective.balanced(scores, stages[-1])
+    stages[-1] = objective.balanced(scores, stages[-1])
     text = trimmed(growth.booster.model_to_string(num_iteration=best, start_iteration=0))
-    return Fit(text, thresholds, [*stages[:-1], thresholds], watch.losses, objective.mean(scores), interrupted)
+    return Fit(text, stages, watch.losses, objective.mean(scores), interrupted)
 
 
 def _watched(watch: Watch, settings: Settings, what: str, progress: Progress) -> bool:

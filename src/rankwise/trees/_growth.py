@@ -30,6 +30,13 @@ def load_lightgbm() -> Any:
     return require("lightgbm", 'BoostedThresholds needs LightGBM: pip install "rankwise[trees]"')
 
 
+def smallest_booster() -> Any:
+    """A booster of eight rows, for what any booster can do."""
+    lightgbm = load_lightgbm()
+    rows = lightgbm.Dataset(np.arange(8.0)[:, None], params={"verbosity": -1, "min_data_in_bin": 1})
+    return lightgbm.Booster({"verbosity": -1, "num_threads": 1}, rows)
+
+
 class EngineError(ValueError):
     """LightGBM refused the data or the parameters."""
 
@@ -153,16 +160,14 @@ class Progress:
         """Say it, once the fit has taken some seconds."""
         self.tell(what, done, total, loss)
         if self.shown and time.monotonic() - self.began > _PATIENCE_TO_SHOW:
-            said = f"{self.name}: {what}, round {done} of {total}" + ("" if loss is None else f", loss {loss:.4f}")
-            sys.stderr.write("\r" + said.ljust(self.width))
-            sys.stderr.flush()
-            self.width = len(said)
+            line = f"{self.name}: {what}, round {done} of {total}" + ("" if loss is None else f", loss {loss:.4f}")
+            print("\r" + line.ljust(self.width), end="", file=sys.stderr, flush=True)
+            self.width = len(line)
 
     def close(self) -> None:
         """Wipe the line."""
         if self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
-            sys.stderr.flush()
+            print("\r" + " " * self.width, end="\r", file=sys.stderr, flush=True)
 
 
 def dealt(order_by: NDArray[Any], n_parts: int, generator: np.random.RandomState) -> NDArray[np.intp]:

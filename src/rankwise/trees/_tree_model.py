@@ -55,9 +55,6 @@ class WithLikelihood:
             )
         return self.method.__get__(instance, owner)
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self.method(*arguments, **options)
-
 
 class TreeModel(LinkModel):
     """Base of :class:`rankwise.BoostedThresholds`: what a fitted model does, and how it reads rows."""
@@ -144,7 +141,8 @@ class TreeModel(LinkModel):
 
     def staged_project(self, X: Any) -> Iterator[Floats]:
         """Score of every row after each round, on the axis of the same row of ``stage_thresholds_``."""
-        matrix = self._matrix(self._readable(X))
+        check_is_fitted(self)
+        matrix = self._matrix(self._rows(X, reset=False))
         scores = np.zeros(matrix.shape[0])
         for k in range(self.n_iter_):
             scores = scores + self._scores(matrix, k, 1)
@@ -169,10 +167,6 @@ class TreeModel(LinkModel):
         for scores, thresholds in zip(self.staged_project(X), self.stage_thresholds_, strict=True):
             stage.thresholds_ = thresholds
             yield stage, scores
-
-    def _readable(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        return self._rows(X, reset=False)
 
     @property
     def feature_importances_(self) -> Floats:

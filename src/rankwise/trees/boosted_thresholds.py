@@ -202,8 +202,8 @@ class BoostedThresholds(TreeModel):
             check_engine_params(self.engine_params)
         rows = self._rows(X, reset=before is None)  # to continue trees, categories must keep their numbers
         labels = self._labels(y, self.classes, rows)
-        for said in self._grow(rows, labels, self._weights(sample_weight, rows), before, ALONE):
-            warn_user(f"{type(self).__name__}: {said}")
+        for remark in self._grow(rows, labels, self._weights(sample_weight, rows), before, ALONE):
+            warn_user(f"{type(self).__name__}: {remark}")
 
     def _labels(self, y: Any, classes: Any, rows: Rows) -> Labels:
         labels = super()._labels(y, classes, rows)
@@ -221,13 +221,13 @@ class BoostedThresholds(TreeModel):
         if before is not None:
             self._require_same(before)
         if len(labels.order) == 1:
-            self._accept(Fit(without_trees(self.n_features_in_), np.empty(0), [np.empty(0)], [], 0.0), None, None)
+            self._accept(Fit(without_trees(self.n_features_in_), [np.empty(0)], [], 0.0), None, None)
             return []
         keep = np.flatnonzero(weight)
         matrix, labels, weight = self._matrix(rows), labels.take(keep), weight[keep]
         matrix = matrix if keep.size == matrix.shape[0] else matrix[keep]
         objective = make_objective(labels, weight, self.loss, self.link, n_threads(self.n_jobs), team)
-        said = [objective.told.describe(self.classes_)] if self.loss == "likelihood" else []
+        remarks = [objective.told.describe(self.classes_)] if self.loss == "likelihood" else []
         generator = check_random_state(self.random_state)
         settings = self._settings(objective.n_of_team, generator)
         goes_on: dict[str, Any] = {}
@@ -240,10 +240,10 @@ class BoostedThresholds(TreeModel):
         fit = fit_trees(matrix, self._categorical(), objective, settings, order_by, generator, **goes_on)
         self._accept(fit, objective.told, None if before is None else before["stage_thresholds_"])
         if fit.interrupted:
-            said.append(
+            remarks.append(
                 f"the fit was interrupted; it keeps the {self.n_iter_} rounds that were finished of {self.max_iter}."
             )
-        return [sentence for sentence in said if sentence]
+        return [remark for remark in remarks if remark]
 
     def _settings(self, n_rows: int, generator: np.random.RandomState) -> Settings:
         leaves = self.max_leaf_nodes if self.max_leaf_nodes != "auto" else int(np.clip(n_rows**0.5 / 3.0, 4, 31))
