@@ -137,10 +137,7 @@ def _initialiser(plain: type[Any]) -> Any:
     def initialise(*arguments: Any, **options: Any) -> None:
         bound = signature.bind(*arguments, **options)
         bound.apply_defaults()
-        self, *_ = bound.arguments.values()
-        for name, value in bound.arguments.items():
-            if name != "self":
-                setattr(self, name, value)
+        bound.arguments["self"]._store_parameters(bound.arguments)
 
     initialise.__signature__ = signature  # type: ignore[attr-defined]
     return initialise
