@@ -16,17 +16,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rankwise._types import Floats
 from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.bounds._checks import integer
 from rankwise.labels import Labels
 from rankwise.labels._order import show
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic, loss_matrix
 from rankwise.metrics._compare import compare, mean
-
-Floats = NDArray[np.float64]
 
 #: (end, p) -> limit of the expected lower (0) or upper (1) end, which lies below it with probability p if p > 1/2,
 #: above it with probability 1 - p otherwise; at least.

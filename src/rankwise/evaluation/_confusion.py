@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.labels import Labels
 from rankwise.metrics._compare import compare
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Counting = Literal["nearest", "shared", "farthest"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._types import Floats
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
 from rankwise.labels._encode import settle_order
+from rankwise.labels._order import as_object_array
 from rankwise.labels._read import read
 from rankwise.losses import interval_insensitive
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +177,4 @@ def _row_by_row(model: Any, X: Any, y: Any, weight: Floats | None, classes: NDAr
 
 
 def _labels_array(values: list[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array if any(v is None for v in values) else np.array(values)
+    return as_object_array(values) if any(v is None for v in values) else np.array(values)

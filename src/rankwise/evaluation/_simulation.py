@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from rankwise._types import Floats
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._questions import SECONDS
 from rankwise.labels import Labels, encode
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -191,8 +190,8 @@ class _Played:
         self.unsure = generator.random_sample(n) < rater.unsure
         moved = np.floor(rater.bias + generator.random_sample(n)).astype(int)
         guess = first + generator.randint(width + 1, size=n)
-        said = np.where(self.unsure & rater.guesses, guess, truth.lower)
-        self.exact = np.clip(said + moved, 0, n_classes - 1)
+        answer = np.where(self.unsure & rater.guesses, guess, truth.lower)
+        self.exact = np.clip(answer + moved, 0, n_classes - 1)
         self.lower, self.upper = (np.clip(end + moved, 0, n_classes - 1) for end in (first, first + width))
         self.known = np.ones((n, n_classes), dtype=bool)
         self.asked, self.done = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.labels import ClassOrder, Labels, encode
 from rankwise.metrics import Reliability, cumulative_brier_scores, log_score, ranked_probability_score
 
-Floats = NDArray[np.float64]
 Sets = tuple[NDArray[np.bool_], float]  #: which classes each row's set holds, and the level of the sets
 
 LEVEL = 0.9  # of intervals from probabilities, which can be asked for at any
@@ -108,16 +108,16 @@ class ProbabilitySums:
         kept = np.flatnonzero(~labels.is_missing & (w > 0.0))
         if not kept.size or len(labels.order) < 2:
             return
-        said, P, w = labels.take(kept), probabilities[kept], w[kept]
+        labels, P, w = labels.take(kept), probabilities[kept], w[kept]
         total = float(w.sum())
         self.weight += total
-        self._log += total * log_score(said, P, sample_weight=w)
-        self._ranked += [total * ranked_probability_score(said, P, against=end, sample_weight=w) for end in _ENDS]
+        self._log += total * log_score(labels, P, sample_weight=w)
+        self._ranked += [total * ranked_probability_score(labels, P, against=end, sample_weight=w) for end in _ENDS]
         self._brier = self._brier + np.stack(
-            [total * cumulative_brier_scores(said, P, against=end, sample_weight=w) for end in _ENDS]
+            [total * cumulative_brier_scores(labels, P, against=end, sample_weight=w) for end in _ENDS]
         )
-        found = Reliability.of(said, P, w, _BINS)
-        self.reliability = found if self.reliability is None else self.reliability + found
+        reliability = Reliability.of(labels, P, w, _BINS)
+        self.reliability = reliability if self.reliability is None else self.reliability + reliability
 
     def results(self) -> dict[str, Any]:
         """Means; where labels are imprecise, the best and the worst that the truth behind them could bring.
@@ -150,9 +150,7 @@ def sets_of(estimator: Any, X: Any) -> Sets | None:
         return np.asarray(estimator.predict_set(X)), float(estimator.level)
     if not (hasattr(estimator, "predict_interval") and hasattr(estimator, "predict_proba")):
         return None
-    ends = encode(estimator.predict_interval(X, LEVEL), estimator.classes_)
-    k = np.arange(len(ends.order))
-    return (k >= ends.lower[:, None]) & (k <= ends.upper[:, None]), LEVEL
+    return encode(estimator.predict_interval(X, LEVEL), estimator.classes_).admissible(), LEVEL
 
 
 class SetSums:

@@ -106,13 +106,13 @@ def annotation_tradeoff(
     found, seen = [], {}
     for width in widths:
         for portion in portions:
-            said = alpha_beta_intervals(exact, 1 - portion, width, random_state=random_state)
-            key = said.tobytes() if said.dtype != object else repr(said.tolist())
+            intervals = alpha_beta_intervals(exact, 1 - portion, width, random_state=random_state)
+            key = intervals.tobytes() if intervals.dtype != object else repr(intervals.tolist())
             if key not in seen:  # without intervals the width does not matter
                 model = clone(estimator)
                 if "classes" in model.get_params(deep=False):
                     model.set_params(classes=exact.classes)
-                predicted = model.fit(X, said).predict(X_test)
+                predicted = model.fit(X, intervals).predict(X_test)
                 seen[key] = error_range(
                     truth, predicted, loss=loss, confidence=confidence, limits="bootstrap", random_state=random_state
                 )

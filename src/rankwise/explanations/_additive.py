@@ -15,18 +15,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
+from rankwise._types import Floats
 from rankwise.explanations._rows import RawRows
 from rankwise.explanations._target import Target
 from rankwise.features import TableEncoder
 from rankwise.features.contributions import column_contributions, feature_shares
 from rankwise.plots._inner import feature_names
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 2**27  # entries of a dense matrix of contributions
 

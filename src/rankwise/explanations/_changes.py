@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.explanations._rows import RawRows
 from rankwise.explanations._target import Target
 from rankwise.features._arrow import is_text, load_pyarrow
 from rankwise.labels import encode
-
-Floats = NDArray[np.float64]
 
 _GRID = 65  # values of a column that are tried
 _HALVINGS = 30

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from rankwise._extras import require
+from rankwise._types import Floats
 from rankwise.decisions import ranks
-from rankwise.explanations import _additive
+from rankwise.explanations import _additive, _pictures
 from rankwise.explanations._changes import Change, smallest_changes
 from rankwise.explanations._rows import RawRows
 from rankwise.explanations._target import Target
 from rankwise.features import TableEncoder
 from rankwise.features.contributions import word_contributions
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,15 +111,15 @@ class Explanation:
         row = self._checked(row)
         strongest = [j for j in self._strongest(row, top) if self.values[row, j] != 0.0]
         moves = self.at_least(row)
-        said = []
+        sentences = []
         for j in strongest:
             what = self._named(row, j)
             if moves is None:
-                said.append(f"{what} moves the {self.score_name} by {self.values[row, j]:+.3g}")
+                sentences.append(f"{what} moves the {self.score_name} by {self.values[row, j]:+.3g}")
             else:
                 before, after = moves[1][j]
-                said.append(f"{what} moves P(at least {moves[0]}) from {before:.2f} to {after:.2f}")
-        return said
+                sentences.append(f"{what} moves P(at least {moves[0]}) from {before:.2f} to {after:.2f}")
+        return sentences
 
     def words(self, row: int, top: int = 10) -> list[tuple[str, str, float]]:
         """Column, word and contribution of the strongest words of a row of a linear table model.
@@ -158,8 +159,6 @@ class Explanation:
 
     def to_frame(self) -> Any:
         """The contributions as a pandas table, with the score as the last column."""
-        from rankwise._extras import require
-
         pandas = require("pandas", "a table of contributions needs pandas: pip install 'rankwise[io]'.")
         return pandas.DataFrame(self.values, columns=self.columns).assign(**{self.score_name: self.scores})
 
@@ -181,8 +180,6 @@ class Explanation:
         -------
         matplotlib Axes
         """
-        from rankwise.explanations import _pictures
-
         if row is not None and column is not None:
             raise ValueError("give a row or a column, not both.")
         if row is not None:
@@ -287,8 +284,6 @@ def _made(values: Floats, columns: list[str], scores: Floats, method: str, *rest
 
 
 def _raw(X: Any, target: Target) -> RawRows | None:
-    from scipy import sparse
-
     if sparse.issparse(X):
         return None
     names = getattr(target.final, "feature_names_in_", None) if target.before is None else None

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rankwise import metrics
+from rankwise._types import Floats
 from rankwise.explanations import _pictures
 from rankwise.explanations._rows import RawRows
 from rankwise.explanations._target import Target
 from rankwise.labels import encode
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

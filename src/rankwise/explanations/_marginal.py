@@ -13,17 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from rankwise._extras import require
+from rankwise._types import Floats
 from rankwise.base.probabilities import require_level
 from rankwise.batch import CumulativeLink
 from rankwise.batch._link_inference import covariance
 from rankwise.losses._links import densities
 from rankwise.plots._inner import inner
-
-Floats = NDArray[np.float64]
 
 
 def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:

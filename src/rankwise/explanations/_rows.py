@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._types import Floats
 from rankwise.features._arrow import as_table, is_numeric, load_pyarrow, numbers
-
-Floats = NDArray[np.float64]
 
 
 class RawRows:

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._types import Floats
 from rankwise.calibration import CalibratedOrdinal
 from rankwise.labels import encode
 from rankwise.losses._links import distribution, quantile
 from rankwise.plots._inner import Inner, inner
 from rankwise.table_model import table_encoder
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.labels import encode
 from rankwise.metrics import Reliability, reliability, set_coverage
 from rankwise.plots._inner import fitted
 from rankwise.plots._style import ALARM, FAINT, INK, OKABE_ITO, QUIET, SMALL, axes, curve_frame, ordered_colors, plain
-
-Floats = NDArray[np.float64]
 
 _LEGEND_UP_TO = 10  # events; with more the colours say enough
 
@@ -178,15 +177,13 @@ class SetSizeDisplay:
         """Draw given sets, a mask of shape (n, K); other arguments as in :class:`SetSizeDisplay` and :meth:`plot`."""
         labels, held = encode(y_true, classes), np.asarray(sets)
         set_coverage(labels, held)  # refuses what is no mask
-        size, said = held.sum(axis=1), ~labels.is_missing
+        size, labelled = held.sum(axis=1), ~labels.is_missing
         admitted = labels.admissible()
         holds_all, holds_one = (held | ~admitted).all(axis=1), (held & admitted).any(axis=1)
         k = held.shape[1] + 1
-        rows = np.bincount(size[said], minlength=k)
+        rows = np.bincount(size[labelled], minlength=k)
         with np.errstate(invalid="ignore"):
-            least, most = (
-                np.bincount(size[said], np.asarray(covers)[said], k) / rows for covers in (holds_all, holds_one)
-            )
+            least, most = (np.bincount(size[labelled], covers[labelled], k) / rows for covers in (holds_all, holds_one))
         shares = np.bincount(size, minlength=k) / len(size)
         return cls(shares=shares, least=least, most=most, level=level).plot(**options)
 
@@ -306,8 +303,8 @@ class DistributionDisplay:
         top = float(self.probabilities.max())
         self.ax_.plot([low - 0.4, high + 0.4], [1.1 * top] * 2, color=INK, lw=1.4, marker="|", ms=7)
         mass = float(self.probabilities[inside].sum())
-        said = f"{plain(self.classes[low])} to {plain(self.classes[high])}: {mass:.0%} (asked for {self.level:.0%})"
-        self.ax_.set_title(said, fontsize=SMALL, color=INK, loc="left")
+        title = f"{plain(self.classes[low])} to {plain(self.classes[high])}: {mass:.0%} (asked for {self.level:.0%})"
+        self.ax_.set_title(title, fontsize=SMALL, color=INK, loc="left")
         if self.admitted is not None:
             marked = np.flatnonzero(self.admitted)
             self.ax_.plot(marked, np.full(marked.size, -0.05 * top), "^", color=ALARM, ms=5, clip_on=False)

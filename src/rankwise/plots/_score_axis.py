@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 
 def density(scores: Floats, weight: Floats, grid: Floats) -> Floats:

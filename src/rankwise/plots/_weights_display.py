@@ -9,10 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.plots._inner import fitted
 from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
-
-Floats = NDArray[np.float64]
 
 
 def largest(weights: Floats, top: int) -> tuple[NDArray[np.intp], Floats]:

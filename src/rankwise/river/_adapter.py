@@ -152,8 +152,8 @@ def _n_before_new_class(model: Any, labels: _Labels) -> int:
         return int(new.argmax()) if new.any() else len(labels)
     index = model._order.index
     for place, label in enumerate(labels):
-        said = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
-        if any(not is_missing(value) and value not in index for value in said):
+        values = label if isinstance(label, (tuple, list, set, frozenset)) else (label,)
+        if any(not is_missing(value) and value not in index for value in values):
             return place
     return len(labels)
 

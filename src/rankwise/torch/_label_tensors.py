@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -67,10 +66,10 @@ def labels_to_tensors(y: Any, classes: Any = None, device: Any = None) -> LabelT
     >>> labels.decode(torch.tensor([2, 0]))
     array(['high', 'low'], dtype='<U4')
     """
-    said = y if isinstance(y, Labels) else encode(y, classes)
+    labels = y if isinstance(y, Labels) else encode(y, classes)
     return LabelTensors(
-        lower=torch.tensor(said.lower, dtype=torch.int64, device=device),
-        upper=torch.tensor(said.upper, dtype=torch.int64, device=device),
-        mask=None if said.mask is None else torch.tensor(np.asarray(said.mask), device=device),
-        classes=said.classes,
+        lower=torch.tensor(labels.lower, dtype=torch.int64, device=device),
+        upper=torch.tensor(labels.upper, dtype=torch.int64, device=device),
+        mask=None if labels.mask is None else torch.tensor(labels.mask, device=device),
+        classes=labels.classes,
     )
