@@ -1,5 +1,7 @@
 """Probabilities for estimators without any: they are probabilities, and as good as those of the likelihood."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,3 +96,25 @@ def test_mistakes_are_named():
         rw.CalibratedOrdinal(rw.SVOR()).fit(X[:3], Y[:3])
     with pytest.raises(ValueError, match="cost matrix for 5 classes"):
         rw.CalibratedOrdinal(rw.SVOR(), decision=[[0, 1], [1, 0]]).fit(X, Y)
+
+
+@pytest.mark.parametrize("n_rows", [50, 150])
+@pytest.mark.parametrize(
+    "model",
+    [
+        rw.CalibratedOrdinal(rw.SVOR(), random_state=0),
+        rw.ConformalOrdinal(rw.CumulativeLink(), random_state=0),
+        rw.OnlineConformalOrdinal(rw.PRIL(), classes=[1, 2, 3, 4, 5]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_as_many_labels_as_rows(model, n_rows):
+    with pytest.raises(ValueError, match=f"X has {n_rows} rows, y has 100 labels"):
+        model.fit(X[:n_rows], Y[:100])
+
+
+def test_curves_of_a_single_class():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there is one class only
+        model = rw.CalibratedOrdinal(rw.CumulativeLink(), method="isotonic", random_state=0).fit(X[:60], np.ones(60))
+    np.testing.assert_array_equal(model.predict_proba(X[:2]), [[1.0], [1.0]])

@@ -15,7 +15,7 @@ from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.labels import Labels, decode
+from rankwise.labels import Labels, decode, encode
 
 
 class MethodBesideParameter:
@@ -102,6 +102,11 @@ def held(ends: tuple[NDArray[Any], NDArray[Any]], n_classes: int) -> NDArray[np.
     low, high = ends
     k = np.arange(n_classes)
     return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
+
+
+def labels_of(X: Any, y: Any, classes: Any) -> Labels:
+    """Labels of the rows of X, which the estimator inside reads."""
+    return encode(y, classes, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
 
 
 def known_classes(estimator: Any, prefit: bool) -> Any:

@@ -34,8 +34,8 @@ from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._inner import OfEstimator, fitted_to, folds, known_classes, rows_at, weights_of
-from rankwise.labels import ClassOrder, Labels, check_weights, encode
+from rankwise.calibration._inner import OfEstimator, fitted_to, folds, known_classes, labels_of, rows_at, weights_of
+from rankwise.labels import ClassOrder, Labels, check_weights
 
 _LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
 _ROUNDS = 100  # of sharing out imprecise labels
@@ -101,7 +101,7 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
         """
         with self._afresh() as model:
             model._validate_params()
-            labels = encode(y, known_classes(model.estimator, model.cv == "prefit"))
+            labels = labels_of(X, y, known_classes(model.estimator, model.cv == "prefit"))
             weight = check_weights(sample_weight, len(labels))
             model.classes_ = labels.classes
             model._check_decision(labels.classes.size)

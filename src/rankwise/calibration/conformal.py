@@ -39,8 +39,8 @@ from rankwise._warn import warn_user
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, rows_at, weights_of
-from rankwise.labels import ClassOrder, Labels, check_weights, encode
+from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, labels_of, rows_at, weights_of
+from rankwise.labels import ClassOrder, Labels, check_weights
 from rankwise.labels._order import show
 
 _FOLDS = 5
@@ -124,7 +124,7 @@ class ConformalOrdinal(SetModel):
         with self._afresh() as model:
             model._validate_params()
             model._require_supported()
-            labels = encode(y, known_classes(model.estimator, model.cv == "prefit"))
+            labels = labels_of(X, y, known_classes(model.estimator, model.cv == "prefit"))
             weight = check_weights(sample_weight, len(labels))
             model.classes_ = labels.classes
             model._fit(X, labels, weight)

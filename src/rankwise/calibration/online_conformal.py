@@ -27,8 +27,8 @@ from rankwise._types import Floats
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, held, known_classes
-from rankwise.labels import ClassOrder, check_weights, encode
+from rankwise.calibration._inner import SetModel, held, known_classes, labels_of
+from rankwise.labels import ClassOrder, check_weights
 
 
 class OnlineConformalOrdinal(SetModel):
@@ -124,13 +124,13 @@ class OnlineConformalOrdinal(SetModel):
         self._validate_params()
         if "estimator_" not in vars(self):
             declared = [classes, self.classes, known_classes(self.estimator, prefit=False)]
-            labels = encode(y, next((given for given in declared if given is not None), None))
+            labels = labels_of(X, y, next((given for given in declared if given is not None), None))
             self.classes_ = labels.classes
             self.estimator_ = clone(self.estimator)
             self._recent, self.miss_rate_ = np.empty(0), 1.0 - self.level
             self.n_labelled_ = self.n_missed_ = 0
         else:
-            labels = encode(y, self.classes_)
+            labels = labels_of(X, y, self.classes_)
         weight = check_weights(sample_weight, len(labels))
         sets = np.ones((len(labels), self.classes_.size), dtype=bool)
         for i in range(len(labels)):
