@@ -265,3 +265,44 @@ def test_contributions_as_a_table(data):
     table = found.to_frame()
     assert table.columns.tolist() == ["size", "price", found.score_name]
     np.testing.assert_allclose(table[["size", "price"]].sum(axis=1) + found.base, table[found.score_name], rtol=1e-9)
+
+
+def test_rows_of_whole_numbers_may_be_changed_to_fractions():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 10, size=(200, 2))
+    model = rw.CumulativeLink(alpha=0.01).fit(X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=200), [-4, 4]))
+    found = rw.explain(model, X, background=X + 0.5)
+    changes = [(row, change) for row in range(20) for change in found.changes(row)]
+    assert changes
+    for row, change in changes:
+        changed = X[[row]].astype(float)
+        changed[0, int(change.column[1:])] = change.new
+        assert model.predict(changed)[0] == change.new_class
+
+
+def test_sampled_contributions_do_not_cut_fractions_off():
+    rng = np.random.default_rng(0)
+    X, background = rng.normal(size=(20, 2)), rng.integers(-2, 3, size=(20, 2))
+    model = rw.KernelPRIL(gamma=0.5, random_state=0).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    whole, exact = (rw.explain(model, X, background=rows) for rows in (background, background.astype(float)))
+    np.testing.assert_array_equal(whole.values, exact.values)
+
+
+def test_an_array_of_texts_and_numbers():
+    rows = np.array([[1.0, "a"], [2.0, "b"], [3.0, "a"], [4.0, "b"]] * 10, dtype=object)
+    model = rw.TableModel(rw.CumulativeLink(alpha=0.01)).fit(rows, [1, 1, 2, 2] * 10)
+    found = rw.explain(model, rows)
+    assert any(" = a moves P(at least 2)" in sentence for sentence in found.sentences(0))
+    assert found.changes(1)
+    for change in found.changes(1):
+        changed = rows[[1]].copy()
+        changed[0, found.columns.index(change.column)] = change.new
+        assert model.predict(changed)[0] == change.new_class
+    assert [label.get_text() for label in found.plot(column=found.columns[1]).get_yticklabels()]
+
+
+def test_a_model_of_a_single_class_has_nothing_to_explain():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    found = rw.explain(rw.CumulativeLink().fit(X, np.ones(30, dtype=int)), X)
+    assert found.at_least(0) is None
+    assert found.sentences(0) == []

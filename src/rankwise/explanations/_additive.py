@@ -10,8 +10,6 @@ are exchanged one after the other in a random order and in the reverse one, and 
 changes. The background rows are the same for all rows, so the contributions add up to the score without an error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

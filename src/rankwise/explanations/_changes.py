@@ -5,8 +5,6 @@ where the class changes is then found by bisection; categories and booleans are 
 range of the other rows is proposed. Dates and texts are not changed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,6 @@ from numpy.typing import NDArray
 from rankwise._types import Floats
 from rankwise.explanations._rows import RawRows
 from rankwise.explanations._target import Target
-from rankwise.features._arrow import is_text, load_pyarrow
 from rankwise.labels import encode
 
 _GRID = 65  # values of a column that are tried
@@ -104,12 +101,7 @@ def _first_other(name: str, own: float, values: Floats, one: RawRows, codes: Any
 def _other_categories(
     name: str, own: Any, one: RawRows, background: RawRows, codes: Any, now: int, classes: Any
 ) -> list[Change]:
-    pa = load_pyarrow()
-    column = background.column(name)
-    kind = column.type
-    if not (is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_dictionary(kind)):
-        return []
-    values = [value for value in pa.compute.unique(column).to_pylist() if value is not None and value != own]
+    values = [value for value in background.categories(name) if value != own]
     if not values or len(values) > _MOST_CATEGORIES:
         return []
     tried = _tried(name, values, one, codes)

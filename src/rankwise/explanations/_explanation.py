@@ -1,7 +1,5 @@
 """Reasons for predictions: what each column adds to the score of each row, in numbers, words and pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +86,12 @@ class Explanation:
         -------
         (class, ndarray of shape (d, 2)) or None
             The class whose threshold is nearest to the score, and ``P(at least this class)`` without and with the
-            contribution of each column. None for models without a link between score and probabilities.
+            contribution of each column. None for models without a link between score and probabilities, or with one
+            class.
         """
         row = self._checked(row)
+        if not self.thresholds.size:
+            return None
         k = int(np.argmin(np.abs(self.thresholds - self.scores[row])))
         without = self._target.at_least(self.scores[row] - self.values[row])
         now = self._target.at_least(self.scores[row])

@@ -4,8 +4,6 @@ The error of a row is the distance in ranks to the nearest class that its label 
 missing labels serve as they are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -8,8 +8,6 @@ Its standard error follows from the covariance C of weights and thresholds by th
 the mean by all of them, the variance is ``g' C g``. The effects of one feature on all classes add up to zero.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ and H_k its information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s
 imprecise labels, and the differences ``b_k - b_1`` give a Wald statistic.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Raw rows whose columns can be exchanged: arrays, and tables of every kind through pyarrow."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._types import Floats
-from rankwise.features._arrow import as_table, is_numeric, load_pyarrow, numbers
+from rankwise.features._arrow import as_table, is_numeric, is_text, load_pyarrow, numbers
 
 
 class RawRows:
@@ -52,26 +50,41 @@ class RawRows:
         j = self.names.index(name)
         if self.is_table:
             return self._with(self._held.set_column(j, name, values))
-        held = self._held.copy()
+        held = self._held.astype(np.result_type(self._held, values))  # whole numbers may get fractions
         held[:, j] = values
         return self._with(held)
 
     def value(self, row: int, name: str) -> Any:
         """One value, as Python has it."""
         held = self.column(name)[row]
-        return held.as_py() if self.is_table else held.item()
+        return held.as_py() if self.is_table else getattr(held, "item", lambda: held)()
 
     def as_numbers(self, name: str) -> Floats | None:
         """A column of numbers; None if it holds others."""
         column = self.column(name)
-        if not self.is_table:
+        if self.is_table:
+            return numbers(column) if is_numeric(column.type) else None
+        try:
             return np.asarray(column, dtype=np.float64)
-        return numbers(column) if is_numeric(column.type) else None
+        except (TypeError, ValueError):
+            return None
+
+    def categories(self, name: str) -> list[Any]:
+        """Distinct values of a column of texts, booleans or categories; none of dates and the like."""
+        column = self.column(name)
+        if not self.is_table:
+            return [value for value in dict.fromkeys(column.tolist()) if isinstance(value, (str, bool))]
+        pa = load_pyarrow()
+        kind = column.type
+        if not (is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_dictionary(kind)):
+            return []
+        return [value for value in pa.compute.unique(column).to_pylist() if value is not None]
 
     def filled(self, name: str, places: NDArray[np.intp], values: list[Any]) -> Any:
         """A column with other values at some places."""
         if not self.is_table:
-            column = self.column(name).astype(np.float64)
+            column = self.column(name)
+            column = column.astype(object if column.dtype == object else np.float64)
             column[places] = values
             return column
         column = self.column(name).to_pylist()
