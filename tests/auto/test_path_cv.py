@@ -120,3 +120,9 @@ def test_what_makes_no_sense_is_refused(parameters, what):
     X, y, _ = rows()
     with pytest.raises(ValueError, match=what):
         PathCV(**{"estimator": SVOR(), **parameters}).fit(X, y)
+
+
+def test_a_number_of_folds_may_be_numpys():
+    X, y, _ = rows()
+    chosen = [PathCV(SVOR(), alphas=[0.1, 1.0], cv=cv).fit(X, y).cv_results_ for cv in (3, np.int64(3))]
+    np.testing.assert_array_equal(chosen[0]["mean_test_score"], chosen[1]["mean_test_score"])

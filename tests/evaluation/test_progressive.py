@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression, SGDClassifier
 
@@ -144,3 +146,36 @@ def test_comparison_is_sorted_and_leaves_the_models_alone(stream):
     assert len(lines) == 4
     assert lines[0].split() == ["model", "mae", "zero_one", "mae_at_worst", "fit_seconds"]
     assert len({len(line) for line in lines}) == 1
+
+
+def test_a_table_of_nothing_is_empty():
+    assert format_table(compare({}, [[0.0], [1.0]], [1, 2], cv=2)) == ""
+
+
+class Listener:
+    """A model of river's kind that notes what it is shown."""
+
+    def __init__(self):
+        self.rows = []
+
+    def predict_one(self, x):
+        return None
+
+    def learn_one(self, x, y):
+        self.rows.append(x)
+
+
+@pytest.mark.parametrize(
+    ("X", "names"),
+    [
+        ([[1.0, 2.0], [3.0, 4.0]], (0, 1)),
+        (pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 4.0]}), ("a", "b")),
+        (pl.DataFrame({"a": [1.0, 3.0], "b": [2.0, 4.0]}), ("a", "b")),
+        (pa.table({"a": [1.0, 3.0], "b": [2.0, 4.0]}), ("a", "b")),
+    ],
+    ids=["list", "pandas", "polars", "pyarrow"],
+)
+def test_rows_of_every_container_as_dicts(X, names):
+    model = Listener()
+    progressive(model, X, [1, 2])
+    assert model.rows == [dict(zip(names, row, strict=True)) for row in ([1.0, 2.0], [3.0, 4.0])]

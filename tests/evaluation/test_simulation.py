@@ -1,7 +1,10 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 
-from rankwise import CumulativeLink
+from rankwise import CumulativeLink, TableModel
 from rankwise.annotation import Question, plan_budget
 from rankwise.datasets import make_ordinal
 from rankwise.evaluation import SimulatedRater, simulate_annotation
@@ -113,3 +116,11 @@ def test_the_command(tmp_path):
     assert {way["way"] for way in found["ways"]} >= {"random", "uncertainty", "ranges", "information"}
     assert [way["mae"] for way in found["ways"]] == sorted(way["mae"] for way in found["ways"])
     fail(2, "simulate", path, "--label", "stars", "--estimator", "SVOR")
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_numpy, sparse.csr_matrix], ids=["pandas", "polars", "CSR"])
+def test_items_of_every_container(form):
+    parts = X[:100], Y[:100], X[100:150], Y[100:150]
+    model, options = TableModel(CumulativeLink(), "none"), {"minutes": 5, "classes": [1, 2, 3, 4, 5]}
+    found = simulate_annotation(model, form(parts[0]), parts[1], form(parts[2]), parts[3], **options)
+    np.testing.assert_array_equal(found.error, simulate_annotation(CumulativeLink(), *parts, **options).error)

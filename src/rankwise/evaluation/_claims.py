@@ -8,8 +8,6 @@ Limits for the population come on top: the lower limit of the lower end and the 
 half the error probability, so that the range between them holds the risk with the confidence asked for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

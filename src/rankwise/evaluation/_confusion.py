@@ -1,7 +1,5 @@
 """Ordered confusion matrix of labels of any form, and what a partial label counts for."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, get_args
 
 import numpy as np

@@ -5,8 +5,6 @@ their label says, exact ones by class first, then partial ones by lower and uppe
 dealt out to the folds in turn. Any stretch of the sorted rows is thereby spread evenly, to within one row.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from numbers import Integral

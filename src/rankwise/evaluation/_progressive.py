@@ -1,7 +1,5 @@
 """Progressive validation: predict each row of a stream, then learn from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -146,9 +144,9 @@ def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:
 def _dicts(X: Any) -> Iterable[Mapping[Any, Any]]:
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
         return X
-    columns = list(X.columns) if hasattr(X, "columns") else range(X.shape[1])
     rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    return (dict(zip(columns, row, strict=True)) for row in rows.tolist())
+    names = getattr(X, "column_names", getattr(X, "columns", range(rows.shape[-1])))  # of an Arrow table, or another
+    return (dict(zip(names, row, strict=True)) for row in rows.tolist())
 
 
 def _plain_labels(y: Any) -> list[Any]:

@@ -1,7 +1,5 @@
 """Scorers for ``scoring=`` of scikit-learn's cross-validation that take labels of every form."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any, Literal, Self
 

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from rankwise._types import Floats
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._questions import SECONDS
+from rankwise.calibration._inner import rows_at
+from rankwise.evaluation._tradeoff import with_classes
 from rankwise.labels import Labels, encode
 
 
@@ -146,7 +147,7 @@ def simulate_annotation(
     truth = encode(y, classes)
     if not truth.is_exact.all():
         raise ValueError("a simulation needs exact labels.")
-    X, judge = np.asarray(X), encode(y_test, truth.order)
+    judge = encode(y_test, truth.order)
     played = _Played(rater, truth, generator)
     chooser = QuestionChooser(
         strategy, kinds, rater.seconds, control, width=rater.width, random_state=generator.randint(2**31 - 1)
@@ -175,7 +176,7 @@ def _fitted(estimator: Any, X: Any, played: _Played) -> Any:
     labels = Labels.from_mask(played.known[rows], played.truth.order)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few answers do not tell all classes apart
-        return clone(estimator).set_params(classes=played.truth.classes).fit(X[rows], labels)
+        return with_classes(estimator, played.truth.classes).fit(rows_at(X, rows), labels)
 
 
 class _Played:

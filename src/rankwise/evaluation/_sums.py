@@ -3,8 +3,6 @@
 Everywhere rows without a label, or without weight, are left out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Models side by side: fitted to the same rows, judged on the same rows, in a table."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -114,6 +112,8 @@ def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
     PRank  0.25
     other     1
     """
+    if not rows:
+        return ""
     names = list(rows[0])
     cells = [[f"{row[n]:.4g}" if isinstance(row[n], float) else str(row[n]) for n in names] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]

@@ -1,7 +1,5 @@
 """What interval labels cost in accuracy: one learner, the same rows, annotated ever less precisely."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,10 +107,7 @@ def annotation_tradeoff(
             intervals = alpha_beta_intervals(exact, 1 - portion, width, random_state=random_state)
             key = intervals.tobytes() if intervals.dtype != object else repr(intervals.tolist())
             if key not in seen:  # without intervals the width does not matter
-                model = clone(estimator)
-                if "classes" in model.get_params(deep=False):
-                    model.set_params(classes=exact.classes)
-                predicted = model.fit(X, intervals).predict(X_test)
+                predicted = with_classes(estimator, exact.classes).fit(X, intervals).predict(X_test)
                 seen[key] = error_range(
                     truth, predicted, loss=loss, confidence=confidence, limits="bootstrap", random_state=random_state
                 )
@@ -121,3 +116,9 @@ def annotation_tradeoff(
             cost = None if one is None else float(len(exact) * one)
             found.append(Annotated(width, portion, cost, result.lower, result.lower_limit, result.upper_limit))
     return found
+
+
+def with_classes(estimator: Any, classes: Any) -> Any:
+    """A fresh estimator that knows all classes, if it has a parameter for them."""
+    model = clone(estimator)
+    return model.set_params(classes=classes) if "classes" in model.get_params(deep=False) else model
