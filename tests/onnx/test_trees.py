@@ -42,3 +42,13 @@ def test_a_model_without_a_split():
     session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
     (found,) = session.run(["probabilities"], {"X": np.ones((2, 4))})
     np.testing.assert_allclose(found, model.predict_proba(np.ones((2, 4))))
+
+
+@pytest.mark.parametrize("loss", ["likelihood", "implicit"])
+def test_a_single_class(loss):
+    X, _ = data(40)
+    model = BoostedThresholds(loss=loss, n_jobs=1).fit(X, np.ones(40, dtype=int))
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    labels, scores = session.run(["label", "scores"], {"X": X})
+    assert (labels == 1).all()
+    np.testing.assert_array_equal(scores, model.decision_function(X))

@@ -1,7 +1,5 @@
 """From a fitted estimator or pipeline to an ONNX model and its file."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

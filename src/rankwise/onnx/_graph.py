@@ -1,7 +1,5 @@
 """A graph under construction: constants and operations, each named after what it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

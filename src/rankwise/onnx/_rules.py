@@ -13,8 +13,6 @@ those whose score lies within rounding of a threshold. Values that are exactly e
 were never updated, stay equal here, and ties are decided as by ``predict``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -36,16 +34,15 @@ def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
     score = graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1)))
     if hasattr(model, "intercept_"):
         score = graph.add("Add", score, graph.number(model.intercept_))
-    n_classes = len(model.classes_)
-    cuts = model.thresholds_ if hasattr(model, "thresholds_") else np.arange(1.5, n_classes)
-    if n_classes == 1:  # nothing to compare with
-        zero = graph.add("Mul", score, graph.number(0.0))
-        return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
+    cuts = model.thresholds_ if hasattr(model, "thresholds_") else np.arange(1.5, len(model.classes_))
     return _among(graph, score, cuts)
 
 
 def _among(graph: Graph, score: str, cuts: Any) -> tuple[str, str]:
     """Codes and distances of a score among thresholds."""
+    if len(cuts) == 0:  # one class: nothing to compare with
+        zero = graph.add("Mul", score, graph.number(0.0))
+        return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
     cut = graph.constant(np.ascontiguousarray(cuts)[None, :])
     passed = graph.add("Cast", graph.add("GreaterOrEqual", score, cut), to=TensorProto.INT64)
     codes = graph.add("ReduceSum", passed, graph.whole(1), keepdims=0)

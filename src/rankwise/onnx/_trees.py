@@ -1,7 +1,5 @@
 """Trees as one node of a graph: ``TreeEnsemble`` of ONNX's machine learning operators, in doubles."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
