@@ -245,3 +245,18 @@ def test_probabilities_where_the_estimator_has_them():
     assert sum(found.values()) == pytest.approx(1.0)
     with pytest.raises(NotImplementedError, match="PRIL has no probabilities; OnlineCumulativeLink has"):
         OrdinalClassifier(PRIL()).predict_proba_one({"a": 1.0})
+
+
+def test_a_metric_refuses_what_encode_refuses():
+    metric = OrdinalMAE(classes=[1, 2, 3])
+    with pytest.raises(ValueError, match="a candidate set must not be empty"):
+        metric.update(set(), 2)
+    with pytest.raises(ValueError, match=r"the lower end of an interval must not be above the upper one. Got \(3, 1\)"):
+        metric.update((3, 1), 2)
+    assert metric.get() == 0.0
+
+
+def test_as_many_weights_as_rows():
+    model = OrdinalClassifier(PRIL(classes=[1, 2, 3]))
+    with pytest.raises(ValueError, match="X has 3 rows but sample_weight"):
+        model.learn_many(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), [1, 2, 3], w=[1.0, 2.0])

@@ -1,7 +1,5 @@
 """An online estimator under river's interface."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
@@ -15,7 +13,7 @@ from sklearn.base import clone
 from rankwise import online
 from rankwise.base.row_data import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
-from rankwise.labels import decode, is_missing
+from rankwise.labels import check_weights, decode, is_missing
 from rankwise.online._online_estimator import OnlineEstimator
 
 _Labels = NDArray[Any] | list[Any]
@@ -94,7 +92,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
         values, labels = dataframe.to_numpy(frame), _labels(y)
         if len(labels) != len(values):
             raise ValueError(f"X has {len(values)} rows and y {len(labels)} labels: give one label for each row.")
-        weight = np.array(np.broadcast_to(np.asarray(w, dtype=np.float64), len(labels)))
+        weight = check_weights(w, len(labels))
         model = copy.deepcopy(self.model)
         self._learn_rows(model, frame.columns, values, labels, weight)
         self.model = model

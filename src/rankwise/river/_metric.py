@@ -1,7 +1,5 @@
 """Mean absolute error in ranks as a river metric."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from river import base, metrics, stats
@@ -70,8 +68,12 @@ class OrdinalMAE(metrics.base.Metric):
         if isinstance(y_true, tuple) and len(y_true) == 2:
             lower = 0 if is_missing(y_true[0]) else self._rank(y_true[0])
             upper = len(self._index) - 1 if is_missing(y_true[1]) else self._rank(y_true[1])
+            if lower > upper:
+                raise ValueError(f"the lower end of an interval must not be above the upper one. Got {y_true!r}.")
             return float(max(lower - rank, 0, rank - upper))
         admissible = y_true if isinstance(y_true, (list, set, frozenset)) else [y_true]
+        if not admissible:
+            raise ValueError("a candidate set must not be empty.")
         return float(min(abs(self._rank(label) - rank) for label in admissible))
 
     def _rank(self, label: Any) -> int:
