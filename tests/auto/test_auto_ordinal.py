@@ -191,6 +191,8 @@ def test_a_blend_is_no_worse_than_its_parts_and_is_saved(tmp_path):
     np.testing.assert_array_equal(rw.load(tmp_path / "m").predict(frame), model.predict(frame))
     with pytest.raises(ValueError, match="SVOR has none: put it into CalibratedOrdinal"):
         BlendedOrdinal([SVOR()]).fit(frame, labels)
+    with pytest.raises(ValueError, match="estimators must hold at least one estimator"):
+        BlendedOrdinal([]).fit(frame, labels)
 
 
 def test_a_search_blends_if_that_is_better():

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 import rankwise
 from rankwise import BoostedThresholds, CalibratedOrdinal, ConformalOrdinal, TableEncoder, TableModel
@@ -323,3 +324,10 @@ def test_warm_start_keeps_the_numbers_of_categories():
     before = model.score(X, y)
     model.set_params(max_iter=11).fit(*table(["a", "b", "c"]))
     assert model.score(X, y) > before - 0.1
+
+
+@pytest.mark.parametrize("method", ["staged_project", "staged_predict", "staged_predict_proba"])
+def test_stages_of_a_model_that_is_not_fitted(method):
+    X, _ = data(10)
+    with pytest.raises(NotFittedError):
+        next(getattr(BoostedThresholds(), method)(X))

@@ -1,7 +1,5 @@
 """Models that a search tries, each with the preprocessing that its learner wants, in the order of their cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """What estimators that choose another one share: the chosen one, fitted to all rows, answers for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ judged on it.
 Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", 2016.
 """
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

@@ -1,7 +1,5 @@
 """The right model for a table: candidates, a search, and the best one fitted to all rows."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Mapping

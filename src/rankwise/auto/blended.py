@@ -10,8 +10,6 @@ Sources: Wolpert, "Stacked generalization", 1992; Smyth and Wolpert, "Linearly c
 stacking", 1999.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -168,6 +166,8 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
 
     def _check_estimators(self) -> None:
         self._validate_params()
+        if not self.estimators:
+            raise ValueError("estimators must hold at least one estimator. Got none.")
         for estimator in self.estimators:
             if not hasattr(estimator, "predict_proba"):
                 raise ValueError(

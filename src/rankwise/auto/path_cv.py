@@ -8,8 +8,6 @@ that a label admits, so that intervals and missing labels are no obstacle.
 Source of the one-standard-error rule: Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from numbers import Integral

@@ -162,6 +162,7 @@ class TreeModel(LinkModel):
 
     def _staged(self, X: Any) -> Iterator[tuple[TreeModel, Floats]]:
         """The model of each round, as one whose rows are their scores, and the scores."""
+        check_is_fitted(self)
         stage = self._twin()
         stage._project = lambda scores: scores  # type: ignore[assignment, method-assign]
         for scores, thresholds in zip(self.staged_project(X), self.stage_thresholds_, strict=True):
