@@ -1,7 +1,5 @@
 """What imprecise labels cost in accuracy and save in money."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self

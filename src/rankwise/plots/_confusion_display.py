@@ -1,7 +1,5 @@
 """Ordered confusion matrix, of labels of any form."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

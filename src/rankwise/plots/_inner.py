@@ -1,7 +1,5 @@
 """The estimator inside a model: behind the encoder of a table model, at the end of a pipeline, the best of a search."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

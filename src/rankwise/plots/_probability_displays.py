@@ -1,7 +1,5 @@
 """Pictures of probabilities: are they right, how large are sets, and what does the model say about one row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -183,7 +181,9 @@ class SetSizeDisplay:
         k = held.shape[1] + 1
         rows = np.bincount(size[labelled], minlength=k)
         with np.errstate(invalid="ignore"):
-            least, most = (np.bincount(size[labelled], covers[labelled], k) / rows for covers in (holds_all, holds_one))
+            least, most = (
+                np.bincount(size[labelled], np.asarray(covers)[labelled], k) / rows for covers in (holds_all, holds_one)
+            )
         shares = np.bincount(size, minlength=k) / len(size)
         return cls(shares=shares, least=least, most=most, level=level).plot(**options)
 

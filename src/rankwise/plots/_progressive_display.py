@@ -1,7 +1,5 @@
 """Average loss after each round, of several models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle

@@ -1,7 +1,5 @@
 """Label rankings of some rows as lists, the relevant labels marked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The axis of the scores: its limits, the densities of the classes on it, and which interval labels to show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

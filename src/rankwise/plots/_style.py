@@ -1,7 +1,5 @@
 """What all displays share: colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

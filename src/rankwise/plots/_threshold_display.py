@@ -1,7 +1,5 @@
 """Thresholds on the score axis, with the densities of the classes and interval labels as bars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

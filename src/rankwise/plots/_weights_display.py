@@ -1,7 +1,5 @@
 """Weights of the features, the largest first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
