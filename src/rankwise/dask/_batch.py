@@ -21,9 +21,9 @@ from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.dask._blocks import RemoteDesign, RemoteRows
 from rankwise.dask._lazy import OnDask
-from rankwise.dask._loading import Found, Loaded, Partitions, found_in, merged_order
+from rankwise.dask._loading import Found, Loaded, Partitions, found_in
 from rankwise.dask._parts import is_partitioned
-from rankwise.labels import ClassOrder, declared_order, encode, require_support
+from rankwise.labels import ClassOrder, encode, require_support
 from rankwise.solvers.linear_program import affordable
 from rankwise.solvers.solution import Solution
 
@@ -45,15 +45,9 @@ class BatchOnDask(OnDask, BatchEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Any:
         if not is_partitioned(X):
             return super()._read(X, y, sample_weight)
-        model = self._as_local()
-        declared = model.classes is not None
-        partitions = Partitions(model, X, y, sample_weight, _describe, declared)
+        partitions = Partitions(self._as_local(), X, y, sample_weight, _describe, self.classes is not None)
         self._set_features(partitions.features)
-        if not partitions.largest_weight:
-            raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-        order = (
-            declared_order(model.classes) if declared else merged_order(list(partitions.described.values()), warn=True)
-        )
+        order = partitions.order(self.classes, partitions.described.values())
         blocks = partitions.encoded(_encode, type(self).__name__, self.label_kinds, order)
         if len(order) > 1 and not blocks.weight:
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")

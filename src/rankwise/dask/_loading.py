@@ -3,7 +3,7 @@
 No one sees all labels: each partition says which classes it holds, and that is put together.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from rankwise._types import Floats
 from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask._parts import Engine, in_parts, naming_partition
-from rankwise.labels import ClassOrder, check_weights, infer_order
+from rankwise.labels import ClassOrder, check_weights, declared_order, infer_order
 from rankwise.labels._order import as_object_array, refuse_continuous, show, tidy
 from rankwise.labels._read import read
 from rankwise.solvers.design import Design
@@ -51,14 +51,20 @@ class Partitions:
         self.engine = Engine()
         load, tell = delayed(_load, pure=False), delayed(_describe, pure=False)
         loaded = self.engine.kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
-        told = self.engine.computed([tell(p, part, describe, arguments) for p, part in enumerate(loaded)])
-        full = [p for p, part in enumerate(told) if part is not None]
+        facts = self.engine.computed([tell(p, part, describe, arguments) for p, part in enumerate(loaded)])
+        full = [p for p, of_part in enumerate(facts) if of_part is not None]
         if not full:
             raise ValueError("every partition is empty: there is nothing to learn from.")
         self.loaded = {p: loaded[p] for p in full}
-        self.features = {p: told[p][0] for p in full}
-        self.described = {p: told[p][1] for p in full}
-        self.largest_weight = max(told[p][2] for p in full)
+        self.features = {p: facts[p][0] for p in full}
+        self.described = {p: facts[p][1] for p in full}
+        self.largest_weight = max(facts[p][2] for p in full)
+
+    def order(self, classes: Any, found: Iterable[Any]) -> ClassOrder:
+        """Order of the classes: as declared, or that of what was found in the partitions, if any row has a weight."""
+        if not self.largest_weight:
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+        return declared_order(classes) if classes is not None else merged_order(list(found), warn=True)
 
     def encoded(self, encode: Callable[..., RowsHere], *arguments: Any) -> Blocks:
         """Blocks with the rows that ``encode(loaded, *arguments)`` makes of labels and weights."""

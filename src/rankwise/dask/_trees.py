@@ -25,11 +25,11 @@ from sklearn.utils import check_random_state
 
 from rankwise._warn import warn_user
 from rankwise.dask._lazy import OnDask, lazily
-from rankwise.dask._loading import Partitions, merged_order
+from rankwise.dask._loading import Partitions
 from rankwise.dask._parts import is_partitioned
 from rankwise.dask._team import MachineTeam, Meeting, MeetingError
 from rankwise.dask._tree_parts import TreeRows, describe, encoded, groups_of, merged_columns, stacked
-from rankwise.labels import ClassOrder, declared_order
+from rankwise.labels import ClassOrder
 from rankwise.trees import BoostedThresholds as Plain
 from rankwise.trees._fitting import check_engine_params, noting_interrupts
 from rankwise.trees._growth import EngineError, Progress
@@ -72,11 +72,9 @@ class TreesOnDask(OnDask, Plain):
         goes_on = self.warm_start and self.__sklearn_is_fitted__()
         model = self.to_local() if goes_on else self._as_local()
         partitions = Partitions(self._as_local(), X, y, sample_weight, describe, model.classes is not None)
-        if not partitions.largest_weight:
-            raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+        order = partitions.order(self.classes, (part.classes for part in partitions.described.values()))
         self._set_features(partitions.features)
         raw, values = merged_columns(partitions.described)
-        order = self._order(partitions)
         if goes_on:
             self.classes_ = order.values
             self._require_same(model.__dict__)
@@ -91,11 +89,6 @@ class TreesOnDask(OnDask, Plain):
         self.from_plain(plain)
         for remark in remarks:
             warn_user(f"{type(self).__name__}: {remark}")
-
-    def _order(self, partitions: Partitions) -> ClassOrder:
-        if self.classes is not None:
-            return declared_order(self.classes)
-        return merged_order([part.classes for part in partitions.described.values()], warn=True)
 
     def _refuse_engine_params(self, params: dict[str, Any]) -> None:
         """Refuse what LightGBM passes over, or cannot do, where rows are on several machines."""
