@@ -12,7 +12,7 @@ from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
 from rankwise.plots._inner import fitted
-from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame
+from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame, ticks
 
 _COUNTED = {
     "nearest": "partial ones as the class nearest to the prediction",
@@ -149,12 +149,9 @@ class ConfusionDisplay:
             self.texts_.append(self.ax_.text(column, row, text, **style))
 
     def _name_axes(self, k: int) -> None:
-        names = [plain(c) for c in self.classes.tolist()]
-        step = -(-k // 25)  # not every name where there are many
-        shown = range(0, k, step)
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
-            axis.set_ticks(list(shown), [names[i] for i in shown])
-        length = max(map(len, names)) * k
+            axis.set_ticks(*ticks(self.classes.tolist()))
+        length = max(len(plain(name)) for name in self.classes.tolist()) * k
         if length > 60:
             self.ax_.tick_params(axis="x", rotation=90 if length > 160 else 45)
         how = f"label, {_COUNTED[self.counting]}" if self.counting else "label"

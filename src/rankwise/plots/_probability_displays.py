@@ -10,7 +10,19 @@ from rankwise._types import Floats
 from rankwise.labels import encode
 from rankwise.metrics import Reliability, reliability, set_coverage
 from rankwise.plots._inner import fitted
-from rankwise.plots._style import ALARM, FAINT, INK, OKABE_ITO, QUIET, SMALL, axes, curve_frame, ordered_colors, plain
+from rankwise.plots._style import (
+    ALARM,
+    FAINT,
+    INK,
+    OKABE_ITO,
+    QUIET,
+    SMALL,
+    axes,
+    curve_frame,
+    ordered_colors,
+    plain,
+    ticks,
+)
 
 _LEGEND_UP_TO = 10  # events; with more the colours say enough
 
@@ -310,7 +322,6 @@ class DistributionDisplay:
             self.ax_.plot(marked, np.full(marked.size, -0.05 * top), "^", color=ALARM, ms=5, clip_on=False)
             self.ax_.annotate("label", (marked[-1] + 0.5, -0.05 * top), color=ALARM, fontsize=SMALL, va="center")
         self.ax_.set_ylim(-0.1 * top, 1.2 * top)
-        step = -(-k // 25)
-        self.ax_.set_xticks(range(0, k, step), [plain(c) for c in self.classes[::step].tolist()])
+        self.ax_.set_xticks(*ticks(self.classes.tolist()))
         curve_frame(self.ax_, x="class", y="probability")
         return self

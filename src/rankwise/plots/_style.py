@@ -1,5 +1,6 @@
 """What all displays share: colours, sizes, quiet axes, and matplotlib itself, loaded when first needed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,16 @@ def curve_frame(ax: Any, *, x: str, y: str) -> None:
 def plain(name: Any) -> str:
     """Text that matplotlib shows as it is: a dollar sign would begin a formula."""
     return str(name).replace("$", r"\$")
+
+
+def ticks(names: Sequence[Any], most: int = 25) -> tuple[list[int], list[str]]:
+    """Places and texts of the ticks of an axis of names: not all of them where there are many.
+
+    >>> ticks("abcde", most=3)
+    ([0, 2, 4], ['a', 'c', 'e'])
+    """
+    places = list(range(0, len(names), -(-len(names) // most)))
+    return places, [plain(names[i]) for i in places]
 
 
 def loss_name(loss: Any) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankwise._types import Floats
 from rankwise.plots._inner import fitted
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
+from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame, ticks
 
 
 def largest(weights: Floats, top: int) -> tuple[NDArray[np.intp], Floats]:
@@ -160,9 +160,7 @@ class WeightsDisplay:
     def _draw_shades(self, values: Floats, cmap: str) -> None:
         largest = float(np.abs(values).max()) or 1.0
         self.image_ = self.ax_.imshow(values, cmap=cmap, vmin=-largest, vmax=largest, aspect="auto")
-        parts = list(self.parts or [])
-        step = -(-len(parts) // 25)
-        self.ax_.set_xticks(range(0, len(parts), step), [plain(p) for p in parts[::step]])
+        self.ax_.set_xticks(*ticks(self.parts or range(1, values.shape[1] + 1)))
         if values.size <= 300:
             for (row, column), value in np.ndenumerate(values):
                 color = "white" if abs(value) > 0.6 * largest else INK
