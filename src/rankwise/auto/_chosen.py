@@ -39,5 +39,5 @@ class ChoosingEstimator(OfEstimator, InnerAnswers, SavedEstimator):  # type: ign
     def _take_chosen(self, chosen: Any) -> None:
         """Set the chosen estimator of a model file, after a check."""
         if not hasattr(chosen, "predict") or not chosen.__sklearn_is_fitted__():
-            raise ValueError("the chosen estimator is no fitted estimator")
+            raise ValueError("the chosen estimator is not a fitted estimator")
         self.best_estimator_ = chosen

@@ -111,7 +111,7 @@ class Search:
         self.rows = np.flatnonzero(~self.labels.is_missing)  # of the last rung
 
     def run(self) -> None:
-        """Judge until the last rung is done, the budget is spent, or somebody interrupts."""
+        """Judge candidates until the last rung is done, the budget is spent, or the user interrupts."""
         alive = list(self.candidates)
         rungs = list(self._rungs())
         for number, rows in enumerate(rungs):

@@ -47,12 +47,12 @@ class AutoOrdinal(ChoosingEstimator):
     cv : int, default 5
         Folds.
     blend : int, default 0
-        Blend the probabilities of so many of the best candidates (:class:`rankwise.BlendedOrdinal`), if that is better
-        than the best one alone.
+        Number of best candidates whose probabilities are blended (:class:`rankwise.BlendedOrdinal`), if the mixture is
+        better than the best one alone.
     encoder : TableEncoder, "none" or None, default None
         How columns become features, as in :class:`rankwise.TableModel`.
     most_rows : int, default 50000
-        Rows on which candidates are compared at most.
+        Maximum number of rows on which candidates are compared.
     n_jobs : int, optional
         Folds that are worked on at the same time, in threads.
     verbose : bool, optional
@@ -224,7 +224,7 @@ class AutoOrdinal(ChoosingEstimator):
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         board, name = plain["leaderboard"], plain["name"]
         if not isinstance(name, str) or not isinstance(board, list):
-            raise ValueError("the leaderboard is no list, or the chosen model has no name")
+            raise ValueError("the leaderboard is not a list, or the chosen model has no name")
         if not all(isinstance(entry, dict) and set(_COLUMNS) <= set(entry) for entry in board):
             raise ValueError(f"an entry of the leaderboard lacks one of {', '.join(_COLUMNS)}")
         self.best_name_, self.leaderboard_ = name, [{name: entry[name] for name in _COLUMNS} for entry in board]

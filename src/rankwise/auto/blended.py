@@ -4,7 +4,7 @@
 
 The weights v maximise the mean of ``log sum_m v_m P_m(label_i | x_i)`` over rows that the models have not seen, where
 the probability of a label is that of all classes it admits. The problem is concave, and EM solves it: each row is
-shared among the models by how well they foretold its label, and the shares are the next weights.
+shared among the models by how well they predicted its label, and the shares are the next weights.
 
 Sources: Wolpert, "Stacked generalization", 1992; Smyth and Wolpert, "Linearly combining density estimators via
 stacking", 1999.
@@ -56,14 +56,14 @@ def of_labels(labels: Labels, probabilities: Floats) -> Floats:
 
 
 class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
-    """A mixture of models with class probabilities, weighted by how well they foretell rows they have not seen.
+    """A mixture of models with class probabilities, weighted by how well they predict rows they have not seen.
 
     Parameters
     ----------
     estimators : list of estimators
         Models with ``predict_proba``; others can be put into :class:`rankwise.CalibratedOrdinal`.
     cv : int, default 5
-        Folds whose rows are foretold by models that have not seen them.
+        Number of folds; each is predicted by models that have not seen its rows.
     decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
         What ``predict`` answers, as in :class:`rankwise.CumulativeLink`.
     random_state : int, RandomState or None, default 0

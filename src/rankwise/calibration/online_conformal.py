@@ -45,9 +45,9 @@ class OnlineConformalOrdinal(SetModel):
     labels : {"guaranteed", "weak"}, default "guaranteed"
         What imprecise labels must find in a set: all classes that they admit, or one.
     rate : float, default 0.01
-        How fast sets answer to a change.
+        How fast the sets adapt to a change.
     window : int, default 1000
-        Scores of so many last rows are remembered.
+        Number of latest rows whose scores are remembered.
     classes : array-like, optional
         All classes, lowest first; those of the estimator by default. A stream needs them declared.
 

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from rankwise._types import Places
 from rankwise.bounds._checks import integer
 from rankwise.calibration._inner import fitted_to
-from rankwise.calibration._inner import rows_at as rows_at  # for whoever judges some of the rows
+from rankwise.calibration._inner import rows_at as rows_at  # the report uses it, too
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._folds import deal
 
@@ -84,7 +84,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
         self.classes = classes
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of splits, folds times repeats. The arguments are there for scikit-learn and not looked at."""
+        """Number of splits, folds times repeats. The arguments are there for scikit-learn and are ignored."""
         return int(self.n_splits) * int(self.n_repeats)
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Split]:

@@ -107,7 +107,7 @@ class Explanation:
         row : int
             Which of the rows, from 0.
         top : int, default 5
-            At most so many columns.
+            Maximum number of columns.
         """
         row = self._checked(row)
         strongest = [j for j in self._strongest(row, top) if self.values[row, j] != 0.0]
@@ -173,7 +173,7 @@ class Explanation:
         column : str, optional
             Draw the contribution of this column against its values.
         top : int, default 10
-            At most so many columns; the others are drawn as one.
+            Maximum number of columns; the others are drawn as one.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 

@@ -42,7 +42,7 @@ class Importances:
         Parameters
         ----------
         top : int, default 15
-            At most so many columns.
+            Maximum number of columns.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -105,6 +105,6 @@ def permutation_importances(
 
 
 def _is_used(name: str, model: Any, rows: RawRows) -> bool:
-    """Whether a model looks at a column; tables may hold further ones."""
+    """Whether a model uses a column; tables may hold others."""
     names = getattr(model, "feature_names_in_", None)
     return not rows.is_table or names is None or name in set(map(str, names))

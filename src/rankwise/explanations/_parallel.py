@@ -60,7 +60,7 @@ class ParallelLines:
         Parameters
         ----------
         top : int, default 6
-            At most so many features.
+            Maximum number of features.
 
         Returns
         -------

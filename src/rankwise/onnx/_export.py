@@ -89,12 +89,12 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     graph.add("Identity", scores, name="scores")
     for name in probabilities:
         graph.add("Identity", name, name="probabilities")
-    found = _as_model(
+    exported = _as_model(
         graph, scalers[0] if scalers else estimator, estimator, classes, _INPUT_TYPES[dtype], bool(probabilities)
     )
     if path is not None:
-        write_whole(Path(path), found.SerializeToString())
-    return found
+        write_whole(Path(path), exported.SerializeToString())
+    return exported
 
 
 def _parts(model: Any) -> tuple[list[Any], Any]:
@@ -128,10 +128,6 @@ def _classes(estimator: Any) -> NDArray[Any]:
     )
 
 
-def _other_operators(graph: Graph) -> list[Any]:
-    return [helper.make_opsetid(ML_DOMAIN, ML_OPSET)] if any(node.domain == ML_DOMAIN for node in graph.nodes) else []
-
-
 def _as_model(
     graph: Graph, first: Any, estimator: Any, classes: NDArray[Any], input_type: int, has_probabilities: bool
 ) -> ModelProto:
@@ -146,10 +142,13 @@ def _as_model(
     ]
     if has_probabilities:
         outputs.append(helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, ["rows", n_classes]))
+    operators = [helper.make_opsetid("", OPSET)]
+    if any(node.domain == ML_DOMAIN for node in graph.nodes):
+        operators.append(helper.make_opsetid(ML_DOMAIN, ML_OPSET))
     name = type(estimator).__name__
     model = helper.make_model(
         helper.make_graph(graph.nodes, name, inputs, outputs, graph.constants),
-        opset_imports=[helper.make_opsetid("", OPSET), *_other_operators(graph)],
+        opset_imports=operators,
         ir_version=IR_VERSION,
         producer_name="rankwise",
         producer_version=__version__,

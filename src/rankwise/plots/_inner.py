@@ -19,7 +19,7 @@ class Inner:
 
     @property
     def names(self) -> list[str]:
-        """Names of the estimator's features, numbered where nobody names them; empty if their number is unknown."""
+        """Names of the estimator's features, numbered where they have none; empty if their number is unknown."""
         return feature_names(self.final, self.before, getattr(self.final, "n_features_in_", 0))
 
 

@@ -38,7 +38,7 @@ def densities(scores: Floats, admissible: NDArray[Any], missing: NDArray[Any], g
 
 
 def score_limits(scores: Floats, thresholds: Floats, margin: float) -> tuple[float, float]:
-    """Part of the axis with all thresholds and nearly all scores: a few far rows shall not squeeze the rest."""
+    """Part of the axis with all thresholds and nearly all scores: a few outliers must not squeeze the rest."""
     low, high = np.quantile(scores, [0.005, 0.995])
     if thresholds.size:
         low, high = min(low, thresholds[0]), max(high, thresholds[-1])

@@ -121,7 +121,7 @@ class ThresholdDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         n_bars : int, default 12
-            At most so many interval labels are drawn, spread evenly over the scores.
+            Maximum number of interval labels to draw, spread evenly over the scores.
         cmap : str, default "viridis"
             An ordered colour map.
         xlabel : str, default "score"

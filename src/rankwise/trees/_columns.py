@@ -33,8 +33,8 @@ class RawColumn:
         kind, note = ("category", "") if declared else kind_of(name, column, stream=True)  # trees pass over constants
         if kind == "text":
             raise ValueError(
-                f"column {name!r} holds texts of several words, which are no categories: leave it out, or encode the "
-                f"table with TableEncoder."
+                f"column {name!r} holds texts of several words, not categories: leave it out, or encode the table with "
+                f"TableEncoder."
             )
         if kind == "category" or (kind == "ignore" and load_pyarrow().types.is_dictionary(column.type)):
             return cls(name, "category", sorted(coded_texts(column)[0]))

@@ -194,7 +194,7 @@ def _lines(text: str, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[s
     for line in text.split("\n"):
         key, equals, value = line.partition("=")
         if key not in known[place:] or (not equals and key != "average_output"):
-            raise ValueError(f"a line of no kind: {line[:40]!r}")
+            raise ValueError(f"unknown line: {line[:40]!r}")
         place = known.index(key) + 1
         found[key] = value
     absent = [key for key in needed if key not in found]

@@ -88,7 +88,7 @@ def places_of(what: str, chosen: Any, names: list[Any] | None, n_features: int) 
         elif isinstance(one, int) and 0 <= one < n_features:
             places.append(one)
         else:
-            raise ValueError(f"{what} names {one!r}, which is no column of X.")
+            raise ValueError(f"{what} names {one!r}, but X has no column of that name or number.")
     return places
 
 
@@ -98,9 +98,8 @@ def constraints_of(monotonic: Any, names: list[Any] | None, n_features: int) -> 
         return None
     signs = [0] * n_features
     if isinstance(monotonic, Mapping):
-        keys = list(monotonic)
-        for key in keys:
-            signs[places_of("monotonic_cst", [key], names, n_features)[0]] = monotonic[key]
+        for key, sign in monotonic.items():
+            signs[places_of("monotonic_cst", [key], names, n_features)[0]] = sign
     else:
         signs = list(monotonic)
     if len(signs) != n_features or not all(sign in (-1, 0, 1) for sign in signs):

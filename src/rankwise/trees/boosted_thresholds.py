@@ -47,19 +47,19 @@ class BoostedThresholds(TreeModel):
         As in :class:`rankwise.CumulativeLink`. Hinges decide by the thresholds, which is "median".
     loss : {"likelihood", "implicit", "explicit"}, default "likelihood"
         What to minimise: ``-log P`` of the labels, or the smoothed hinges of :class:`SVOR` with implicit or explicit
-        constraints, which know no probabilities.
+        constraints, which give no probabilities.
     max_iter : int, default 300
-        Most rounds; each grows one tree.
+        Maximum number of rounds; each grows one tree.
     learning_rate : float, default 0.1
         Factor on every tree.
     max_leaf_nodes : int or "auto", default "auto"
-        Most leaves of a tree. "auto" grows with the square root of the number of rows, from 4 to 31.
+        Maximum number of leaves of a tree. "auto" grows with the square root of the number of rows, from 4 to 31.
     min_samples_leaf : int or "auto", default "auto"
-        Fewest rows in a leaf. "auto" is 1 % of the rows, from 3 to 20.
+        Minimum number of rows in a leaf. "auto" is 1 % of the rows, from 3 to 20.
     l2_regularization : float, default 1.0
         Penalty on the values of the leaves.
     max_bins : int, default 255
-        Most values of a feature that splits tell apart.
+        Maximum number of bins of a feature.
     subsample : float, default 1.0
         Share of the rows that each tree sees.
     colsample : float, default 1.0
@@ -192,7 +192,7 @@ class BoostedThresholds(TreeModel):
         if self.n_jobs == 0:
             raise ValueError(f"The 'n_jobs' parameter of {type(self).__name__} must not be 0.")
         if self.loss != "likelihood" and not self._by_median:
-            raise ValueError(f"loss={self.loss!r} knows no probabilities: decision must be 'median'.")
+            raise ValueError(f"loss={self.loss!r} has no probabilities: decision must be 'median'.")
         if self.warm_start and self.early_stopping not in ("auto", False):
             raise ValueError("warm_start goes with early_stopping=False only: the rounds that were kept are the start.")
 
