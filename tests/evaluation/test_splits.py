@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 
-from rankwise import PRIL
+from rankwise import PRIL, SVOR, PathCV, evaluation
+from rankwise.datasets import make_ordinal
 from rankwise.evaluation import IntervalScorer, StratifiedIntervalKFold
 from rankwise.labels import encode
 from tests.strategies import annotated
@@ -215,3 +216,15 @@ def test_bad_labels_are_named():
         list(StratifiedIntervalKFold(2).split(np.zeros((2, 1)), [(1, 2), (2, 1)]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         list(StratifiedIntervalKFold(2).split(np.zeros((3, 1)), [1, 2]))
+
+
+def test_as_many_labels_as_rows_whatever_the_splits():
+    X, y = make_ordinal(40, 3, 4, noise=0.1, random_state=0)
+    halves = [(np.arange(15), np.arange(15, 30)), (np.arange(15, 30), np.arange(15))]
+    for judge in (
+        lambda: evaluation.cross_val_predict(SVOR(), X, y[:30], cv=halves),
+        lambda: evaluation.compare({"SVOR": SVOR()}, X, y[:30], cv=halves),
+        lambda: PathCV(SVOR(), alphas=[0.1], cv=halves).fit(X, y[:30]),
+    ):
+        with pytest.raises(ValueError, match="X has 40 rows, y has 30 labels"):
+            judge()

@@ -23,9 +23,9 @@ from rankwise._types import Floats
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import OfEstimator, fitted_to
+from rankwise.calibration._inner import OfEstimator, fitted_to, labels_of
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
-from rankwise.labels import Labels, check_weights, encode
+from rankwise.labels import Labels, check_weights
 
 _ROUNDS = 2000
 _STILL = 1e-7  # change of a weight at which EM stops
@@ -121,7 +121,7 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._check_estimators()
-            labels = encode(y, model.classes)
+            labels = labels_of(X, y, model.classes)
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
             folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)

@@ -26,9 +26,9 @@ from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
 from rankwise.batch._strength import strengths
-from rankwise.calibration._inner import rows_at
+from rankwise.calibration._inner import labels_of, rows_at
 from rankwise.evaluation._cross_validation import splits_of
-from rankwise.labels import Labels, check_weights, encode
+from rankwise.labels import Labels, check_weights
 from rankwise.plots._style import OKABE_ITO, QUIET, SMALL, axes, curve_frame
 from rankwise.solvers.design import Design
 
@@ -106,7 +106,7 @@ class PathCV(ChoosingEstimator):
         """
         with self._afresh() as model:
             model._validate_params()
-            labels = encode(y, model.estimator.classes)
+            labels = labels_of(X, y, model.estimator.classes)
             weight = check_weights(sample_weight, len(labels))
             alphas = model._alphas(X)
             scorer = None if model.scoring is None else check_scoring(model.estimator, scoring=model.scoring)

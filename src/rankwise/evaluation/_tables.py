@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.calibration._inner import fitted_to, rows_at
+from rankwise.calibration._inner import fitted_to, labels_of, rows_at
 from rankwise.evaluation._cross_validation import splits_of
-from rankwise.labels import Labels, check_weights, encode
+from rankwise.labels import Labels, check_weights
 from rankwise.labels._read import read
 from rankwise.losses import interval_insensitive, interval_pessimistic
 from rankwise.metrics._compare import compare as on_one_scale
@@ -67,7 +67,7 @@ def compare(
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test must be given together.")
     if X_test is None:
-        return _in_folds(models, X, encode(y, classes), cv, sample_weight)
+        return _in_folds(models, X, labels_of(X, y, classes), cv, sample_weight)
     results, labels = [], read(y_test)
     for name, model in models.items():
         start = time.perf_counter()
