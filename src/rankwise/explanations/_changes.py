@@ -69,7 +69,7 @@ def smallest_changes(target: Target, rows: RawRows, row: int, background: RawRow
 
 def _tried(name: str, values: list[Any], one: RawRows, codes: Any) -> NDArray[np.intp]:
     many = one.take(np.zeros(len(values), dtype=np.intp))
-    return np.asarray(codes(many.replaced(name, many.filled(name, np.arange(len(values)), values))))
+    return np.asarray(codes(many.replaced(name, one.column_of(name, values))))
 
 
 def _first_other(name: str, own: float, values: Floats, one: RawRows, codes: Any, now: int) -> tuple[float, int | None]:

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._types import Floats
@@ -80,21 +79,15 @@ class RawRows:
             return []
         return [value for value in pa.compute.unique(column).to_pylist() if value is not None]
 
-    def filled(self, name: str, places: NDArray[np.intp], values: list[Any]) -> Any:
-        """A column with other values at some places."""
+    def column_of(self, name: str, values: list[Any]) -> Any:
+        """A column like that of this name, with other values."""
         if not self.is_table:
-            column = self.column(name)
-            column = column.astype(object if column.dtype == object else np.float64)
-            column[places] = values
-            return column
-        column = self.column(name).to_pylist()
-        for place, value in zip(places.tolist(), values, strict=True):
-            column[place] = value
+            return np.array(values, dtype=object if self._held.dtype == object else np.float64)
         kind = self._held.schema.field(name).type
         pa = load_pyarrow()
         if pa.types.is_integer(kind):  # a number between two whole ones is a number too
-            return pa.chunked_array([pa.array(column, pa.float64())])
-        return pa.chunked_array([pa.array(column).cast(kind)])
+            return pa.chunked_array([pa.array(values, pa.float64())])
+        return pa.chunked_array([pa.array(values).cast(kind)])
 
     def shown(self, row: int, name: str, most: int = 24) -> str:
         """One value, short."""
