@@ -6,10 +6,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import KFold, cross_val_score, cross_validate
 
-from rankwise import PRIL, metrics
-from rankwise.evaluation import IntervalScorer, StratifiedIntervalKFold
+from rankwise import PRIL, CumulativeLink, metrics
+from rankwise.evaluation import IntervalScorer, StratifiedIntervalKFold, compare, cross_val_predict
 from rankwise.labels import encode
 from rankwise.losses import interval_insensitive, interval_pessimistic
 from tests.streams import make_stream
@@ -102,3 +102,20 @@ def test_metadata_routing_passes_weights_where_they_are_asked_for():
     with pytest.raises(UnsetMetadataPassedError) as caught:
         scores(IntervalScorer())
     assert "IntervalScorer" in f"{caught.value} {caught.value.__context__}"  # old versions raise another one over it
+
+
+def test_words_have_the_order_of_the_estimator():
+    """Neither scorers nor tables guess an order that the estimator was given."""
+    names = np.array(["low", "medium", "high"])
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    codes = np.digitize(X[:, 0], [-0.5, 0.5])
+    of_words, of_codes = CumulativeLink(classes=names), CumulativeLink()
+    scorers = [getattr(metrics, name) for name in metrics.__all__ if name.startswith("neg_") and "set" not in name]
+    assert len(scorers) == 5
+    for scorer in scorers:
+        by_words = cross_val_score(of_words, X, names[codes], scoring=scorer, cv=KFold(3))
+        np.testing.assert_allclose(by_words, cross_val_score(of_codes, X, codes, scoring=scorer, cv=KFold(3)))
+    (words,), (numbers,) = compare({"": of_words}, X, names[codes], cv=3), compare({"": of_codes}, X, codes, cv=3)
+    assert words["mae"] == numbers["mae"]
+    predicted = cross_val_predict(of_words, X, names[codes], cv=3)
+    np.testing.assert_array_equal(predicted, names[cross_val_predict(of_codes, X, codes, cv=3)])

@@ -84,8 +84,8 @@ def test_words_whose_order_is_not_the_alphabets_are_not_sorted_by_others():
     with pytest.raises(ValueError, match="which the order of the classes does not survive"):
         cross_val_predict(CumulativeLink(), X, y, method="predict_proba")
     ours = evaluation.cross_val_predict(CumulativeLink(alpha=1e-3), X, y, method="predict_proba")
-    assert (y.classes[ours.argmax(axis=1)] == words).mean() > 0.9
-    assert (cross_val_predict(CumulativeLink(alpha=1e-3), X, y) == words).mean() > 0.9
+    assert (y.classes[ours.argmax(axis=1)] == words).mean() > 0.8
+    assert (cross_val_predict(CumulativeLink(alpha=1e-3), X, y) == words).mean() > 0.8
 
 
 def test_predictions_in_folds_are_those_of_models_that_have_not_seen_the_row():

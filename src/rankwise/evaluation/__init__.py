@@ -4,10 +4,10 @@ from rankwise.evaluation._claims import ErrorRange, error_range
 from rankwise.evaluation._confusion import interval_confusion
 from rankwise.evaluation._cross_validation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.evaluation._progressive import Progress, progressive
-from rankwise.evaluation._scorers import IntervalScorer, ProbabilityScorer
 from rankwise.evaluation._simulation import AnnotationCurve, SimulatedRater, simulate_annotation
 from rankwise.evaluation._tables import compare, format_table
 from rankwise.evaluation._tradeoff import Annotated, annotation_tradeoff
+from rankwise.metrics._scorers import IntervalScorer, ProbabilityScorer
 
 __all__ = [
     "Annotated",

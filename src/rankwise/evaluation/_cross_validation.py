@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from rankwise._types import Places
 from rankwise.bounds._checks import integer
-from rankwise.calibration._inner import fitted_to, labels_of
+from rankwise.calibration._inner import fitted_to, known_classes, labels_of
 from rankwise.calibration._inner import rows_at as rows_at  # the report uses it, too
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._folds import deal
@@ -175,6 +175,8 @@ def cross_val_predict(
     >>> cross_val_predict(rw.CumulativeLink(), X, labels, method="predict_proba").shape
     (300, 4)
     """
+    if classes is None and not isinstance(y, Labels):
+        classes = known_classes(estimator, prefit=False)
     labels = labels_of(X, y, classes)
     weight = check_weights(sample_weight, len(labels))
     splits = splits_of(cv, X, labels)

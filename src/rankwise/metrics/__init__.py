@@ -19,8 +19,6 @@ from rankwise.metrics._calibration import (
     cumulative_brier_score,
     cumulative_brier_scores,
     cumulative_calibration_error,
-    neg_cumulative_brier_score_scorer,
-    neg_cumulative_calibration_error_scorer,
     neg_set_width_scorer,
     reliability,
     set_coverage,
@@ -35,18 +33,22 @@ from rankwise.metrics._ordinal import (
     macro_mean_absolute_error,
     mean_absolute_error,
     mean_squared_error,
-    neg_mean_absolute_error_scorer,
     quadratic_weighted_kappa,
     weighted_cost,
     zero_one_loss,
 )
 from rankwise.metrics._probability import (
     log_score,
-    neg_log_score_scorer,
-    neg_ranked_probability_score_scorer,
     ranked_probability_score,
 )
 from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
+from rankwise.metrics._scorers import (
+    neg_cumulative_brier_score_scorer,
+    neg_cumulative_calibration_error_scorer,
+    neg_log_score_scorer,
+    neg_mean_absolute_error_scorer,
+    neg_ranked_probability_score_scorer,
+)
 
 __all__ = [
     "Reliability",

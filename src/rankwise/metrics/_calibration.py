@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import make_scorer
 
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
@@ -279,11 +278,3 @@ def set_coverage_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
 def neg_set_width_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """``scoring=`` for scikit-learn: minus :func:`set_width` of ``estimator.predict_set(X)``."""
     return -set_width(estimator.predict_set(X), sample_weight=sample_weight)
-
-
-neg_cumulative_brier_score_scorer = make_scorer(
-    cumulative_brier_score, greater_is_better=False, response_method="predict_proba"
-)
-neg_cumulative_calibration_error_scorer = make_scorer(
-    cumulative_calibration_error, greater_is_better=False, response_method="predict_proba"
-)

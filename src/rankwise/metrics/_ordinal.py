@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import make_scorer
 
 from rankwise._types import Floats
 from rankwise.losses import Loss, interval_insensitive
@@ -174,11 +173,6 @@ def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight:
     -1.0
     """
     return tau_of(_table(y_true, y_pred, classes, sample_weight, "kendall_tau"))
-
-
-#: For ``scoring=``. Classes are those of the fold and its predictions; where a fold may lack one, pin them with
-#: ``make_scorer(mean_absolute_error, greater_is_better=False, classes=[...])`` or use the estimator's own ``score``.
-neg_mean_absolute_error_scorer = make_scorer(mean_absolute_error, greater_is_better=False)
 
 
 def mean_loss(loss: Loss, y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> float:

@@ -3,7 +3,6 @@
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.metrics import make_scorer
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
@@ -89,12 +88,6 @@ def ranked_probability_score(
     if against == "nearest":
         return mean(scores.min(axis=1, where=admitted, initial=np.inf), weight)
     return mean(scores.max(axis=1, where=admitted, initial=-np.inf), weight)
-
-
-neg_log_score_scorer = make_scorer(log_score, greater_is_better=False, response_method="predict_proba")
-neg_ranked_probability_score_scorer = make_scorer(
-    ranked_probability_score, greater_is_better=False, response_method="predict_proba"
-)
 
 
 def compared(

@@ -3,17 +3,14 @@
 from inspect import signature
 from typing import Any, Literal, Self
 
+import numpy as np
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
-from rankwise.metrics import (
-    cumulative_brier_score,
-    cumulative_calibration_error,
-    log_score,
-    ranked_probability_score,
-)
+from rankwise.metrics._calibration import cumulative_brier_score, cumulative_calibration_error
 from rankwise.metrics._compare import compare, mean
+from rankwise.metrics._probability import log_score, ranked_probability_score
 
 _SCORES: dict[str, Any] = {
     "ranked": ranked_probability_score,
@@ -145,3 +142,20 @@ class ProbabilityScorer(_ClassScorer):
         """Minus the weighted mean score of ``estimator.predict_proba(X)``."""
         options = dict(against=self.against, classes=self._classes_of(estimator), sample_weight=sample_weight)
         return -float(_SCORES[self.score](y, estimator.predict_proba(X), **options))
+
+
+class _PresentClassesScorer(IntervalScorer):
+    """Numbers are classes if they are among the labels or the predictions; words are those of the estimator."""
+
+    def _classes_of(self, estimator: Any) -> Any:
+        classes = super()._classes_of(estimator)
+        return None if classes is None or np.asarray(classes).dtype.kind in "biuf" else classes
+
+
+#: For ``scoring=``. Where a fold may lack one of the numbers, take the estimator's own ``score`` or
+#: :class:`rankwise.evaluation.IntervalScorer`, which know all classes.
+neg_mean_absolute_error_scorer = _PresentClassesScorer()
+neg_log_score_scorer = ProbabilityScorer("log")
+neg_ranked_probability_score_scorer = ProbabilityScorer("ranked")
+neg_cumulative_brier_score_scorer = ProbabilityScorer("brier")
+neg_cumulative_calibration_error_scorer = ProbabilityScorer("calibration")
