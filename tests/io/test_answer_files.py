@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from rankwise.io import ANNOTATION_FORMATS, TableError, read_answers, write_answers
@@ -48,6 +49,22 @@ def test_classes_with_names(tmp_path, name):
     write_answers(table, tmp_path / "a.json", name, classes=["low", "mid", "high"])
     back = read_answers(tmp_path / "a.json", name)
     assert encode(back["label"], ["low", "mid", "high"]).tolist() == ["mid", ("low", "mid")]
+
+
+@pytest.mark.parametrize("name", [*ANNOTATION_FORMATS, "csv"])
+def test_columns_may_be_arrays(tmp_path, name):
+    table = {
+        "item": np.array([7, 0]),
+        "rater": np.array([1, 2]),
+        "label": np.array([1, 2]),
+        "seconds": np.array([1.5, np.nan]),
+    }
+    known = name if name in ANNOTATION_FORMATS else None
+    write_answers(table, tmp_path / f"answers.{name}", known, classes=CLASSES)
+    back = read_answers(tmp_path / f"answers.{name}", known)
+    assert (back["item"], back["rater"], list(map(int, back["label"]))) == ([7, 0], [1, 2], [1, 2])
+    if name != "argilla":  # it keeps no times
+        assert back["seconds"] == [1.5, None]
 
 
 LABEL_STUDIO = [
@@ -115,6 +132,8 @@ POTATO = [
     },
     {"user_id": "u1", "instance_id": "2", "label_annotations": {"formality": {"low": True, "high": False}}},
     {"user_id": "u1", "instance_id": "3", "label_annotations": {"formality": {"scale_4": "4"}}},
+    {"user_id": "u1", "instance_id": "4", "label_annotations": {"formality": {"slider": 1}}},
+    {"user_id": "u1", "instance_id": "5", "label_annotations": {"formality": {"slider": 0}}},
 ]
 
 
@@ -142,8 +161,8 @@ def test_records_of_argilla_1(tmp_path):
 def test_instances_of_potato(tmp_path):
     path = tmp_path / "annotated_instances.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in POTATO))
-    assert read_answers(path)["label"] == [(25, 75), "low", 4]
-    assert read_answers(path)["seconds"] == [12.5, None, None]
+    assert read_answers(path)["label"] == [(25, 75), "low", 4, 1, 0]
+    assert read_answers(path)["seconds"] == [12.5, None, None, None, None]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from rankwise._files import write_whole
@@ -18,7 +19,7 @@ from rankwise.io._potato import read_instances, write_instances
 from rankwise.io._table import open_table, read_columns
 from rankwise.io._table_errors import TableError
 from rankwise.io._write import write_table
-from rankwise.labels import declared_order, encode, format_labels
+from rankwise.labels import declared_order, encode, format_labels, is_missing
 
 _READERS: dict[str, Callable[[Any, Controls], Iterator[Answer]]] = {
     "label-studio": read_tasks,
@@ -124,15 +125,15 @@ def write_answers(
     items : mapping of item to dict, optional
         What to show for an item: Label Studio's data, Argilla's fields.
     """
-    columns = {name: list(table[name]) for name in ("item", "rater")}
+    columns = {name: _values(table[name]) for name in ("item", "rater")}
     labels = encode(table["label"], classes, n_rows=len(columns["item"]))
     n = len(labels)
-    seconds, score = (list(table[name]) if name in table else [None] * n for name in ("seconds", "score"))
+    optional = {name: _values(table[name]) for name in ("seconds", "score") if name in table}
     if format not in ANNOTATION_FORMATS:
-        columns[question] = format_labels(labels, labels.order).tolist()
-        columns |= {name: list(table[name]) for name in ("seconds", "score") if name in table}
+        columns |= {question: format_labels(labels, labels.order).tolist(), **optional}
         batch = pa.RecordBatch.from_pydict({name: _of_one_type(values) for name, values in columns.items()})
         return write_table(path, [batch], format=format)
+    seconds, score = (optional.get(name, [None] * n) for name in ("seconds", "score"))
     rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, strict=True)
     answers = [Answer(i, r, label, s, p, "score" in table) for i, r, label, s, p in rows]
     order = declared_order(classes) if classes is not None else labels.order
@@ -141,6 +142,12 @@ def write_answers(
     texts = [json.dumps(part, allow_nan=False) for part in content] if lines else [json.dumps(content, allow_nan=False)]
     write_whole(Path(path), ("\n".join(texts) + "\n").encode())
     return n
+
+
+def _values(column: Any) -> list[Any]:
+    """Values of a column as JSON takes them: Python's own, None where one is missing."""
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    return [None if is_missing(v) else v.item() if isinstance(v, np.generic) else v for v in values]
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

@@ -17,7 +17,8 @@ def read_records(records: Any, controls: Controls) -> Iterator[Answer]:
     """Answers in records; suggestions have their agent as rater."""
     for place, record in enumerate(sequence(records, "Argilla's records", "records")):
         record = mapping(record, f"record {place + 1}")
-        item = record.get("id") or record.get("external_id") or place
+        names = (record.get("id"), record.get("external_id"), place)
+        item = next(name for name in names if name not in (None, ""))
         for user, values in _by_user(record.get("responses") or {}).items():
             yield Answer(item, user, _label(values, controls))
         agents: dict[Any, dict[str, Any]] = {}

@@ -12,8 +12,8 @@ from typing import Any
 from rankwise.io._answer import Answer, Controls, as_number, candidates, interval, mapping
 
 _LOW, _HIGH = "range_low", "range_high"
-_OFF = ("", None, False, "false", "False")
-_ON = (True, "true", "True", "on")
+_OFF = ("", "false", "False")
+_ON = ("true", "True", "on")
 
 
 def read_instances(instances: Any, controls: Controls) -> Iterator[Answer]:
@@ -33,8 +33,9 @@ def _label(said: Any) -> Any:
         return as_number(said)
     if _LOW in said or _HIGH in said:
         return interval(as_number(said.get(_LOW)), as_number(said.get(_HIGH)))
-    on = [key if value in _ON else value for key, value in said.items() if value not in _OFF]
-    return candidates(on)
+    # By identity: 0 and 1 may be points of a scale.
+    options = [(key, value) for key, value in said.items() if value is not None and value is not False]
+    return candidates([key if value is True or value in _ON else value for key, value in options if value not in _OFF])
 
 
 def write_instances(answers: Sequence[Answer], controls: Controls, shown: Mapping[Any, Any]) -> list[dict[str, Any]]:
