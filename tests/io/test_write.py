@@ -194,6 +194,14 @@ def test_predictions_beside_raw_rows(file):
     assert append_column(batch, "prediction", ["low"]).to_pylist() == [{"label": 1.0, "prediction": "low"}]
 
 
+@pytest.mark.parametrize("separator", [";", "|", "]", "^", "\\"])
+def test_appended_cells_are_quoted_for_any_separator(file, separator):
+    table = open_table(file("a.csv", f"x{separator}y\n1{separator}2\n"), separator=separator)
+    (batch,) = table.batches()
+    lines = writing.appended_lines(table, pa.record_batch({"guess": [f"a{separator}b"]}), batch).content
+    assert lines.decode() == f'1{separator}2{separator}"a{separator}b"\n'
+
+
 def test_a_table_may_be_replaced_while_it_is_read(tmp_path, rows):
     path = Path(tmp_path / "a.csv")
     write_table(path, [batch_of(100)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -300,7 +301,8 @@ def _cells(column: Any, delimiter: str) -> Any:
     cells = column.cast(pa.large_string())
     if pa.types.is_primitive(column.type):  # numbers, booleans, dates: nothing in them needs quotes
         return cells
-    quoted = compute.or_(compute.match_substring_regex(cells, f'["\r\n{delimiter}]'), compute.equal(cells, ""))
+    special = f'["\r\n{re.escape(delimiter)}]'
+    quoted = compute.or_(compute.match_substring_regex(cells, special), compute.equal(cells, ""))
     if not compute.any(quoted).as_py():
         return cells
     doubled = compute.replace_substring(cells, '"', '""')
