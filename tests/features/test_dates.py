@@ -99,3 +99,9 @@ def test_only_parts_that_came_round_twice_are_bent(n_days, bent):
     encoder = TableEncoder(numbers="spline").fit(frame)
     names = [name for name in encoder.get_feature_names_out() if " near " in name]
     assert {name.removeprefix("when: ").split(" near ")[0] for name in names} == bent
+
+
+def test_blanks_among_dates_do_not_make_them_identifiers():
+    days = [str(day) for day in np.datetime64("2024-01-01") + np.arange(47)]
+    table = pd.DataFrame({"day": [*days, "", " ", ""], "x": np.arange(50.0)})
+    assert TableEncoder().fit(table).kinds_["day"] == "date"

@@ -14,8 +14,7 @@ from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from rankwise._extras import require
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
 _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
@@ -142,8 +141,7 @@ def decimal_mark(name: str, column: Any) -> str | None:
     Whole numbers such as 00123 are codes. A column of numbers such as 1,234 is an error: nothing says what they mean.
     """
     compute = load_pyarrow().compute
-    texts = trimmed(column).drop_null()
-    texts = texts.filter(compute.not_equal(texts, ""))
+    texts = known_texts(column)
     enough = NEARLY_ALL * max(1, len(texts))
 
     def matching(pattern: str) -> int:
@@ -166,6 +164,12 @@ def trimmed(column: Any) -> Any:
     """A column of texts without the blanks around them."""
     pa = load_pyarrow()
     return pa.compute.utf8_trim_whitespace(one_chunk(column).cast(pa.large_string()))
+
+
+def known_texts(column: Any) -> Any:
+    """Texts of a column that are not blank, trimmed."""
+    texts = trimmed(column).drop_null()
+    return texts.filter(load_pyarrow().compute.not_equal(texts, ""))
 
 
 def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:

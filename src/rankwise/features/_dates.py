@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.features._arrow import Floats, coded_texts, load_pyarrow, numbers, one_chunk
+from rankwise._types import Floats
+from rankwise.features._arrow import NEARLY_ALL, coded_texts, known_texts, load_pyarrow, numbers, one_chunk
 
 _DAY = 86400.0
 _ISO = r"^\s*\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?\s*$"
@@ -20,10 +21,11 @@ DAYS_ROUND = {"month": 365.0, "weekday": 7.0, "hour": 1.0}
 PARTS = ("days", "year", *PERIODS, *(f"{part} {wave}" for part in PERIODS for wave in ("sin", "cos")))
 
 
-def are_dates(texts: Any, enough: float) -> bool:
-    """Whether at least ``enough`` of the texts are dates as ISO 8601 writes them, such as 2024-05-31 or with a time."""
-    compute = load_pyarrow().compute
-    return int(compute.sum(compute.match_substring_regex(texts, _ISO)).as_py() or 0) >= enough
+def are_dates(column: Any) -> bool:
+    """Whether nearly all texts that are not blank are dates of ISO 8601, such as 2024-05-31 or 2024-05-31T12:30."""
+    compute, texts = load_pyarrow().compute, known_texts(column)
+    n_dates = compute.sum(compute.match_substring_regex(texts, _ISO)).as_py() or 0
+    return len(texts) > 0 and n_dates >= NEARLY_ALL * len(texts)
 
 
 def seconds(column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:

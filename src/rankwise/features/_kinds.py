@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rankwise.features._arrow import NEARLY_ALL, coded_texts, decimal_mark, is_numeric, is_text, load_pyarrow, trimmed
+from rankwise.features._arrow import NEARLY_ALL, coded_texts, decimal_mark, is_numeric, is_text, load_pyarrow
 from rankwise.features._dates import are_dates
 from rankwise.features._texts import mean_words
 
@@ -47,13 +47,10 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
 
 
 def _kind_of_texts(name: str, column: Any) -> tuple[str, str]:
-    compute = load_pyarrow().compute
     decimal = decimal_mark(name, column)
     if decimal is not None:
         return "number", DECIMAL_COMMA if decimal == "," else ""
-    texts = trimmed(column).drop_null()
-    texts = texts.filter(compute.not_equal(texts, ""))
-    if len(texts) and are_dates(texts, NEARLY_ALL * len(texts)):
+    if are_dates(column):
         return "date", ""
     return ("text" if mean_words(column) > _WORDS_OF_A_TEXT else "category"), ""
 
@@ -73,8 +70,6 @@ def _says_nothing(name: str, column: Any) -> str:
         return "identifier: every row has its own"
     if is_text(kind):
         n_texts = len(coded_texts(column)[0])
-        if n_texts >= NEARLY_ALL * n and decimal_mark(name, column) is None and mean_words(column) <= _WORDS_OF_A_TEXT:
-            texts = trimmed(column).drop_null()
-            if not are_dates(texts, NEARLY_ALL * len(texts)):
-                return f"identifier: {n_texts:,} different values in {n:,} rows"
+        if n_texts >= NEARLY_ALL * n and _kind_of_texts(name, column)[0] == "category":
+            return f"identifier: {n_texts:,} different values in {n:,} rows"
     return ""
