@@ -137,3 +137,12 @@ def test_sparse_and_dense_say_the_same(rng):
     matrix = encoder.transform(X)
     assert sparse.issparse(matrix)
     np.testing.assert_array_equal(matrix[:, :15].toarray(), TableEncoder(numbers="spline").fit_transform(X.iloc[:, :3]))
+
+
+@pytest.mark.parametrize("numbers", ["spline", "spline+products"])
+def test_numbers_that_cannot_bend_are_linear_before_and_after_saving(numbers):
+    X = np.tile([[0.0], [1.0]], (10, 1))  # two values are too few for knots, and one column has no products
+    encoder = TableEncoder(numbers=numbers).fit(X)
+    copy = TableEncoder(numbers=numbers)
+    copy.from_plain(encoder.to_plain())
+    assert encoder.numbers_ == copy.numbers_ == "linear"

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.features._arrow import Floats
+from rankwise._types import Floats
 from rankwise.features._columns import Column, NumberColumn
 from rankwise.features._dates import DAYS_ROUND
 from rankwise.features._rules import Rules
@@ -62,12 +62,12 @@ class Products:
             out[:, j + k] = (product - self.shift[k]) * self.factor[k]
 
 
-def bent_numbers(how: str, table: Any, columns: Sequence[Column], rules: Rules) -> tuple[list[Column], Products, str]:
-    """Columns with the splines they get, the products, and what was decided."""
+def bent_numbers(how: str, table: Any, columns: Sequence[Column], rules: Rules) -> tuple[list[Column], Products]:
+    """Columns with the splines they get, and the products."""
     numbers = [c for c in columns if isinstance(c, NumberColumn)]
     is_few = table.num_rows < max(FEWEST_ROWS, ROWS_A_SPLINE * len(columns))  # that no rule would bend any of them
     if how == "linear" or not numbers or (how == "auto" and (rules.stream or is_few)):
-        return list(columns), Products(), "linear"
+        return list(columns), Products()
     values = {id(c): c.read(table.column(c.name))[0] for c in numbers}
     spans = {c.name: float(np.nanmax(values[id(c)]) - np.nanmin(values[id(c)])) for c in numbers if c.part == "days"}
     bent: list[Column] = [
@@ -77,7 +77,7 @@ def bent_numbers(how: str, table: Any, columns: Sequence[Column], rules: Rules) 
     if how == "auto":
         how = _decided(table.num_rows, sum(c.width for c in bent), len(_pairs(columns)))
         if how == "linear":
-            return list(columns), Products(), "linear"
+            return list(columns), Products()
     products = Products()
     if how == "spline+products":
         for product in _multiplied([values[id(c)] for c in numbers], numbers):
@@ -85,7 +85,7 @@ def bent_numbers(how: str, table: Any, columns: Sequence[Column], rules: Rules) 
                 spread = float(product.std())
             products.shift.append(float(product.mean()))
             products.factor.append(1 / spread if spread > 1e-300 else 1.0)
-    return bent, products, how
+    return bent, products
 
 
 def _decided(n_rows: int, n_splines: int, n_products: int) -> str:

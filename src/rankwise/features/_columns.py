@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import put_column, put_splines
+from rankwise._types import Floats
 from rankwise._words import either, setting
 from rankwise.features import _dates
 from rankwise.features._arrow import (
-    Floats,
     coded_texts,
     decimal_mark,
     hashed_place,

@@ -5,7 +5,8 @@ Rules are the parameters of the encoder as they are when rows are encoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
@@ -17,15 +18,17 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import FINITE, INFINITE, MISSING
+from rankwise._types import Floats
 from rankwise._warn import warn_user
-from rankwise.features._arrow import Floats
+from rankwise.features._arrow import coded_texts, hashed_place
 from rankwise.features._bending import Products
 from rankwise.features._columns import CategoryColumn, Column, NumberColumn, missing_rows
-from rankwise.features._hashed import named_places
 from rankwise.features._rules import Entries, Rules, joined
+from rankwise.features._texts import grams
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
 _BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the cache while the columns are written
+_MOST_NAMED = 2000  # hashed words whose names are kept
 
 
 def problems(table: Any, columns: list[Column], rules: Rules) -> list[RowError]:
@@ -98,7 +101,7 @@ class Encoding:
         names = [name for c in self.numbers for name in c.names()] + self.products.names(self.numbers)
         names += [name for c in self.others for name in c.names()]
         names += [f"{c.name} is missing" for c in self.columns if c.indicated]
-        return names + named_places(self.kept, self.n_hashed)
+        return names + [self.kept.get(place, f"hashed {place}") for place in range(self.n_hashed)]
 
     def categorical(self) -> list[int]:
         """Columns of the matrix that hold codes of categories."""
@@ -166,6 +169,26 @@ class Encoding:
                 told.append(f"{other.sum():,} in {c.name!r}, such as {text!r} in row {row}")
         if told:
             warn_user(f"texts among numbers or dates are taken for missing values: {'; '.join(told)}.")
+
+
+def kept_names(table: Any, columns: Sequence[Column], rules: Rules) -> dict[int, str]:
+    """Place -> name of the most frequent hashed words and categories; a place has the name of the most frequent."""
+    counts: Counter[tuple[int, str]] = Counter()
+    for c in columns:
+        if isinstance(c, NumberColumn) or not c.hashed:
+            continue
+        is_category = isinstance(c, CategoryColumn)
+        column = table.column(c.name)
+        texts, codes = coded_texts(column) if is_category else grams(column, rules.ngrams)[1:]
+        n_each = np.bincount(codes[codes >= 0], minlength=len(texts))
+        for k in np.argsort(-n_each, kind="stable")[:_MOST_NAMED].tolist():
+            if n_each[k] and texts[k]:
+                name = f"{c.name}={texts[k]}" if is_category else f"{c.name}: {texts[k]}"
+                counts[hashed_place(c.name, texts[k], rules.n_hashed), name] = int(n_each[k])
+    kept: dict[int, str] = {}
+    for (place, name), _ in counts.most_common(_MOST_NAMED):
+        kept.setdefault(place, name)
+    return dict(sorted(kept.items()))
 
 
 def _read_only(values: Floats) -> Floats:

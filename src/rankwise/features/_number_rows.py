@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._kernels.scaling import INFINITE, put_matrix
+from rankwise._types import Floats
 from rankwise.features._columns import NumberColumn
 from rankwise.features._splines import N_KNOTS, N_SPLINES, full_knots
-
-Floats = NDArray[np.float64]
 
 
 class NumberRows:

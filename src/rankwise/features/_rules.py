@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise._words import setting
-from rankwise.features._arrow import Floats
 
 #: Rows, columns counted from the first of their block, and values.
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]

@@ -7,11 +7,9 @@ range of the rows it was fitted to, constant outside of it. Each is then scaled 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._kernels.scaling import put_splines
-
-Floats = NDArray[np.float64]
+from rankwise._types import Floats
 
 N_KNOTS, DEGREE = 5, 3
 N_SPLINES = N_KNOTS + DEGREE - 1

@@ -8,7 +8,7 @@ scikit-learn's ``TfidfVectorizer``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,21 +47,17 @@ class TextColumn:
         """Names of these columns."""
         return [f"{self.name}: {word}" for word in self.words]
 
-    def place(self, text: str, rules: Rules) -> int:
-        """Place of a word; -1 if it has none."""
+    def places(self, texts: Sequence[str], rules: Rules) -> list[int]:
+        """Place of each word; -1 if it has none."""
         if self.hashed:
-            return hashed_place(self.name, text, rules.n_hashed)
-        return self.words.index(text) if text in self.words else -1
+            return [hashed_place(self.name, text, rules.n_hashed) for text in texts]
+        known = {word: place for place, word in enumerate(self.words)}
+        return [known.get(text, -1) for text in texts]
 
     def entries(self, column: Any, rules: Rules) -> Entries:
         """Rows, places and weights of the words; each place once in a row."""
         rows, texts, codes = grams(column, rules.ngrams)
-        if self.hashed:
-            table = np.array([hashed_place(self.name, text, rules.n_hashed) for text in texts] + [-1])
-        else:
-            known = {word: place for place, word in enumerate(self.words)}
-            table = np.array([known.get(text, -1) for text in texts] + [-1])
-        places = table[codes]
+        places = np.array([*self.places(texts, rules), -1])[codes]
         counted = np.flatnonzero(places >= 0)
         rows, places, counts = counted_pairs(rows[counted], places[counted], rules.n_hashed + self.width)
         if self.weighting in ("hash", "binary"):

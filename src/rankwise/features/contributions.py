@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.features._columns import NumberColumn
 from rankwise.features._encoding import Encoding, refuse_problems
 from rankwise.features._texts import TextColumn, grams
 from rankwise.features.table import TableEncoder
-
-Floats = NDArray[np.float64]
 
 
 def feature_shares(encoder: TableEncoder) -> NDArray[np.intp]:
@@ -78,10 +77,9 @@ def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[t
             of_place = dict(zip(places.tolist(), values.tolist(), strict=True))
             offset = encoding.n_dense + (hashed_start if c.hashed else start)
             by_place: dict[int, list[str]] = {}
-            for text in grams(column, encoder._rules.ngrams)[1]:
-                if text:
-                    place = c.place(text, encoder._rules)
-                    by_place.setdefault(place, []).append(text)
+            texts = [text for text in grams(column, encoder._rules.ngrams)[1] if text]
+            for text, place in zip(texts, c.places(texts, encoder._rules), strict=True):
+                by_place.setdefault(place, []).append(text)
             for place, value in of_place.items():
                 words = " / ".join(by_place[place])
                 found.append((c.name, words, float(value * weights[offset + place])))

@@ -18,11 +18,10 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from rankwise._kernels.scaling import count_rows
 from rankwise._sklearn import COUNT
+from rankwise._types import Floats
 from rankwise.base.estimator import TableEstimator
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
-
-Floats = NDArray[np.float64]
 
 _NOTHING = np.empty((0, 0))
 _NEVER = int(np.iinfo(np.int64).max)

@@ -25,8 +25,7 @@ from rankwise._sklearn import COUNT, Interval, StrOptions
 from rankwise.features._arrow import as_table
 from rankwise.features._bending import Products, bent_numbers
 from rankwise.features._columns import KINDS, Column, fit_column, from_plain
-from rankwise.features._encoding import Encoding, problems, refuse_problems
-from rankwise.features._hashed import kept_names
+from rankwise.features._encoding import Encoding, kept_names, problems, refuse_problems
 from rankwise.features._kinds import kind_of
 from rankwise.features._rules import Rules
 
@@ -100,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     notes_ : dict
         Column name -> why it is left out, or how it is read where that may surprise.
     numbers_ : str
-        What ``numbers="auto"`` decided.
+        What became of the numbers: "linear", "spline" or "spline+products".
     feature_names_in_ : ndarray
         Columns that it uses; others in a table are passed over, and their order does not matter.
     sparse_ : bool
@@ -215,9 +214,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column is left to learn from: all are ignored or left out ({reasons}).")
         rules = self._rules
         refuse_problems(table, columns, rules)
-        columns, products, decided = bent_numbers(self.numbers, table, columns, rules)
+        columns, products = bent_numbers(self.numbers, table, columns, rules)
         encoding = Encoding(columns, products, kept_names(table, columns, rules), int(self.n_hashed))
-        self._accept(kinds, notes, encoding, decided)
+        self._accept(kinds, notes, encoding)
         if self.slips == "missing":
             encoding.warn_of_slips(table)
         return self
@@ -309,7 +308,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not all(type(k) is int and 0 <= k < self.n_hashed and isinstance(v, str) for k, v in kept.items()):
             raise ValueError("names of hashed places are texts")
         encoding = Encoding(columns, products, kept, int(self.n_hashed))
-        self._accept(kinds, notes, encoding, encoding.how_numbers)
+        self._accept(kinds, notes, encoding)
 
     @property
     def _rules(self) -> Rules:
@@ -319,9 +318,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _numbers(self) -> list[Any]:
         return self._encoding.numbers
 
-    def _accept(self, kinds: dict[str, str], notes: dict[str, str], encoding: Encoding, decided: str) -> None:
-        self.kinds_, self.notes_, self.numbers_, self._encoding = kinds, notes, decided, encoding
-        self.sparse_ = encoding.is_sparse
+    def _accept(self, kinds: dict[str, str], notes: dict[str, str], encoding: Encoding) -> None:
+        self.kinds_, self.notes_, self._encoding = kinds, notes, encoding
+        self.numbers_, self.sparse_ = encoding.how_numbers, encoding.is_sparse
         self.feature_names_in_ = np.array(list(dict.fromkeys(c.name for c in encoding.columns)), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
 
