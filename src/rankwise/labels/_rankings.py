@@ -1,4 +1,4 @@
-"""What an annotator said about the ranking of labels -> codes: relevant labels, or preferences.
+"""Annotations about the ranking of labels -> codes: relevant labels, or preferences.
 
 The labels have no order among themselves. Without a declaration they are sorted where they can be, or taken in the
 order in which they appear in a stream.
@@ -6,8 +6,8 @@ order in which they appear in a stream.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -17,9 +17,10 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
+from rankwise._types import Codes
 from rankwise._words import the_classes
 from rankwise.labels._encode import declared_order
-from rankwise.labels._encoded import NO_CODES, Codes, RankingLabels, sorted_in_rows
+from rankwise.labels._encoded import NO_CODES, RankingLabels, sorted_in_rows
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
 from rankwise.labels._raw import Coded, Exact, Texts
 from rankwise.labels._read import only_column, read
@@ -142,154 +143,119 @@ def encode_rankings(y: Any, classes: Any = None, *, n_rows: int | None = None, g
     return rows.encoded(rows.labels_by_appearance() if growing else rows.labels_order())
 
 
-class _Rows(ABC):
+@dataclass(frozen=True, eq=False)
+class _Rows:
     """Rows before their labels have codes."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    n_rows: int
+    present: list[Any]  #: labels in the order of their appearance, each at least once
+    encoded: Callable[[ClassOrder], RankingLabels]
+    declared: Any = None  #: all labels in their order, where the container has one
+    are_singles: bool = False  #: whether a row has one label at most, as a column of grades has
 
-    @abstractmethod
+    def __len__(self) -> int:
+        return self.n_rows
+
     def labels_present(self) -> list[Any]:
-        """Labels in the order of their appearance, each at least once."""
+        return self.present
 
     def labels_by_appearance(self) -> ClassOrder:
         """All labels, as they come."""
-        present = _distinct(self.labels_present())
+        present = _distinct(self.present)
         if not present:
             raise ValueError(f"no row names a label, so the labels are unknown: declare them with {the_classes()}.")
         return ClassOrder(present)
 
     def labels_order(self) -> ClassOrder:
-        """All labels, sorted if they can be."""
-        return ClassOrder(_sorted_if_possible(self.labels_by_appearance().values.tolist()))
+        """All labels: as the container has them, else sorted if they can be."""
+        if self.declared is not None:
+            return self.declared if isinstance(self.declared, ClassOrder) else ClassOrder(self.declared)
+        order = ClassOrder(_sorted_if_possible(self.labels_by_appearance().values.tolist()))
+        if self.are_singles and order.values.dtype.kind == "f":
+            refuse_continuous(order.values, self.n_rows)
+        return order
 
-    @abstractmethod
-    def encoded(self, order: ClassOrder) -> RankingLabels: ...
 
+def _named(labels: list[Any], counts: Any, **more: Any) -> _Rows:
+    """Rows of relevant labels: those of all rows one after the other, and how many each row has."""
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
-class _Named(_Rows):
-    """Labels of all rows one after the other, and how many each row has; of preferences two for each."""
-
-    def __init__(self, labels: list[Any], counts: Any, are_pairs: bool = False) -> None:
-        self.labels, self.are_pairs = labels, are_pairs
-        self.indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-
-    @classmethod
-    def of_pairs(cls, rows: list[list[Pair]]) -> _Named:
-        return cls([label for row in rows for pair in row for label in pair], [len(row) for row in rows], True)
-
-    def __len__(self) -> int:
-        return int(self.indptr.size - 1)
-
-    def labels_present(self) -> list[Any]:
-        return self.labels
-
-    def encoded(self, order: ClassOrder) -> RankingLabels:
-        codes = self._codes(order)
-        if self.are_pairs:
-            return RankingLabels(order, self.indptr, codes[0::2].copy(), codes[1::2].copy())
-        above = sorted_in_rows(codes, self.indptr)
-        row_of = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+    def encoded(order: ClassOrder) -> RankingLabels:
+        above = sorted_in_rows(_codes(labels, indptr, order), indptr)
+        row_of = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
         again = np.flatnonzero((np.diff(above) == 0) & (np.diff(row_of) == 0))
         if again.size:
             label = one_line(order.values[above[again[0]]])
             reason = f"label {label} is listed twice. (An indicator matrix must be an array, not a list.)"
             raise RowError(reason, int(row_of[again[0]]))
-        return RankingLabels(order, self.indptr, above, NO_CODES)
+        return RankingLabels(order, indptr, above, NO_CODES)
 
-    def _codes(self, order: ClassOrder) -> Codes:
-        try:
-            codes = np.fromiter((order.index.get(label, -1) for label in self.labels), np.int32, len(self.labels))
-        except TypeError as error:
-            raise ValueError(f"a label must be a number, a string or the like: {error}.") from None
-        unknown = np.flatnonzero(codes < 0)
-        if unknown.size:
-            ends = self.indptr * 2 if self.are_pairs else self.indptr
-            row = int(np.searchsorted(ends, unknown[0], side="right")) - 1
-            raise RowError(f"{one_line(self.labels[unknown[0]])} is not one of the labels {show(order.values)}.", row)
-        return codes
+    return _Rows(indptr.size - 1, labels, encoded, **more)
 
 
-class _Singles(_Named):
+def _preferred(rows: list[list[Pair]]) -> _Rows:
+    labels = [label for row in rows for pair in row for label in pair]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+
+    def encoded(order: ClassOrder) -> RankingLabels:
+        codes = _codes(labels, 2 * indptr, order)
+        return RankingLabels(order, indptr, codes[0::2].copy(), codes[1::2].copy())
+
+    return _Rows(len(rows), labels, encoded)
+
+
+def _singles(raw: Exact | Coded | Texts) -> _Rows:
     """One relevant label a row, or none."""
-
-    def __init__(self, raw: Exact | Coded | Texts) -> None:
-        exact = raw if isinstance(raw, Exact) else raw.as_exact()
-        known = np.array([not is_missing(value) for value in exact.values.tolist()], dtype=bool)
-        super().__init__(exact.values[known].tolist(), known)
-        self.given_order = raw.order
-
-    def labels_order(self) -> ClassOrder:
-        if self.given_order is not None:
-            return ClassOrder(self.given_order)
-        order = super().labels_order()
-        if order.values.dtype.kind == "f":
-            refuse_continuous(order.values, len(self))
-        return order
+    values = (raw if isinstance(raw, Exact) else raw.as_exact()).values
+    known = np.array([not is_missing(value) for value in values.tolist()], dtype=bool)
+    return _named(values[known].tolist(), known, declared=raw.order, are_singles=True)
 
 
-class _Indicator(_Rows):
+def _codes(labels: list[Any], ends: NDArray[np.int64], order: ClassOrder) -> Codes:
+    """Codes of labels; ``ends`` says where the rows begin and end among them."""
+    try:
+        codes = np.fromiter((order.index.get(label, -1) for label in labels), np.int32, len(labels))
+    except TypeError as error:
+        raise ValueError(f"a label must be a number, a string or the like: {error}.") from None
+    unknown = np.flatnonzero(codes < 0)
+    if unknown.size:
+        row = int(np.searchsorted(ends, unknown[0], side="right")) - 1
+        raise RowError(f"{one_line(labels[unknown[0]])} is not one of the labels {show(order.values)}.", row)
+    return codes
+
+
+def _indicated(matrix: Any, names: list[Any] | None = None) -> _Rows:
     """A matrix of 0 and 1 with a column for every label, or for every label that has a name here."""
+    matrix = sparse.csr_matrix(require_sound(matrix, "y"))
+    matrix.sum_duplicates()
+    wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))  # NaN is neither
+    if wrong.size:
+        row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
+        column, value = int(matrix.indices[wrong[0]]), matrix.data[wrong[0]]
+        reason = f"an indicator must be 0 or 1. Got {value} for label {column}."
+        raise RowError(reason, row, column, message=f"row {row}: {reason}")
+    if not np.all(matrix.data):
+        matrix.eliminate_zeros()
 
-    def __init__(self, matrix: Any, names: list[Any] | None = None) -> None:
-        matrix = sparse.csr_matrix(require_sound(matrix, "y"))
-        matrix.sum_duplicates()
-        wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))  # NaN is neither
-        if wrong.size:
-            row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
-            column, found = int(matrix.indices[wrong[0]]), matrix.data[wrong[0]]
-            reason = f"an indicator must be 0 or 1. Got {found} for label {column}."
-            raise RowError(reason, row, column, message=f"row {row}: {reason}")
-        if matrix.data.size and not np.all(matrix.data):
-            matrix.eliminate_zeros()
-        self.matrix, self.names = matrix, names
-
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def labels_present(self) -> list[Any]:
-        return list(range(self.matrix.shape[1])) if self.names is None else self.names
-
-    def labels_order(self) -> ClassOrder:
-        return ClassOrder(self.labels_present())
-
-    def encoded(self, order: ClassOrder) -> RankingLabels:
-        indptr, columns = self.matrix.indptr.astype(np.int64), self.matrix.indices.astype(np.int32)
-        if self.names is not None and self.names != order.values.tolist():
-            strangers = [name for name in self.names if name not in order.index]
+    def encoded(order: ClassOrder) -> RankingLabels:
+        indptr, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+        if names is not None and names != order.values.tolist():
+            strangers = [name for name in names if name not in order.index]
             if strangers:
                 raise ValueError(
                     f"column {one_line(strangers[0])} of the indicator matrix is not one of the labels "
                     f"{show(order.values)}."
                 )
-            columns = sorted_in_rows(order.codes(as_object_array(self.names))[columns], indptr)
-        elif self.matrix.shape[1] != len(order):
+            columns = sorted_in_rows(order.codes(as_object_array(names))[columns], indptr)
+        elif matrix.shape[1] != len(order):
             raise ValueError(
                 f"an indicator matrix must have one column per label: {len(order)} for {show(order.values)}. "
-                f"Got shape {self.matrix.shape} instead."
+                f"Got shape {matrix.shape} instead."
             )
         return RankingLabels(order, indptr, columns, NO_CODES, names_all=True)
 
-
-class _Encoded(_Rows):
-    """Rows that are encoded already."""
-
-    def __init__(self, labels: RankingLabels) -> None:
-        self.labels = labels
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def labels_present(self) -> list[Any]:
-        return list(self.labels.order.values.tolist())
-
-    def labels_order(self) -> ClassOrder:
-        return self.labels.order
-
-    labels_by_appearance = labels_order
-
-    def encoded(self, order: ClassOrder) -> RankingLabels:
-        return self.labels.recoded(order)
+    labels = list(range(matrix.shape[1])) if names is None else names
+    return _Rows(matrix.shape[0], labels, encoded, declared=labels)
 
 
 def read_rankings(y: Any) -> _Rows:
@@ -297,11 +263,11 @@ def read_rankings(y: Any) -> _Rows:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     if isinstance(y, RankingLabels):
-        return _Encoded(y)
+        return _Rows(len(y), y.order.values.tolist(), y.recoded, declared=y.order)
     if isinstance(y, Preferences):
-        return _Named.of_pairs(y.rows)
+        return _preferred(y.rows)
     if sparse.issparse(y):
-        return _Indicator(y)
+        return _indicated(y)
     if isinstance(y, (list, tuple)):
         return _read_lists(list(y))
     if hasattr(y, "columns"):
@@ -320,7 +286,7 @@ def read_rankings(y: Any) -> _Rows:
     if isinstance(y, (str, bytes, set, frozenset, dict)):
         _refuse(y)
     raw = read(y)
-    return _Singles(raw) if isinstance(raw, (Exact, Coded, Texts)) else _refuse(y)
+    return _singles(raw) if isinstance(raw, (Exact, Coded, Texts)) else _refuse(y)
 
 
 def _refuse(y: Any) -> NoReturn:
@@ -333,11 +299,11 @@ def _read_frame(y: Any) -> _Rows:
     if len(names) == 1:
         return read_rankings(y.column(0) if is_arrow else y[names[0]])
     matrix = np.column_stack([np.asarray(column) for column in y.columns]) if is_arrow else y.to_numpy()
-    return _Indicator(_numbers(matrix), None if names == list(range(len(names))) else names)
+    return _indicated(_numbers(matrix), None if names == list(range(len(names))) else names)
 
 
 def _read_matrix(y: NDArray[Any]) -> _Rows:
-    return read_rankings(only_column(y)) if y.shape[1] == 1 else _Indicator(_numbers(y))
+    return read_rankings(only_column(y)) if y.shape[1] == 1 else _indicated(_numbers(y))
 
 
 def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -351,24 +317,24 @@ def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
 
 def _read_lists(rows: list[Any]) -> _Rows:
     if rows and all(isinstance(row, Preferences) for row in rows):
-        return _Named.of_pairs([pairs for row in rows for pairs in row.rows])
+        return _preferred([pairs for row in rows for pairs in row.rows])
     if not any(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
         raw = read(rows)
         assert isinstance(raw, (Exact, Texts))
-        return _Singles(raw)
-    named = [_one_row(said, row) for row, said in enumerate(rows)]
-    return _Named(list(chain.from_iterable(named)), [len(labels) for labels in named])
+        return _singles(raw)
+    named = [_one_row(labels, row) for row, labels in enumerate(rows)]
+    return _named(list(chain.from_iterable(named)), [len(labels) for labels in named])
 
 
-def _one_row(said: Any, row: int) -> list[Any]:
-    if isinstance(said, (set, frozenset)):
-        labels = _sorted_if_possible(list(said))
-    elif isinstance(said, np.ndarray):
-        labels = said.tolist() if said.ndim else [said.item()]
-    elif isinstance(said, (list, tuple)):
-        labels = [label.item() if isinstance(label, np.generic) else label for label in said]
+def _one_row(given: Any, row: int) -> list[Any]:
+    if isinstance(given, (set, frozenset)):
+        labels = _sorted_if_possible(list(given))
+    elif isinstance(given, np.ndarray):
+        labels = given.tolist() if given.ndim else [given.item()]
+    elif isinstance(given, (list, tuple)):
+        labels = [label.item() if isinstance(label, np.generic) else label for label in given]
     else:
-        return [] if is_missing(said) else [said]
+        return [] if is_missing(given) else [given]
     if any(is_missing(label) for label in labels):
         raise RowError(f"a list of labels must not hold missing values. Got {one_line(labels)} instead.", row)
     return labels
