@@ -12,14 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise._words import the_classes
 from rankwise.features._arrow import is_text
 from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
-from rankwise.labels._format import as_order, distinct_labels, said_by_row
-from rankwise.labels._grammar import UnreadableLabelsError
+from rankwise.labels._format import as_order, said_by_row
+from rankwise.labels._grammar import UnreadableLabelsError, has_name, mixed_types
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
 from rankwise.labels._read import read
@@ -323,7 +322,7 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     n = 0
     for good in labels():
         is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
-        distinct.update(distinct_labels(np.unique(good.y, axis=0) if is_table else good.y))
+        distinct.update(said_by_row(np.unique(good.y, axis=0) if is_table else good.y)[1])
         n += len(good.y)
     if not n:
         raise ValueError("it has no rows that can be used.")
@@ -345,7 +344,7 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
 
 def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
     """Name the labels of the rarer type where some are numbers and others are names: how many rows, and the first."""
-    names = {label for label in labels if _is_name(label)}
+    names = {label for label in labels if has_name(label)}
     if not names or len(names) == len(labels):
         return
     counts: Counter[Any] = Counter()
@@ -358,16 +357,7 @@ def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callabl
     of_names = sum(counts[label] for label in names)
     is_odd, kind = (True, "numbers") if 2 * of_names <= sum(counts[label] for label in labels) else (False, "names")
     odd = [label for label in counts if label is not None and (label in names) == is_odd]  # as they occur
-    reason = (
-        f"a label is {shown(odd[0])} where most are {kind}, and these have no common order. "
-        f"Correct it, or declare the classes with {the_classes()}."
-    )
-    error = UnreadableLabelsError(reason, [(label, counts[label], k) for k, label in enumerate(odd)])
+    error = UnreadableLabelsError(mixed_types(odd[0], kind), [(label, counts[label], k) for k, label in enumerate(odd)])
     batch, row = first[odd[0]]
     told = error.told(lambda k: first[odd[k]][0].place(first[odd[k]][1]).removeprefix(f"file {batch.file}, "))
     raise label_error(batch, row, told, columns.label_names)
-
-
-def _is_name(label: Any) -> bool:
-    """Whether a label, as it was said, has a name in it."""
-    return any(isinstance(value, str) for value in (label if isinstance(label, (tuple, frozenset)) else (label,)))

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Codes
 from rankwise.labels import _lookup
-from rankwise.labels._encoded import Codes, Labels
+from rankwise.labels._encoded import Labels
 from rankwise.labels._order import (
     ClassOrder,
     comparable,

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._types import Codes
 from rankwise.labels._order import ClassOrder, as_object_array, as_text, show
-
-Codes = NDArray[np.int32]
 
 NO_CODES: Codes = np.empty(0, dtype=np.int32)
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._sklearn import cross_val_predict_encodes
+from rankwise._types import Places
 from rankwise.labels._encode import encode
 from rankwise.labels._encoded import Labels
-
-Folds = NDArray[np.intp]
 
 _ENOUGH = 10  # rows of a stratum: as many as folds that anybody asks for
 
@@ -72,7 +71,7 @@ class FoldedLabels(Labels):
         return array if dtype is None else array.astype(dtype)
 
 
-def _joined(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+def _joined(counts: Places) -> Places:
     """Stratum of every group: neighbours together until they have enough rows; a small rest joins the last.
 
     >>> _joined(np.array([12, 4, 7, 3])).tolist()
@@ -89,7 +88,7 @@ def _joined(counts: NDArray[np.intp]) -> NDArray[np.intp]:
     return strata
 
 
-def deal(strata: Folds, n_folds: int, generator: np.random.RandomState | None = None) -> Folds:
+def deal(strata: Places, n_folds: int, generator: np.random.RandomState | None = None) -> Places:
     """Fold of every row: in turn over the rows sorted by stratum, in random order within one if there is a generator.
 
     Without a generator the rows of a stratum stay in blocks, in their order: the first fold gets the first of them.

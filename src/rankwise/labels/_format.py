@@ -78,11 +78,6 @@ def _order_of(y: Any, classes: Any) -> ClassOrder | None:
     return y.order if classes is None and isinstance(y, Labels) else as_order(classes)
 
 
-def distinct_labels(y: Any) -> list[Any]:
-    """The distinct labels of y as they were said: None, values, tuples and frozensets."""
-    return said_by_row(y)[1]
-
-
 def _each(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
     """What ``write`` makes of the label of every row, called once for each distinct one; errors name the row."""
     groups, distinct = said_by_row(y if order is None else encode(y, order))

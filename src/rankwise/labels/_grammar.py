@@ -207,26 +207,22 @@ class LabelReader:
     def _in_words(self, plain: str, text: str) -> Any:
         """Read "at least 4", "3 to 5", "3 out of 5"; None if it is not so."""
         for sign, phrase in self._phrases if " " in plain else ():
-            found = phrase.fullmatch(plain)
-            if not found:
+            match = phrase.fullmatch(plain)
+            value = None if match is None else self.value(match[1])
+            if match is None or value is None:
                 continue
-            value, other = self.value(found[1]), found[2] if sign in ("of", "-") else None
-            if value is None:
-                continue
-            if other is None:
-                return self._bound(sign, found[1], text)
+            if sign not in ("of", "-"):
+                return self._bound(sign, match[1], text)
+            other = match[2]
             if sign == "of":  # the top of the scale need not be a class
                 top = self._unit.sub("", other.strip())
                 if _ONE.fullmatch(top):
-                    return self._out_of(value, top, text)
+                    if isinstance(value, (int, float)) and value > float(top):
+                        raise ValueError(f"cannot read {one_line(text)} as a label: {value} is above {top}.")
+                    return value
             elif self.value(other) is not None:
                 return self._interval(value, self.value(other), text)
         return None
-
-    def _out_of(self, value: Any, top: str, text: str) -> Any:
-        if isinstance(value, (int, float)) and value > float(top):
-            raise ValueError(f"cannot read {one_line(text)} as a label: {value} is above {top}.")
-        return value
 
     def parts(self, text: str) -> list[tuple[Any, Any]]:
         """Lower and upper ends that a text can be cut into: names and negative numbers may hold a ``-`` themselves."""
@@ -368,23 +364,35 @@ def refuse_doubtful(said: list[Any], groups: NDArray[np.intp]) -> None:
 
     Nothing is read in another way for the sake of other rows.
     """
-    flat = [label if isinstance(label, (tuple, set, frozenset)) else (label,) for label in said]
-    names = {value for parts in flat for value in parts if isinstance(value, str)}
-    is_name = np.array([any(isinstance(value, str) for value in parts) for parts in flat], dtype=bool)
+    names = {value for label in said for value in _values(label) if isinstance(value, str)}
+    is_name = np.array([has_name(label) for label in said], dtype=bool)
     is_number = np.array([label is not None for label in said], dtype=bool) & ~is_name
     if is_name.any() and is_number.any():
         rows = np.bincount(groups, minlength=len(said))
         by_name = rows[is_name].sum() <= rows[is_number].sum()
         most, odd = ("numbers", is_name) if by_name else ("names", is_number)
-        why = f"where most are {most}, and these have no common order. Correct it, or {_declare()}"
-        bad = {k: (said[k], f"a label is {one_line(said[k])} {why}") for k in np.flatnonzero(odd).tolist()}
-        raise unreadable(bad, groups)
+        raise unreadable({k: (said[k], mixed_types(said[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
     if any("-" in name.translate(_SIGNS) for name in names):
         reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
         ranges = [k for k, label in enumerate(said) if isinstance(label, str) and reader.parts(label)]
         why = f"may be a class of its own or the range between two others: {_declare()}"
         if ranges:
             raise unreadable({k: (said[k], f"{one_line(said[k])} {why}") for k in ranges}, groups)
+
+
+def _values(label: Any) -> Iterable[Any]:
+    return label if isinstance(label, (tuple, set, frozenset)) else (label,)
+
+
+def has_name(label: Any) -> bool:
+    """Whether a label has a name in it, and not only numbers."""
+    return any(isinstance(value, str) for value in _values(label))
+
+
+def mixed_types(label: Any, most: str) -> str:
+    """What is wrong with a number among names, or the reverse; ``most`` says what the other labels are."""
+    why = f"where most are {most}, and these have no common order. Correct it, or {_declare()}"
+    return f"a label is {one_line(label)} {why}"
 
 
 def _declare() -> str:

@@ -121,10 +121,13 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
         known = known.reshape(table.shape)
     else:
         known = table == table
-    pair = _classes(table, known) if classes is None else np.asarray(classes)
-    codes = np.full(table.shape, _MISSING, dtype=np.int8, order="F")
+    present = table[known]  # pandas' NA compares with nothing
+    pair = _classes(present) if classes is None else np.asarray(classes)
+    present_codes = np.full(present.size, _MISSING, dtype=np.int8)
     for code, label in enumerate(pair.tolist()):
-        codes[(table == label) & known if table.dtype.kind != "O" else _equal(table, known, label)] = code
+        present_codes[present == label] = code
+    codes = np.full(table.shape, _MISSING, dtype=np.int8, order="F")
+    codes[known] = present_codes
     odd = known & (codes == _MISSING)
     if odd.any():
         row, column = np.argwhere(odd)[0].tolist()
@@ -176,16 +179,8 @@ def _from_columns(columns: list[list[Any]]) -> NDArray[Any]:
     return table
 
 
-def _equal(table: NDArray[Any], known: NDArray[np.bool_], label: Any) -> NDArray[np.bool_]:
-    """Where an object equals the label; pandas' NA compares with nothing."""
-    equal = np.zeros(table.shape, dtype=bool)
-    equal[known] = table[known] == label
-    return equal
-
-
-def _classes(table: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
+def _classes(present: NDArray[Any]) -> NDArray[Any]:
     """0 and 1, or the two values that occur."""
-    present = table[known]
     if present.size == 0:
         raise ValueError("y has no annotated entry: all of them are missing.")
     try:
@@ -204,4 +199,4 @@ def _classes(table: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
             f"y must hold 0 and 1, or two values of your own, and NaN where an entry is missing. "
             f"Unknown label type: it holds {what} {one_line(ordered[:10])}."
         )
-    return np.array(ordered) if table.dtype.kind == "O" else np.array(ordered, dtype=table.dtype)
+    return np.array(ordered) if present.dtype.kind == "O" else np.array(ordered, dtype=present.dtype)
