@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from rankwise.labels import OrderWarning, decode, encode, encode_rankings
+from rankwise.labels import OrderWarning, decode, encode, encode_multilabel, encode_rankings
 from tests.reference import labels as plain
 from tests.strategies import annotated
 
@@ -493,3 +494,17 @@ def test_a_column_vector_warns_at_the_users_line():
         with pytest.warns(DataConversionWarning) as caught:
             read(np.array([[1], [2]]))
         assert caught[0].filename == __file__
+
+
+def test_an_indicator_matrix_is_left_as_it_is():
+    y = sparse.csr_matrix((np.array([1.0, 0.0, 1.0]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    for array in (y.data, y.indices, y.indptr):  # as those of a memory map, which parallel jobs share
+        array.flags.writeable = False
+    labels = encode_rankings(y)
+    assert (labels.indptr.tolist(), labels.above.tolist()) == ([0, 1, 2], [2, 1])
+
+
+@pytest.mark.parametrize("classes", [[0], [0, 1, 2]])
+def test_a_multilabel_table_has_two_classes(classes):
+    with pytest.raises(ValueError, match="classes must be two values"):
+        encode_multilabel([[0, 1], [1, None]], classes)

@@ -123,6 +123,10 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
         known = table == table
     present = table[known]  # pandas' NA compares with nothing
     pair = _classes(present) if classes is None else np.asarray(classes)
+    if pair.shape != (2,):
+        raise ValueError(
+            f"classes must be two values, the negative and the positive one. Got {one_line(classes)} instead."
+        )
     present_codes = np.full(present.size, _MISSING, dtype=np.int8)
     for code, label in enumerate(pair.tolist()):
         present_codes[present == label] = code

@@ -227,6 +227,8 @@ def _codes(labels: list[Any], ends: NDArray[np.int64], order: ClassOrder) -> Cod
 def _indicated(matrix: Any, names: list[Any] | None = None) -> _Rows:
     """A matrix of 0 and 1 with a column for every label, or for every label that has a name here."""
     matrix = sparse.csr_matrix(require_sound(matrix, "y"))
+    if not (matrix.has_canonical_format and np.all(matrix.data)):
+        matrix = matrix.copy()  # what follows works in place, and the arrays are the caller's
     matrix.sum_duplicates()
     wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))  # NaN is neither
     if wrong.size:
@@ -234,8 +236,7 @@ def _indicated(matrix: Any, names: list[Any] | None = None) -> _Rows:
         column, value = int(matrix.indices[wrong[0]]), matrix.data[wrong[0]]
         reason = f"an indicator must be 0 or 1. Got {value} for label {column}."
         raise RowError(reason, row, column, message=f"row {row}: {reason}")
-    if not np.all(matrix.data):
-        matrix.eliminate_zeros()
+    matrix.eliminate_zeros()
 
     def encoded(order: ClassOrder) -> RankingLabels:
         indptr, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
