@@ -236,6 +236,10 @@ def test_what_cannot_be_written(y, arguments, message):
         format_labels(y, **arguments)
 
 
+def test_candidates_that_are_neighbours_have_ends_whatever_type_holds_them():
+    assert interval_ends([{1.0, 2.0}, {3, 4, 5}]).tolist() == [[1, 2], [3, 5]]
+
+
 def test_interval_ends_and_candidates():
     y = [3, (1, None), {1, 2}, None]
     assert interval_ends(y).tolist() == [[3, 3], [1, None], [1, 2], [None, None]]

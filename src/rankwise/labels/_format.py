@@ -171,12 +171,15 @@ def _between(ends: tuple[Any, Any], order: ClassOrder | None) -> list[Any]:
     lower, upper = ends
     if order is not None:
         return list(order.values[order.code(lower) : order.code(upper) + 1].tolist())
-    whole = all(isinstance(end, (int, float)) and float(end).is_integer() for end in ends)
-    if not whole or upper - lower >= _MOST_BETWEEN:
+    if not all(map(_is_whole, ends)) or upper - lower >= _MOST_BETWEEN:
         raise ValueError(
             f"the classes between the ends of {one_line(ends)} are not known: declare the classes with {the_classes()}."
         )
     return list(range(int(lower), int(upper) + 1))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, float)) and float(value).is_integer()
 
 
 def _plain_key(value: Any) -> tuple[bool, Any]:
@@ -188,7 +191,7 @@ def _ends(said: Any, order: ClassOrder | None) -> tuple[Any, Any]:
         return said
     if isinstance(said, frozenset):
         members = _members(said, order)
-        if order is None and all(isinstance(m, int) for m in members) and members[-1] - members[0] == len(members) - 1:
+        if order is None and all(map(_is_whole, members)) and members[-1] - members[0] == len(members) - 1:
             return members[0], members[-1]
         raise ValueError(f"the candidates {one_line(_shown(said))} have gaps: they are no interval.")
     return said, said
