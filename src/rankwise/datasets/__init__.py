@@ -15,13 +15,15 @@ from rankwise.datasets._mail import ENRON_USERS, MailFolders, load_enron_folders
 from rankwise.datasets._offline import (
     CHU_NAMES,
     MULTILABEL_NAMES,
+    RATING_NAMES,
     MultilabelDataset,
+    Ratings,
     Words,
     load_chu_partitions,
     load_multilabel,
     load_ocr,
+    load_ratings,
 )
-from rankwise.datasets._ratings import RATING_NAMES, Ratings, load_ratings
 
 __all__ = [
     "CHU_NAMES",
