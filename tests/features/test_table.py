@@ -380,3 +380,12 @@ def test_any_column_gives_finite_features_or_a_clear_error(values, scaling, miss
     else:
         assert np.isfinite(dense(matrix)).all()
         assert matrix.shape[0] == len(values)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, pd.DataFrame, pl.DataFrame, lambda X: pa.table({"a": X[:, 0], "b": X[:, 1]})]
+)
+def test_a_column_of_nan_alone_is_left_out_in_every_form(form):
+    encoder = TableEncoder().fit(form(np.array([[1.0, np.nan], [2.0, np.nan]])))
+    assert list(encoder.notes_.values()) == ["no value"]
+    assert encoder.n_features_in_ == 1

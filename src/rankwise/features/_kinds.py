@@ -22,7 +22,7 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
     """
     types = load_pyarrow().types
     kind = column.type
-    if types.is_null(kind) or column.null_count == len(column):
+    if types.is_null(kind) or column.null_count == len(column) or _are_nan(column):
         return "ignore", "no value"
     if not stream and len(column) >= _FEWEST_ROWS:
         note = _says_nothing(name, column)
@@ -44,6 +44,11 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
         f"column {name!r} holds {kind}: a column must hold numbers, booleans, dates, durations, categories or texts. "
         f"Leave it out."
     )
+
+
+def _are_nan(column: Any) -> bool:
+    pa = load_pyarrow()
+    return pa.types.is_floating(column.type) and bool(pa.compute.all(pa.compute.is_nan(column)).as_py())
 
 
 def _kind_of_texts(name: str, column: Any) -> tuple[str, str]:
