@@ -97,3 +97,10 @@ def test_a_number_of_rows_that_never_comes_is_like_none():
     X = np.arange(6.0).reshape(3, 2)
     late, never = OnlineScaler(frozen_after=10**30).fit(X), OnlineScaler().fit(X)
     np.testing.assert_array_equal(late.transform(X), never.transform(X))
+
+
+def test_a_text_in_a_row_is_a_value_error():
+    scaler = OnlineScaler().learn_one({"a": 1.0})
+    for method in (scaler.learn_one, scaler.transform_one):
+        with pytest.raises(ValueError, match="could not convert string to float: 'x'"):
+            method({"a": "x"})

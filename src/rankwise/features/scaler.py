@@ -135,12 +135,13 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
     @reader
     def transform_one(self, x: Mapping[str, Any]) -> dict[str, float]:
         """One row, a dict of named features, scaled; a feature that was never seen is 0."""
-        place = {name: j for j, name in enumerate(self._names())}
-        scale = self.scale_
-        return {
-            name: float((value - self.mean_[place[str(name)]]) / scale[place[str(name)]]) if str(name) in place else 0.0
-            for name, value in x.items()
-        }
+        place, scale = {name: j for j, name in enumerate(self._names())}, self.scale_
+
+        def scaled(name: str, value: Any) -> float:
+            j = place.get(str(name))
+            return 0.0 if j is None else float((float(value) - self.mean_[j]) / scale[j])
+
+        return {name: scaled(name, value) for name, value in x.items()}
 
     @property
     def var_(self) -> Floats:
