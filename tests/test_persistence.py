@@ -474,3 +474,9 @@ def test_another_process_loads_the_same_model(model, path):
     code = f"import rankwise as rw; print(rw.load({str(path)!r}).predict([[-9.0], [9.0]]).tolist())"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "['bad', 'good']", done.stderr
+
+
+@pytest.mark.parametrize("value", [np.array([["a", "b"]]), np.array([[None, 1]], dtype=object)])
+def test_tables_of_objects_are_refused_when_saving_and_not_when_loading(value, tmp_path):
+    with pytest.raises(ValueError, match=r"cannot save note 'a': .* this is a ndarray"):
+        rw.save(rw.PRank().fit([[0.0], [1.0]], [1, 2]), tmp_path / "model", notes={"a": value})

@@ -37,7 +37,6 @@ from rankwise._version import __version__
 from rankwise.features import foreign
 
 FORMAT = 2  # 1: the text is in the metadata; 2: it is an array
-_SUFFIX_HINT = "rankwise.save(model, path)"
 _TEXT = "header"  # array of a text that is longer than this; safetensors bounds its metadata at 100 MB
 _LONGEST_TEXT = 2**20
 _LARGEST_STRINGS = 2**26  # bytes that an array of strings may take where their lengths differ widely
@@ -154,7 +153,9 @@ def _checked(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays, metadata = _read(path)
     text = metadata.get("rankwise")
     if text is None:
-        raise ModelFileError(f"{path} is a safetensors file but not a rankwise model (write one with {_SUFFIX_HINT}).")
+        raise ModelFileError(
+            f"{path} is a safetensors file but not a rankwise model (write one with rankwise.save(model, path))."
+        )
     header = _parsed(text, path)
     version = header.get("format")
     if type(version) is not int or version < 1:
@@ -194,9 +195,9 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
             f"cannot save a {type(model).__module__}.{name}: model files hold estimators that are nothing but numbers, "
             f"{', '.join(sorted(_known_estimators()))}. Pickle others, where the file can be trusted."
         )
-    is_foreign = name in foreign.KNOWN
-    if fitted and not (foreign.is_fitted(model) if is_foreign else model.__sklearn_is_fitted__()):
+    if fitted and not foreign.is_fitted(model):
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
+    is_foreign = name in foreign.KNOWN
     parameters = foreign.parameters(model) if is_foreign else model.get_params(deep=False)
     packed = {
         "estimator": name,
@@ -218,7 +219,9 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
     if isinstance(classes, (list, tuple)):
         _require_even([value for value in classes if isinstance(value, str)])
     is_foreign = name in foreign.KNOWN
-    model = estimator(**(foreign.revived_all(parameters) if is_foreign else parameters))
+    if is_foreign:
+        parameters = {k: foreign.revived(v) for k, v in parameters.items()}
+    model = estimator(**parameters)
     if fitted:
         learnt = {k: _unpack(v, arrays, fitted=True) for k, v in packed["model"].items()}
         if is_foreign:
@@ -235,18 +238,13 @@ def _is_known(model: Any) -> bool:
 
 def _estimator(name: str) -> type[Any] | None:
     """Public estimator of rankwise that says what it has learnt as plain values; imported only when it is asked for."""
-    package = _package()
+    package = import_module("rankwise")  # it stands above this module, so it is looked up when needed
     found = getattr(package, name) if name in package._HOME else None
     return found if hasattr(found, "from_plain") else None
 
 
 def _known_estimators() -> list[str]:
-    return [name for name in _package()._HOME if _estimator(name) is not None]
-
-
-def _package() -> Any:
-    """The package, which declares the public names. It stands above this module, so it is looked up when needed."""
-    return import_module("rankwise")
+    return [name for name in import_module("rankwise")._HOME if _estimator(name) is not None]
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -297,7 +295,7 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
             name += "'"
         arrays[name] = np.ascontiguousarray(value)
         return {"array": name}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.ndim == 1:
         return {"objects": _pack_all(value.tolist(), name, arrays), "strings": value.dtype.kind == "U"}
     if isinstance(value, dict) and all(isinstance(k, str) for k in value):
         return {"dict": {k: _pack(v, f"{name}:{k}", arrays) for k, v in value.items()}}

@@ -74,11 +74,6 @@ def revived(value: Any) -> Any:
     return {revived(k): revived(v) for k, v in inner}
 
 
-def revived_all(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of several values, by name."""
-    return {name: revived(value) for name, value in values.items()}
-
-
 # -- what attributes must be -------------------------------------------------------------------------------------------
 
 
