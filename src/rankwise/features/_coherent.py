@@ -42,26 +42,15 @@ def width(model: Any) -> int | None:
 # -- one function for each class ---------------------------------------------------------------------------------------
 
 
-def _is_shift(value: Any, wanted: bool) -> bool:
-    return (value is not None) or not wanted
-
-
-def _standard(model: Any) -> bool:
-    return _is_shift(model.mean_, model.with_mean) and _is_shift(model.scale_, model.with_std)
-
-
-def _robust(model: Any) -> bool:
-    return _is_shift(model.center_, model.with_centering) and _is_shift(model.scale_, model.with_scaling)
+def _has(**wanted: str) -> Callable[[Any], bool]:
+    """Check that every attribute is there that a parameter asks for: ``_has(with_mean="mean_")``."""
+    return lambda model: not any(getattr(model, k) and getattr(model, v) is None for k, v in wanted.items())
 
 
 def _min_max(model: Any) -> bool:
     ends = model.feature_range
-    return (
-        len(ends) == 2
-        and all(type(end) in (int, float) for end in ends)
-        and model.min_ is not None
-        and model.scale_ is not None
-    )
+    is_pair = len(ends) == 2 and all(type(end) in (int, float) for end in ends)
+    return is_pair and model.min_ is not None and model.scale_ is not None
 
 
 def _imputer(model: Any) -> bool:
@@ -127,9 +116,8 @@ def _in_order(categories: Any) -> bool:
     if not len(categories):
         return False
     if categories.dtype.kind == "O":
-        return all(v is None or isinstance(v, (str, int, float)) for v in categories) and len(set(categories)) == len(
-            categories
-        )
+        are_plain = all(v is None or isinstance(v, (str, int, float)) for v in categories)
+        return are_plain and len(set(categories)) == len(categories)
     known = categories[:-1] if categories.dtype.kind == "f" and np.isnan(categories[-1]) else categories
     return bool((known[:-1] < known[1:]).all() and (known == known).all())
 
@@ -144,24 +132,26 @@ def _places(value: Any, n: int) -> bool:
 def _one_hot(model: Any) -> bool:
     if not _encoder(model):
         return False
-    grouped = getattr(model, "_drop_idx_after_grouping", None)
-    outs = [len(categories) for categories in model.categories_]
+    dropped, grouped = model.drop_idx_, getattr(model, "_drop_idx_after_grouping", None)
+    counts = outs = [len(categories) for categories in model.categories_]
     if model._infrequent_enabled:
-        outs = [
-            n - (0 if rare is None else len(rare) - 1) for n, rare in zip(outs, model._infrequent_indices, strict=True)
-        ]
-    for dropped, counts in ((model.drop_idx_, [len(c) for c in model.categories_]), (grouped, outs)):
-        if dropped is None:
-            continue
-        if dropped.shape != (len(counts),):
-            return False
-        if any(
-            v is not None and not (type(v) is int and 0 <= v < n) for v, n in zip(dropped.tolist(), counts, strict=True)
-        ):
-            return False
+        n_joined = [0 if rare is None else len(rare) - 1 for rare in model._infrequent_indices]
+        outs = [n - joined for n, joined in zip(counts, n_joined, strict=True)]
+    if not (_drops(dropped, counts) and _drops(grouped, outs) and (grouped is None) == (dropped is None)):
+        return False
     if grouped is not None:
         outs = [n - (v is not None) for n, v in zip(outs, grouped.tolist(), strict=True)]
-    return (grouped is None) == (model.drop_idx_ is None) and model._n_features_outs == outs
+    return bool(model._n_features_outs == outs)
+
+
+def _drops(dropped: Any, counts: list[int]) -> bool:
+    """Whether at most one of its categories is dropped of each feature, or nothing of any."""
+    if dropped is None:
+        return True
+    if dropped.shape != (len(counts),):
+        return False
+    pairs = zip(dropped.tolist(), counts, strict=True)
+    return all(v is None or (type(v) is int and 0 <= v < n) for v, n in pairs)
 
 
 def _ordinal(model: Any) -> bool:
@@ -211,11 +201,9 @@ def _columns(model: Any) -> bool:
 
 
 def _passes(part: Any, wanted: str) -> bool:
-    return (
-        part == wanted
-        if isinstance(part, str)
-        else wanted == "passthrough" and type(part).__name__ == "FunctionTransformer"
-    )
+    if isinstance(part, str):
+        return part == wanted
+    return wanted == "passthrough" and isinstance(part, preprocessing.FunctionTransformer)
 
 
 def _same(columns: Any, chosen: Any) -> bool:
@@ -225,9 +213,8 @@ def _same(columns: Any, chosen: Any) -> bool:
 def _exist(columns: Any, n: int, names: list[str]) -> bool:
     if isinstance(columns, slice):
         return all(v is None or type(v) in (int, str) for v in (columns.start, columns.stop, columns.step))
-    chosen = (
-        columns.tolist() if isinstance(columns, np.ndarray) else columns if isinstance(columns, list) else [columns]
-    )
+    chosen = columns.tolist() if isinstance(columns, np.ndarray) else columns
+    chosen = chosen if isinstance(chosen, list) else [chosen]
     if all(type(v) is bool for v in chosen):
         return len(chosen) in (0, n)
     return all(v in names if isinstance(v, str) else type(v) is int and -n <= v < n for v in chosen)
@@ -244,8 +231,8 @@ def _steps_fit(model: Any) -> bool:
 
 
 _CHECKS: dict[type[Any], Callable[[Any], bool]] = {
-    preprocessing.StandardScaler: _standard,
-    preprocessing.RobustScaler: _robust,
+    preprocessing.StandardScaler: _has(with_mean="mean_", with_std="scale_"),
+    preprocessing.RobustScaler: _has(with_centering="center_", with_scaling="scale_"),
     preprocessing.MinMaxScaler: _min_max,
     SimpleImputer: _imputer,
     preprocessing.PolynomialFeatures: _polynomial,

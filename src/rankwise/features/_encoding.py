@@ -18,12 +18,12 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import FINITE, INFINITE, MISSING
-from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.features._arrow import coded_texts, hashed_place
 from rankwise.features._bending import Products
 from rankwise.features._columns import CategoryColumn, Column, NumberColumn, missing_rows
 from rankwise.features._rules import Entries, Rules, joined
+from rankwise.features._splines import read_only
 from rankwise.features._texts import grams
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
@@ -131,7 +131,7 @@ class Encoding:
         """Write scaled and filled numbers into the first columns; return whether there may be something to refuse."""
         worst = FINITE
         read = [c.read(table.column(c.name)) for c in self.numbers]
-        columns = [_read_only(values) for values, _ in read]
+        columns = [read_only(values) for values, _ in read]
         starts = np.cumsum([0, *(c.width for c in self.numbers)]).tolist()
         for start in range(0, out.shape[0], _BLOCK):
             stop = min(start + _BLOCK, out.shape[0])
@@ -189,10 +189,3 @@ def kept_names(table: Any, columns: Sequence[Column], rules: Rules) -> dict[int,
     for (place, name), _ in counts.most_common(_MOST_NAMED):
         kept.setdefault(place, name)
     return dict(sorted(kept.items()))
-
-
-def _read_only(values: Floats) -> Floats:
-    """The same numbers marked read-only, as arrow's memory is, so that one version of the kernel serves all."""
-    view = values.view()
-    view.flags.writeable = False
-    return view

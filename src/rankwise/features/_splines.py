@@ -44,10 +44,17 @@ def full_knots(knots: list[float]) -> Floats:
 def spline_values(values: Floats, knots: list[float]) -> Floats:
     """All splines at finite values, (n, 7), as they are."""
     out = np.empty((values.size, N_SPLINES))
+    put_splines(
+        read_only(values), full_knots(knots), np.zeros(N_SPLINES), np.ones(N_SPLINES), 0.0, out, 0, 0, values.size
+    )
+    return out
+
+
+def read_only(values: Floats) -> Floats:
+    """The same numbers marked read-only, as arrow's memory is, so that one version of the kernels serves all."""
     view = values.view()
     view.flags.writeable = False
-    put_splines(view, full_knots(knots), np.zeros(N_SPLINES), np.ones(N_SPLINES), 0.0, out, 0, 0, values.size)
-    return out
+    return view
 
 
 def peaks(knots: list[float]) -> list[str]:

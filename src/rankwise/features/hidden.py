@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from math import ceil
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from rankwise._kernels.sparse import require_sound
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import Labels, check_weights, encode
 
@@ -104,15 +104,15 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_hidden": [Interval(Integral, 1, None, closed="left")],
+        "n_hidden": [COUNT],
         "activation": [StrOptions(set(_ACTIVATIONS))],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "alpha": [NOT_NEGATIVE],
+        "batch_size": [StrOptions({"auto"}), COUNT],
+        "learning_rate_init": [POSITIVE],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [COUNT],
         "random_state": ["random_state"],
         "classes": ["array-like", None],
     }
