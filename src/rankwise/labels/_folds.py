@@ -62,7 +62,7 @@ class FoldedLabels(Labels):
         if exact:
             return super().__array__(dtype, copy)
         distinct, groups = self.distinct()
-        names = np.asarray(Labels(distinct.order, distinct.lower, distinct.upper, distinct.mask), dtype=np.str_)
+        names = Labels.__array__(distinct, np.str_)
         strata = _joined(np.bincount(groups))
         last = np.flatnonzero(np.diff(strata, append=-1))
         first = np.append(0, last[:-1] + 1)

@@ -14,7 +14,7 @@ from rankwise._words import the_classes
 from rankwise.labels._encode import declared_order, encode
 from rankwise.labels._encoded import Labels
 from rankwise.labels._grammar import LabelReader, each
-from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, one_line
+from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, numbered, one_line
 from rankwise.labels._raw import Candidates, Coded, Exact, Intervals, Texts
 from rankwise.labels._read import read
 
@@ -109,9 +109,7 @@ def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
         raise ValueError(
             f"a candidate mask and an interval column need their classes: declare them with {the_classes()}."
         )
-    place: dict[Any, int] = {}
-    rows = [place.setdefault(item, len(place)) for item in items]
-    return np.array(rows, dtype=np.intp), list(place)
+    return numbered(items)
 
 
 def _interval(lower: Any, upper: Any) -> Any:
@@ -193,7 +191,7 @@ def _ends(said: Any, order: ClassOrder | None) -> tuple[Any, Any]:
         members = _members(said, order)
         if order is None and all(map(_is_whole, members)) and members[-1] - members[0] == len(members) - 1:
             return members[0], members[-1]
-        raise ValueError(f"the candidates {one_line(_shown(said))} have gaps: they are no interval.")
+        raise ValueError(f"the candidates {one_line(_shown(said))} have gaps: they are not an interval.")
     return said, said
 
 

@@ -98,14 +98,14 @@ class LabelReader:
         if language not in _WORDS:
             raise ValueError(f"language must be one of {', '.join(LANGUAGES)}. Got {language!r} instead.")
         self.order = order
-        values = [] if order is None else order.values.tolist()
-        self.texts = [as_text(value) for value in values]
+        self._values = [] if order is None else order.values.tolist()
+        self.texts = [as_text(value) for value in self._values]
         self._code = {text.strip(): code for code, text in enumerate(self.texts)}
         if order is not None and len(self._code) < len(order):
             raise ValueError(f"classes must differ when they are written as text. Got {show(order.values)} instead.")
         for text, code in list(self._code.items()):
             self._code.setdefault(text.translate(_SIGNS), code)
-        exact = values if order is not None and order.is_exact_in_float else []
+        exact = self._values if order is not None and order.is_exact_in_float else []
         self._number = {float(value): code for code, value in enumerate(exact)}
         self._nothing, self._phrases, self._or, self._unit = _patterns(language)
 
@@ -113,7 +113,7 @@ class LabelReader:
         """What a text says."""
         text = text.strip()
         if text in self._code:
-            return self._value_of(self._code[text])
+            return self._values[self._code[text]]
         if text.lower() in self._nothing:
             return None
         plain = text.translate(_SIGNS).strip()
@@ -149,14 +149,14 @@ class LabelReader:
         """The class that a text names, or its number where no classes are declared; None if it is neither."""
         text = text.strip()
         if text in self._code:
-            return self._value_of(self._code[text])
+            return self._values[self._code[text]]
         text = self._unit.sub("", text) if text[:1] in _BEGINS_NUMBER else ""
         if not _ONE.fullmatch(text):
             return None
         if self.order is None:
             return _number(text)
         code = self._number.get(float(text))
-        return None if code is None else self._value_of(code)
+        return None if code is None else self._values[code]
 
     def codes(self, said: Any) -> NDArray[np.intp]:
         """Codes of the declared classes that a label admits."""
@@ -166,10 +166,6 @@ class LabelReader:
             return np.unique([code(value) for value in said])
         lower, upper = said if isinstance(said, tuple) else (said, said)
         return np.arange(0 if lower is None else code(lower), k if upper is None else code(upper) + 1)
-
-    def _value_of(self, code: int) -> Any:
-        assert self.order is not None
-        return self.order.values[code : code + 1].tolist()[0]
 
     def _end(self, name: str, text: str) -> Any:
         """A part that must be a class, or without declared classes a number or a name."""
@@ -202,7 +198,7 @@ class LabelReader:
             raise ValueError(
                 f"there is no class {'>' if step > 0 else '<'} {name}. Got {text!r} with the classes {show(values)}."
             )
-        return self._value_of(code)
+        return self._values[code]
 
     def _in_words(self, plain: str, text: str) -> Any:
         """Read "at least 4", "3 to 5", "3 out of 5"; None if it is not so."""

@@ -27,7 +27,7 @@ def _guess(value, first, per_class, last):
 
 @kernel
 def exact_codes(values, ascending, code_of, out):
-    """Code of every value; MISSING for NaN, UNKNOWN for a value that is no class."""
+    """Code of every value; MISSING for NaN, UNKNOWN for a value that is not a class."""
     first, last = float(ascending[0]), ascending.size - 1
     span = float(ascending[last]) - first
     per_class = last / span if span > 0.0 else 0.0

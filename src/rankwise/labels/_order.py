@@ -48,6 +48,17 @@ def as_object_array(values: Iterable[Any]) -> NDArray[Any]:
     return np.fromiter(items, dtype=object, count=len(items))
 
 
+def numbered(items: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Number of each item among the distinct ones, and these, in the order of their appearance.
+
+    >>> numbered("abca")
+    (array([0, 1, 2, 0]), ['a', 'b', 'c'])
+    """
+    place: dict[Any, int] = {}
+    numbers = [place.setdefault(item, len(place)) for item in items]
+    return np.array(numbers, dtype=np.intp), list(place)
+
+
 def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
     """Numbers as numbers where that loses nothing: float64 takes None and NaN too, whole numbers must be complete.
 
@@ -137,7 +148,7 @@ class ClassOrder:
     __hash__ = None  # type: ignore[assignment]
 
     def code(self, value: Any) -> int:
-        """Code of one label; a label that is no class raises ``KeyError``."""
+        """Code of one label; a label that is not a class raises ``KeyError``."""
         return self.index[value]
 
     def numeric_table(self, dtype: type) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -146,7 +157,7 @@ class ClassOrder:
         return self.values[ascending].astype(dtype), ascending.astype(np.int32)
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Code of every element of a 1-D array; MISSING (-1) for none, UNKNOWN (-2) for a value that is no class."""
+        """Code of every element of a 1-D array; MISSING (-1) for none, UNKNOWN (-2) for a value that is not a class."""
         out = np.empty(values.size, dtype=np.int32)
         same_type = comparable(values, self)
         if same_type is not None:

@@ -22,6 +22,7 @@ from rankwise.labels._order import (
     ClassOrder,
     as_object_array,
     is_missing,
+    numbered,
     numbers_if_possible,
     one_line,
     tidy,
@@ -79,13 +80,13 @@ class Coded(Raw):
     def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Raw:
         """Coded labels, or texts if the categories are such and carry no order."""
         values, codes = tidy(as_object_array(categories)), np.asarray(codes, dtype=np.intp)
-        if ordered or not any(isinstance(value, str) for value in values.tolist()):
+        items = values.tolist()
+        if ordered or not any(isinstance(value, str) for value in items):
             return Coded(values if ordered else None, values, codes)
         used, groups = np.unique(codes, return_inverse=True)
-        return Texts(None, [None if k < 0 else values[k : k + 1].tolist()[0] for k in used], groups.ravel())
+        return Texts(None, [None if k < 0 else items[k] for k in used], groups.ravel())
 
     def as_exact(self) -> Exact:
-        """Values in place of numbers."""
         return Exact(self.order, np.append(self.categories.astype(object), [None])[self.codes])
 
 
@@ -164,9 +165,7 @@ class Texts(Raw):
 
     @staticmethod
     def make(items: list[Any]) -> Texts:
-        place: dict[Any, int] = {}
-        keys = (item if isinstance(item, str) else _key(item) for item in items)
-        groups = np.fromiter((place.setdefault(key, len(place)) for key in keys), np.intp, len(items))
+        groups, _ = numbered(item if isinstance(item, str) else _key(item) for item in items)
         _, first = np.unique(groups, return_index=True)
         return Texts(None, [items[row] for row in first.tolist()], groups)
 
@@ -225,7 +224,7 @@ class Texts(Raw):
 
 
 def _key(cell: Any) -> Any:
-    """Key of a cell that is no text: 1, 1.0 and True are told apart, and nothing needs to be hashable."""
+    """Key of a cell that is not text: 1, 1.0 and True are told apart, and nothing needs to be hashable."""
     try:
         hash(cell)
     except TypeError:
@@ -260,7 +259,7 @@ class Encoded(Raw):
 
 
 def whole_if_possible(values: NDArray[Any]) -> NDArray[Any]:
-    """Finite numbers, as integers if all are whole; anything that is no float as it is."""
+    """Finite numbers, as integers if all are whole; anything that is not a float as it is."""
     if values.dtype.kind != "f":
         return values
     finite = values[np.isfinite(values)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
 from rankwise.labels._grammar import LabelReader, each
-from rankwise.labels._order import ClassOrder, as_object_array, is_missing, one_line
+from rankwise.labels._order import ClassOrder, as_object_array, is_missing, numbered, one_line
 
 
 def parse_labels(texts: Any, classes: Any = None, *, language: str = "en") -> Any:
@@ -87,13 +87,11 @@ def distinct_texts(texts: Any) -> tuple[NDArray[np.intp], list[Any]]:
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
         raise ValueError(f"labels in text must be a sequence of texts. Got {one_line(texts)} instead.")
     items = texts.tolist() if isinstance(texts, np.ndarray) else list(texts)
-    place: dict[Any, int] = {}
     try:
-        codes = [place.setdefault(None if is_missing(item) else item, len(place)) for item in items]
+        return numbered(None if is_missing(item) else item for item in items)
     except TypeError:
         row = next(row for row, item in enumerate(items) if not isinstance(item, str) and not is_missing(item))
         raise RowError(f"a label in a text column must be text. Got {one_line(items[row])}.", row) from None
-    return np.array(codes, dtype=np.intp), list(place)
 
 
 def _collected(parsed: list[Any], codes: NDArray[np.intp]) -> Any:
