@@ -170,3 +170,8 @@ def test_a_name_among_numbers_is_named_with_its_row(tmp_path):
     labels = LabelColumns("grade")
     with pytest.raises(TableError, match=r"row 3 \(line 4\): 'grade': a label is 'banana' where most are numbers"):
         labels.find_classes(open_table(path, columns=labels.names, types=labels.csv_types))
+
+
+def test_both_ends_in_one_column_are_refused():
+    with pytest.raises(ValueError, match=r"must be in different columns\. Got 'a' for both"):
+        LabelColumns(lower="a", upper="a")

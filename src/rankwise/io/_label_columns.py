@@ -70,6 +70,8 @@ class LabelColumns:
                 f"labels are in one column, label=..., or in two, lower=... and upper=.... "
                 f"Got label={self.label!r}, lower={self.lower!r}, upper={self.upper!r}."
             )
+        if self.label is None and self.lower == self.upper:
+            raise ValueError(f"the ends of intervals must be in different columns. Got {self.lower!r} for both.")
 
     @property
     def names(self) -> list[str]:
@@ -289,7 +291,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _exact(column: Any) -> Any:
-    """Labels of a column that is no text: numbers, dates, or lists of candidates."""
+    """Labels of a column that is not text: numbers, dates, or lists of candidates."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
