@@ -125,8 +125,11 @@ def test_encodings(file, rows, monkeypatch, block):
         )
     with pytest.raises(TableError, match=r"text must be ascii\. Got 'gr"):
         rows(path, encoding="ascii")
-    with pytest.raises(ValueError, match=r"encoding must be the name of an encoding, such as 'cp1252'\. Got 'klingon'"):
-        open_table(path, encoding="klingon")
+    for name in ("klingon", "undefined"):
+        with pytest.raises(
+            ValueError, match=rf"encoding must be the name of an encoding, such as 'cp1252'\. Got '{name}'"
+        ):
+            open_table(path, encoding=name)
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
@@ -522,3 +525,7 @@ def test_a_line_of_json_that_is_no_object_is_a_bad_row(tmp_path, lines):
     with pytest.raises(TableError, match=r"hold one JSON object|holds no JSON object"):
         list(open_table(path).batches())
     assert [batch.data.to_pylist() for batch in open_table(path, on_error="skip").batches()] == [[{"a": 1}]]
+
+
+def test_a_number_of_numpys_is_a_whole_number(file, rows):
+    assert len(rows(file("a.csv", "x\n1\n2\n"), batch_rows=np.int64(1))) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
@@ -93,7 +94,7 @@ def open_table(
     """
     if on_error not in ("stop", "skip"):
         raise ValueError(f"on_error must be 'stop' or 'skip'. Got {on_error!r} instead.")
-    if not isinstance(batch_rows, int) or batch_rows < 1:
+    if not isinstance(batch_rows, Integral) or batch_rows < 1:
         raise ValueError(f"batch_rows must be a whole number >= 1. Got {batch_rows!r} instead.")
     if index_base not in (None, 0, 1):
         raise ValueError(f"index_base must be 0, 1 or None. Got {index_base!r} instead.")
@@ -103,7 +104,7 @@ def open_table(
         find_files(paths, format),
         list(columns) if columns is not None else None,
         {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
-        batch_rows,
+        int(batch_rows),
         quarantine if on_error == "skip" else None,
         TextStyle(separator, decimal, encoding),
         SVMLightShape(index_base, max_features),

@@ -47,7 +47,7 @@ class TextStyle:
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
-            except LookupError:
+            except (LookupError, UnicodeError):
                 raise ValueError(
                     f"{option('encoding')} must be the name of an encoding, such as 'cp1252'. "
                     f"Got {self.encoding!r} instead."
