@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,18 +21,20 @@ from rankwise.io._table_errors import TableError
 from rankwise.io._write import write_table
 from rankwise.labels import declared_order, encode, format_labels, is_missing
 
-_READERS: dict[str, Callable[[Any, Controls], Iterator[Answer]]] = {
-    "label-studio": read_tasks,
-    "argilla": read_records,
-    "potato": read_instances,
-}
-_WRITERS: dict[str, Callable[..., Any]] = {
-    "label-studio": write_tasks,
-    "argilla": write_records,
-    "potato": write_instances,
+
+class _Tool(NamedTuple):
+    mark: str  #: entry of its JSON objects by which they are known
+    read: Callable[[Any, Controls], Iterator[Answer]]
+    write: Callable[..., Any]
+
+
+_TOOLS = {
+    "label-studio": _Tool("data", read_tasks, write_tasks),
+    "argilla": _Tool("fields", read_records, write_records),
+    "potato": _Tool("label_annotations", read_instances, write_instances),
 }
 
-ANNOTATION_FORMATS = tuple(_READERS)
+ANNOTATION_FORMATS = tuple(_TOOLS)
 """Formats of annotation tools."""
 
 
@@ -87,7 +89,7 @@ def read_answers(
             f"{path} is JSON of no annotation tool that is known ({', '.join(ANNOTATION_FORMATS)}): name its format."
         )
     try:
-        answers = list(_READERS[format](content, Controls(question, ends)))
+        answers = list(_TOOLS[format].read(content, Controls(question, ends)))
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
     except (AttributeError, TypeError, ValueError) as error:
@@ -137,7 +139,7 @@ def write_answers(
     rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, strict=True)
     answers = [Answer(i, r, label, s, p, "score" in table) for i, r, label, s, p in rows]
     order = declared_order(classes) if classes is not None else labels.order
-    content = _WRITERS[format](answers, Controls(question, ends, order), items or {})
+    content = _TOOLS[format].write(answers, Controls(question, ends, order), items or {})
     lines = format == "potato"
     texts = [json.dumps(part, allow_nan=False) for part in content] if lines else [json.dumps(content, allow_nan=False)]
     write_whole(Path(path), ("\n".join(texts) + "\n").encode())
@@ -177,8 +179,7 @@ def _format_of(content: Any) -> str | None:
     first = content[0] if isinstance(content, list) and content else None
     if not isinstance(first, dict):
         return None
-    marks = {"potato": "label_annotations", "argilla": "fields", "label-studio": "data"}
-    return next((name for name, mark in marks.items() if mark in first), None)
+    return next((name for name, tool in reversed(_TOOLS.items()) if tool.mark in first), None)
 
 
 def _read_table(path: Path, format: str | None, label: str) -> dict[str, list[Any]]:

@@ -12,10 +12,11 @@ import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 
 from rankwise._extras import require
-from rankwise.features._arrow import as_table, one_chunk
+from rankwise.features._arrow import as_table
 from rankwise.io._input_files import ByteStream, File
 from rankwise.io._row_batch import Batch
 from rankwise.io._table_errors import TableError, place, tidy_message, translated
+from rankwise.io._text_files import one_batch
 
 _READ_AHEAD = 256 << 10  # bytes of each column
 _EXCEL_NEEDS = "Excel files need pandas and openpyxl: pip install 'rankwise[io]'"
@@ -152,9 +153,7 @@ class ExcelFile:
 
     def batches(self, skip: int) -> Iterator[Batch]:
         """Batches behind the first ``skip`` rows."""
-        data = pa.record_batch(
-            [one_chunk(self._table.column(name)) for name in self.schema.names], names=self.schema.names
-        )
+        data = one_batch(self._table.select(self.schema.names))
         for start in range(skip, self.n_rows, self.batch_rows):
             end = min(start + self.batch_rows, self.n_rows)
             position = self.file.n_bytes * end // self.n_rows
