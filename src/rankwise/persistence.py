@@ -239,8 +239,8 @@ def _is_known(model: Any) -> bool:
 def _estimator(name: str) -> type[Any] | None:
     """Public estimator of rankwise that says what it has learnt as plain values; imported only when it is asked for."""
     package = import_module("rankwise")  # it stands above this module, so it is looked up when needed
-    found = getattr(package, name) if name in package._HOME else None
-    return found if hasattr(found, "from_plain") else None
+    estimator = getattr(package, name) if name in package._HOME else None
+    return estimator if hasattr(estimator, "from_plain") else None
 
 
 def _known_estimators() -> list[str]:

@@ -90,10 +90,10 @@ def locate(files: Sequence[str], data_dir: str | os.PathLike[str] | None) -> tup
         directory = Path(place).expanduser()
         if not directory.is_dir():
             raise DatasetNotFoundError(f"{label} must be a directory that holds data sets. Got {str(place)!r} instead.")
-        found = {file: _plain_or_gzipped(directory / file) for file in files}
-        missing = [file for file, path in found.items() if path is None]
+        paths = {file: _plain_or_gzipped(directory / file) for file in files}
+        missing = [file for file, path in paths.items() if path is None]
         if not missing:
-            return [path for path in found.values() if path], tried
+            return [path for path in paths.values() if path], tried
         tried.append(f"{label}: no {' and '.join(missing)} in {directory}")
     return [], tried
 

@@ -216,18 +216,18 @@ def _load(name: str, data_dir: str | os.PathLike[str] | None, target: str | None
     by_key = {key(column): column for column in table}
     aside = [by_key[key(column)] for column in source.aside if key(column) in by_key]
     wanted = (target,) if target else (source.target, source.openml_target)
-    found = [by_key[key(column)] for column in wanted if key(column) in by_key]
+    targets = [by_key[key(column)] for column in wanted if key(column) in by_key]
     wrong = f"{origin} does not hold the data set {name!r}"
-    if not found:
+    if not targets:
         raise DatasetDamagedError(f"{wrong}: it has no column {wanted[0]!r}.")
     if source.complete:
         table = _complete_rows(table)
-    features = {column: values for column, values in table.items() if column not in (found[0], *aside)}
-    shape = (table[found[0]].size, len(features) + 1)
+    features = {column: values for column, values in table.items() if column not in (targets[0], *aside)}
+    shape = (table[targets[0]].size, len(features) + 1)
     if shape != source.shape:
         sizes = "it has {} rows and {} columns, not {} and {}".format(*shape, *source.shape)
         raise DatasetDamagedError(f"{wrong}: {sizes}.")
-    y = _tidy(table[found[0]])
+    y = _tidy(table[targets[0]])
     if y.dtype == object or np.any(y != y) or (source.classes and not set(y.tolist()) <= set(source.classes)):
         raise DatasetDamagedError(f"{wrong}: its target has missing or odd values.")
     X, feature_names = _encode(features)

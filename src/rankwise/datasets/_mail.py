@@ -100,10 +100,10 @@ def load_enron_folders(
     if lacking:
         raise DatasetDamagedError(f"{file} is damaged: it lacks the column {lacking[0]!r}.")
     folders = table["folder"]
-    found = len(set(folders)), folders.size  # no folder is one more
-    if found != _SIZES[user]:
+    sizes = len(set(folders)), folders.size  # no folder is one more
+    if sizes != _SIZES[user]:
         raise DatasetDamagedError(
-            "{} is damaged: it has {} folders with {} messages, not {} with {}.".format(file, *found, *_SIZES[user])
+            "{} is damaged: it has {} folders with {} messages, not {} with {}.".format(file, *sizes, *_SIZES[user])
         )
     dates = _moments(file, table["date"])
     order = np.argsort(dates, kind="stable")

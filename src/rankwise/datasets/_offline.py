@@ -230,11 +230,11 @@ def load_ratings(name: str, data_dir: str | os.PathLike[str] | None = None) -> R
     file, text, n_answers, n_known = _RATINGS[name]
     answers = read_offline(name, f"raters/{file}.csv", text, data_dir)
     truth = read_offline(name, f"raters/{file}_truth.csv", text, data_dir)
-    found = tuple(table["item"].size if {"item", "label"} <= set(table) else 0 for table in (answers, truth))
-    if found != (n_answers, n_known) or "rater" not in answers:
+    sizes = tuple(table["item"].size if {"item", "label"} <= set(table) else 0 for table in (answers, truth))
+    if sizes != (n_answers, n_known) or "rater" not in answers:
         raise DatasetDamagedError(
             f"raters/{file}.csv does not hold the data set {name!r}: expected the columns item, rater and label, "
-            f"{n_answers} answers and {n_known} known labels, found {found[0]} and {found[1]}."
+            f"{n_answers} answers and {n_known} known labels, found {sizes[0]} and {sizes[1]}."
         )
     numbers = (answers["item"], answers["rater"], truth["item"])
     item, rater, true_item = (column.astype(np.int64) for column in numbers)

@@ -113,8 +113,8 @@ class NumberColumn:
         if self.kind == "date":
             return f"a date such as 2024-05-31 or 2024-05-31T12:30 is needed. Got the text {text!r}."
         mark = " with a decimal comma" * (self.decimal == ",")
-        found = _BETWEEN.findall(text)
-        mend = f"Write {found[0].replace(',', '.')!r} if that is meant. " if len(found) == 1 else ""
+        numbers_in_it = _BETWEEN.findall(text)
+        mend = f"Write {numbers_in_it[0].replace(',', '.')!r} if that is meant. " if len(numbers_in_it) == 1 else ""
         return (
             f"a number{mark} is needed. Got the text {text!r}. {mend}{setting('slips', 'missing')} takes such texts "
             f"for missing values. If the column holds categories, declare its kind as 'category' "
@@ -182,8 +182,8 @@ class CategoryColumn:
             yield from refuse_missing(self.name, codes < 0)
         if rules.unknown == "refuse" and not self.hashed and not self.rare:
             known = set(self.categories)
-            strange = np.array([text not in known for text in texts] + [False])
-            for row in np.flatnonzero(strange[codes]).tolist():
+            is_new = np.array([text not in known for text in texts] + [False])
+            for row in np.flatnonzero(is_new[codes]).tolist():
                 text = texts[codes[row]]
                 yield RowError(f"a category must be one of those met in fit. Got {text!r}.", row, self.name)
 

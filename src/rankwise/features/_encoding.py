@@ -32,14 +32,14 @@ _MOST_NAMED = 2000  # hashed words whose names are kept
 
 
 def problems(table: Any, columns: list[Column], rules: Rules) -> list[RowError]:
-    found = [error for c in columns for error in c.problems(table.column(c.name), rules)]
-    return sorted(found, key=lambda error: error.row)
+    errors = [error for c in columns for error in c.problems(table.column(c.name), rules)]
+    return sorted(errors, key=lambda error: error.row)
 
 
 def refuse_problems(table: Any, columns: list[Column], rules: Rules) -> None:
-    found = problems(table, columns, rules)
-    if found:
-        raise found[0]
+    errors = problems(table, columns, rules)
+    if errors:
+        raise errors[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,15 +160,15 @@ class Encoding:
 
     def warn_of_slips(self, table: Any) -> None:
         """Say which texts were taken for missing values, once for all columns."""
-        told = []
+        slips = []
         for c in self.numbers:
             other = c.read(table.column(c.name))[1] if c.part in ("", "days") else None
             if other is not None and other.any():
                 row = int(np.flatnonzero(other)[0])
                 text = table.column(c.name)[row].as_py()
-                told.append(f"{other.sum():,} in {c.name!r}, such as {text!r} in row {row}")
-        if told:
-            warn_user(f"texts among numbers or dates are taken for missing values: {'; '.join(told)}.")
+                slips.append(f"{other.sum():,} in {c.name!r}, such as {text!r} in row {row}")
+        if slips:
+            warn_user(f"texts among numbers or dates are taken for missing values: {'; '.join(slips)}.")
 
 
 def kept_names(table: Any, columns: Sequence[Column], rules: Rules) -> dict[int, str]:

@@ -38,17 +38,17 @@ def column_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> Floa
     dense = np.empty((n, m))
     encoding.put_numbers(table, rules, dense)
     owners = feature_shares(encoder)[:m]
-    found = np.zeros((n, encoder.n_features_in_))
+    contributions = np.zeros((n, encoder.n_features_in_))
     for side in (0, 1):
         shares = np.zeros((m, encoder.n_features_in_))
         shares[np.arange(m), owners[:, side]] = 0.5 * weights[:m]
-        found += dense @ shares
+        contributions += dense @ shares
     place = {name: j for j, name in enumerate(encoder.feature_names_in_)}
     entries = list(encoding.entries(table, rules))
     divisors = _shared_places(entries, encoding)
     for (c, (rows, places, values)), divisor in zip(entries, divisors, strict=True):
-        found[:, place[c.name]] += np.bincount(rows, values * weights[m + places] / divisor, minlength=n)
-    return found
+        contributions[:, place[c.name]] += np.bincount(rows, values * weights[m + places] / divisor, minlength=n)
+    return contributions
 
 
 def _shared_places(entries: list[Any], encoding: Encoding) -> list[Any]:
@@ -68,7 +68,7 @@ def _shared_places(entries: list[Any], encoding: Encoding) -> list[Any]:
 def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[tuple[str, str, float]]:
     """Column, word and contribution of every word of one row, the largest first; of hashed texts too."""
     table = encoder._table(X).slice(0, 1)
-    start, found, encoding = 0, [], encoder._encoding
+    start, contributions, encoding = 0, [], encoder._encoding
     hashed_start = encoding.n_own + encoding.n_indicated
     for c in encoding.others:
         if isinstance(c, TextColumn):
@@ -82,6 +82,6 @@ def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[t
                 by_place.setdefault(place, []).append(text)
             for place, value in of_place.items():
                 words = " / ".join(by_place[place])
-                found.append((c.name, words, float(value * weights[offset + place])))
+                contributions.append((c.name, words, float(value * weights[offset + place])))
         start += c.width
-    return sorted(found, key=lambda entry: -abs(entry[2]))
+    return sorted(contributions, key=lambda entry: -abs(entry[2]))

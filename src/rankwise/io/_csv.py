@@ -40,11 +40,11 @@ class CSVFile(TextFile):
     def begin(self, content: bytes) -> None:
         """Find the separator: if the usual one is not among the names, another one that is can be no part of them."""
         names = content.lstrip().partition(b"\n")[0].decode(errors="replace")
-        found = self._usual
-        if self.style.separator is None and found not in names:
-            found = next((other for other in (";", "\t", "|") if other in names), found)
-        self._separate(found)
-        self.remarks["separator"] = "" if found == self._usual else f"columns are separated by {found!r}"
+        separator = self._usual
+        if self.style.separator is None and separator not in names:
+            separator = next((other for other in (";", "\t", "|") if other in names), separator)
+        self._separate(separator)
+        self.remarks["separator"] = "" if separator == self._usual else f"columns are separated by {separator!r}"
 
     def look(self, content: bytes) -> None:
         if not self.names:  # the header is read on the way to the first block

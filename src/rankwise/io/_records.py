@@ -66,8 +66,8 @@ def find_records(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
     """First bytes and lines (from 0) of the records of a text, the end of the last complete one, and its lines."""
     codes = np.frombuffer(content, dtype=np.uint8)
-    room = content.count(b"\n") + content.count(b"\r") + 1
-    starts, lines = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    most = content.count(b"\n") + content.count(b"\r") + 1
+    starts, lines = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     n, end, n_lines = _find_records(codes, delimiter, quote, spaces_are_blank, comment, at_end, starts, lines)
     return starts[:n], lines[:n], int(end), int(n_lines)
 

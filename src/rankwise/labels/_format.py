@@ -143,17 +143,17 @@ def _written(said: Any, reader: LabelReader, style: str) -> str:
 
 def _reads_as(text: str, said: Any, reader: LabelReader, style: str) -> bool:
     try:
-        found = reader.parse(text)
+        parsed = reader.parse(text)
     except ValueError:
         return False
     order = reader.order
     if order is not None:
         everything = list(range(len(order)))
         meant = everything if said is None else [order.code(value) for value in _members(said, order)]
-        return sorted(meant) == (everything if found is None else reader.codes(found).tolist())
+        return sorted(meant) == (everything if parsed is None else reader.codes(parsed).tolist())
     if style == "candidates" and isinstance(said, tuple):
         said = frozenset(_members(said, None))
-    return bool(found == said)
+    return bool(parsed == said)
 
 
 def _members(said: Any, order: ClassOrder | None) -> list[Any]:

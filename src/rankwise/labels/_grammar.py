@@ -224,16 +224,16 @@ class LabelReader:
         """Lower and upper ends that a text can be cut into: names and negative numbers may hold a ``-`` themselves."""
         plain = text.translate(_SIGNS)
         cuts = [(i, i + 1) for i, sign in enumerate(plain) if sign == "-"]
-        cuts += [found.span() for found in _DOTS.finditer(plain)]
+        cuts += [match.span() for match in _DOTS.finditer(plain)]
         ends = [(self.value(plain[:i]), self.value(plain[j:])) for i, j in cuts]
         return [pair for pair in ends if None not in pair]
 
     def _between(self, plain: str, text: str) -> Any:
         """Read ``lower-upper``; None if it is not so."""
-        found = self.parts(plain)
-        if len(found) > 1:
-            raise ValueError(f"{text!r} can be read as an interval in {len(found)} ways: list the candidates with |.")
-        return self._interval(*found[0], text) if found else None
+        cuts = self.parts(plain)
+        if len(cuts) > 1:
+            raise ValueError(f"{text!r} can be read as an interval in {len(cuts)} ways: list the candidates with |.")
+        return self._interval(*cuts[0], text) if cuts else None
 
     def _interval(self, lower: Any, upper: Any, text: str) -> tuple[Any, Any]:
         place = (lambda value: value) if self.order is None else self.order.code
@@ -322,15 +322,15 @@ class UnreadableLabelsError(RowError):
     def told(self, place: Callable[[int], str]) -> str:
         """The reason, with the other labels and where each is first; ``place`` names a row."""
         (_, count, _), *others = self.found
-        told = self.first_reason + (f" {count} rows hold this label." if count > 1 else "")
+        message = self.first_reason + (f" {count} rows hold this label." if count > 1 else "")
         if not others:
-            return told
+            return message
         named = [
             f"{one_line(label)} ({place(row)}{f' and {count - 1} more' if count > 1 else ''})"
             for label, count, row in others[: self._MOST_NAMED]
         ]
         more = f" and {len(others) - self._MOST_NAMED} others" if len(others) > self._MOST_NAMED else ""
-        return f"{told} Nor can these be read: {', '.join(named)}{more}."
+        return f"{message} Nor can these be read: {', '.join(named)}{more}."
 
 
 def each(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
@@ -351,8 +351,8 @@ def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> Unr
     """Error about the distinct labels of these numbers, each with its reason; ``groups`` gives every row's number."""
     occurring, first, counts = np.unique(groups, return_index=True, return_counts=True)
     places = {int(group): (int(row), int(n)) for group, row, n in zip(occurring, first, counts, strict=True)}
-    found = sorted((*places[group], *told) for group, told in bad.items())
-    return UnreadableLabelsError(found[0][3], [(label, count, row) for row, count, label, _ in found])
+    rows = sorted((*places[group], *why) for group, why in bad.items())
+    return UnreadableLabelsError(rows[0][3], [(label, count, row) for row, count, label, _ in rows])
 
 
 def refuse_doubtful(said: list[Any], groups: NDArray[np.intp]) -> None:

@@ -145,9 +145,9 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
     return MultiLabels(codes, pair, names)
 
 
-def _require_rows(found: int, n_rows: int | None) -> None:
-    if n_rows is not None and found != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {found}.")
+def _require_rows(n: int, n_rows: int | None) -> None:
+    if n_rows is not None and n != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {n}.")
 
 
 def read_multilabel(Y: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:

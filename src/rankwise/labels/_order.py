@@ -166,8 +166,8 @@ class ClassOrder:
             return out
         items = values.tolist()
         try:
-            found = map(self._code_of.get, items, repeat(_lookup.UNKNOWN))
-            out[:] = np.fromiter(found, dtype=np.int32, count=len(items))
+            codes = map(self._code_of.get, items, repeat(_lookup.UNKNOWN))
+            out[:] = np.fromiter(codes, dtype=np.int32, count=len(items))
         except TypeError:  # something unhashable is among them: look at each
             out[:] = [self._code_of.get(v, _lookup.UNKNOWN) if _is_hashable(v) else _lookup.UNKNOWN for v in items]
         for i in np.flatnonzero(out == _lookup.UNKNOWN):
@@ -251,14 +251,14 @@ def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
 
 def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
     try:
-        found = [_as_python(v) for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
+        present = [_as_python(v) for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
     except TypeError:
         refuse_unhashable(values)
-    kinds = sorted({type(v).__name__ for v in found})
+    kinds = sorted({type(v).__name__ for v in present})
     try:
-        if any(isinstance(v, (complex, np.complexfloating)) for v in found):
+        if any(isinstance(v, (complex, np.complexfloating)) for v in present):
             raise TypeError
-        return tidy(as_object_array(sorted(found)))
+        return tidy(as_object_array(sorted(present)))
     except (TypeError, OverflowError):
         raise ValueError(
             f"Unknown label type: labels of types {kinds} have no common order: declare it with {the_classes()}."

@@ -241,10 +241,10 @@ def _indicated(matrix: Any, names: list[Any] | None = None) -> _Rows:
     def encoded(order: ClassOrder) -> RankingLabels:
         indptr, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
         if names is not None and names != order.values.tolist():
-            strangers = [name for name in names if name not in order.index]
-            if strangers:
+            unknown = [name for name in names if name not in order.index]
+            if unknown:
                 raise ValueError(
-                    f"column {one_line(strangers[0])} of the indicator matrix is not one of the labels "
+                    f"column {one_line(unknown[0])} of the indicator matrix is not one of the labels "
                     f"{show(order.values)}."
                 )
             columns = sorted_in_rows(order.codes(as_object_array(names))[columns], indptr)

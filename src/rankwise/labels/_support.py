@@ -22,11 +22,11 @@ def estimators_for(kind: str) -> list[str]:
 
 def estimators_with(method: str) -> list[str]:
     """Names of the estimators ``rankwise.Name`` that have a method."""
-    return sorted(name for name, found in _public_classes().items() if callable(getattr_static(found, method, None)))
+    return sorted(name for name, kind in _public_classes().items() if callable(getattr_static(kind, method, None)))
 
 
 def _public_estimators() -> dict[str, frozenset[str]]:
-    return {name: kinds for name, found in _public_classes().items() if (kinds := getattr(found, "label_kinds", None))}
+    return {name: kinds for name, kind in _public_classes().items() if (kinds := getattr(kind, "label_kinds", None))}
 
 
 def _public_classes() -> dict[str, type]:
