@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from rankwise.io._columnar import ArrowFile, ExcelFile, ParquetFile
@@ -94,7 +94,7 @@ def open_table(
     """
     if on_error not in ("stop", "skip"):
         raise ValueError(f"on_error must be 'stop' or 'skip'. Got {on_error!r} instead.")
-    if not isinstance(batch_rows, Integral) or batch_rows < 1:
+    if not isinstance(batch_rows, (int, np.integer)) or batch_rows < 1:
         raise ValueError(f"batch_rows must be a whole number >= 1. Got {batch_rows!r} instead.")
     if index_base not in (None, 0, 1):
         raise ValueError(f"index_base must be 0, 1 or None. Got {index_base!r} instead.")

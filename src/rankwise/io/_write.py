@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -85,20 +85,14 @@ class TableWriter:
             raise TableError(f"{place(name)}: cannot write it: there is a directory of that name.")
         if not self._path.parent.is_dir():
             raise TableError(f"{place(name)}: cannot write it: there is no directory {self._path.parent}.")
-        self._whole = replacing(self._path)
-        with translated(name, "write it"):
-            temporary = self._whole.__enter__()
-        try:
-            with translated(name, "write it"):
-                self._file = pa.OSFile(os.fsencode(temporary), "wb")  # names need not be UTF-8
-                self._sink = self._file
-                if self._compression is not None:
-                    self._sink = pa.CompressedOutputStream(self._file, self._compression)
-                if self._schema is not None:
-                    self._begin(self._schema)
-        except BaseException:
-            self._abandon()
-            raise
+        with translated(name, "write it"), ExitStack() as self._opened:
+            temporary = self._opened.enter_context(replacing(self._path))
+            self._sink = self._opened.enter_context(pa.OSFile(os.fsencode(temporary), "wb"))  # names need not be UTF-8
+            if self._compression is not None:
+                self._sink = self._opened.enter_context(pa.CompressedOutputStream(self._sink, self._compression))
+            if self._schema is not None:
+                self._begin(self._schema)
+            self._opened = self._opened.pop_all()
         return self
 
     def write(self, rows: Any) -> None:
@@ -136,21 +130,14 @@ class TableWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._abandon()
+            with suppress(Exception):  # what closing says of a file that is given up does not matter
+                self._opened.__exit__(kind, error, trace)
             return
-        try:
-            with translated(str(self._path), "write it"):
-                if self._body is None and self.format == "svmlight":
-                    self._begin(None)
-                if self._body is None:
-                    raise TableError(f"{place(str(self._path))}: no rows and no columns were given to write.")
-                self._body.close()
-                self._sink.close()
-                self._file.close()
-                self._whole.__exit__(None, None, None)
-        except BaseException:
-            self._abandon()
-            raise
+        with translated(str(self._path), "write it"), self._opened:
+            if self._body is None and self.format == "svmlight":
+                self._begin(None)
+            if self._body is None:
+                raise TableError(f"{place(str(self._path))}: no rows and no columns were given to write.")
 
     def _begin(self, schema: Any) -> None:
         self._schema = schema
@@ -162,14 +149,7 @@ class TableWriter:
             self._body = make(self._sink, schema)
         else:
             self._body = TextBody(self._sink, self.format, () if schema is None else schema.names)
-
-    def _abandon(self) -> None:
-        """Close everything, whatever it says, and leave nothing behind."""
-        for opened in (self._body, self._sink, getattr(self, "_file", None)):
-            with suppress(Exception):
-                if opened is not None:
-                    opened.close()
-        self._whole.__exit__(GeneratorExit, GeneratorExit(), None)
+        self._opened.callback(self._body.close)
 
 
 def write_table(
