@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,14 +45,12 @@ def replacing(path: Path) -> Iterator[Path]:
     with naming(path):
         final = destination(path)
         # In the same directory: renaming is then one step for the file system.
-        descriptor, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name[:50]}.", suffix=".tmp")
-        temporary = Path(name)
+        temporary = final.with_name(f".{final.name[:50]}.{secrets.token_hex(8)}.tmp")
         try:
-            os.close(descriptor)
+            open(temporary, "xb").close()  # inside, so that an interrupt at any moment removes it
             yield temporary
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
-            temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner may read
             os.replace(temporary, final)
         finally:
             temporary.unlink(missing_ok=True)
@@ -89,9 +88,3 @@ def require_writable(path: Path) -> None:
     """Say before the work what could not be written after it."""
     with tempfile.TemporaryFile(dir=destination(path).parent):
         pass
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

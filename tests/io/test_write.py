@@ -207,3 +207,19 @@ def test_a_table_may_be_replaced_while_it_is_read(tmp_path, rows):
     write_table(path, [batch_of(100)])
     write_table(path, (Batch(b.data.slice(0, 1), b.file, 1) for b in open_table(path, batch_rows=10).batches()))
     assert len(rows(path)) == 10
+
+
+def test_the_umask_of_other_threads_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("a file of another thread would be open to all"))
+    write_table(tmp_path / "a.csv", [batch_of()])
+
+
+def test_an_interrupt_at_the_first_moment_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupted(path, mode):
+        Path(path).touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rankwise._files.open", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        write_table(tmp_path / "a.csv", [batch_of()])
+    assert os.listdir(tmp_path) == []
