@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -88,13 +90,12 @@ class ParquetFile(ColumnFile):
         return stream, parquet, parquet.schema_arrow
 
     def _pieces(self, stream: ByteStream, reader: Any, skip: int) -> tuple[Iterator[Any], int]:
-        row, group = 0, 0
-        while group < len(self._groups) and row + self._groups[group] <= skip:
-            row += self._groups[group]
-            group += 1
-        groups = range(group, len(self._groups))
-        parquet = reader or self._parsed(stream)
-        return parquet.iter_batches(self.batch_rows, groups, columns=self.schema.names, use_threads=False), row
+        n_skipped = bisect_right(list(accumulate(self._groups)), skip)  # groups that end before the first row to read
+        groups = range(n_skipped, len(self._groups))
+        batches = (reader or self._parsed(stream)).iter_batches(
+            self.batch_rows, groups, columns=self.schema.names, use_threads=False
+        )
+        return batches, sum(self._groups[:n_skipped])
 
     def _parsed(self, stream: ByteStream) -> Any:
         # Buffered reading keeps memory small: without it whole row groups are fetched at once.

@@ -198,9 +198,11 @@ class _Conversion:
 
     def _label_columns(self, good: GoodLabels, source: LabelColumns, target: LabelColumns) -> dict[str, Any]:
         if target.label is not None:
-            texts = located(good.batch, source, lambda: format_labels(good.y, self.order, style=self.style))
+            with located(good.batch, source.label_names):
+                texts = format_labels(good.y, self.order, style=self.style)
             return {target.label: pa.array(texts, type=pa.string())}
-        ends = located(good.batch, source, lambda: interval_ends(good.y, self.order))
+        with located(good.batch, source.label_names):
+            ends = interval_ends(good.y, self.order)
         if self.end_type is None:
             self.end_type = _type_of(self.order.values if self.order is not None else ends.ravel())
         return {name: self._typed(good.batch, ends[:, j]) for j, name in enumerate(target.label_names)}
@@ -223,11 +225,9 @@ class _Conversion:
             return batch
         if source.weight is not None:
             raise TableError(f"{place(batch.file)}: an svmlight file has no place for the weights {source.weight!r}.")
-        labels = located(
-            batch,
-            source,
-            lambda: [_svmlight_label(row, each) for row, each in enumerate(candidates(good.y, self.order).tolist())],
-        )
+        with located(batch, source.label_names):
+            members = candidates(good.y, self.order).tolist()
+            labels = [_svmlight_label(row, each) for row, each in enumerate(members)]
         matrix = batch.data
         if batch.labels is None:
             features = [name for name in batch.data.schema.names if name not in source.names]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +24,6 @@ from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
 from rankwise.labels._read import read
 from rankwise.labels._text import distinct_texts, parse_ends
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,8 @@ class LabelColumns:
         """
         order = as_order(classes)
         written = self.of(batch)
-        y = located(batch, self, lambda: _checked(written.values.said(order), order))
+        with located(batch, self.label_names):
+            y = _checked(written.values.said(order), order)
         return y, written.weights()
 
     def of(self, batch: Batch) -> BatchLabels:
@@ -172,7 +172,8 @@ class BatchLabels:
         Bad rows go to the quarantine with the reason; without one the first of them is an error.
         """
         try:
-            y = located(self.batch, self.columns, lambda: self.values.read(order))
+            with located(self.batch, self.columns.label_names):
+                y = self.values.read(order)
             return GoodLabels(self.batch, y, self.weights())
         except TableError:
             if quarantine is None:
@@ -198,9 +199,8 @@ class BatchLabels:
         name = self.columns.weight
         if name is None:
             return None
-        return located(
-            self.batch, self.columns, lambda: check_weights(self._raw_weights(name), len(self.batch)), [name]
-        )
+        with located(self.batch, [name]):
+            return check_weights(self._raw_weights(name), len(self.batch))
 
     def _raw_weights(self, name: str) -> NDArray[np.float64]:
         if self.batch.labels is not None:
@@ -245,21 +245,20 @@ class _Values:
         if isinstance(self.held, list):
             each = np.arange(len(self.held))
             return each, each
-        table = (
-            np.column_stack([distinct_texts(c)[0] for c in self.held]) if isinstance(self.held, tuple) else self.held
-        )
+        are_texts = isinstance(self.held, tuple)
+        table = np.column_stack([distinct_texts(c)[0] for c in self.held]) if are_texts else self.held
         _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
         return rows, groups.ravel()
 
 
-def located(batch: Batch, columns: LabelColumns, work: Callable[[], _T], names: list[str] | None = None) -> _T:
-    """What ``work`` makes of the labels of a batch; its errors name the file, the row and the columns."""
+@contextmanager
+def located(batch: Batch, names: list[str]) -> Iterator[None]:
+    """Errors about labels of a batch name the file, the row and the columns."""
     try:
-        return work()
+        yield
     except TableError:
         raise
     except ValueError as error:
-        names = names or columns.label_names
         if isinstance(error, UnreadableLabelsError):
             reason = error.told(lambda row: batch.place(row).removeprefix(f"file {batch.file}, "))
             raise label_error(batch, error.row, reason, names) from None

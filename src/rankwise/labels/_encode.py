@@ -152,8 +152,8 @@ def _encode_intervals(raw: Intervals, order: ClassOrder, rows: NDArray[np.intp] 
             return Labels(order, lower, upper)
         # There is a bad row: fall through to the plain code, which says what is wrong with it.
     low, high = _end_codes(ends[:, 0], order, -np.inf), _end_codes(ends[:, 1], order, np.inf)
-    for end, name in ((0, "lower end"), (1, "upper end")):
-        _refuse_unknown((low, high)[end], ends[:, end], order, name, rows)
+    _refuse_unknown(low, ends[:, 0], order, "lower end", rows)
+    _refuse_unknown(high, ends[:, 1], order, "upper end", rows)
     lower = np.where(low == _lookup.MISSING, np.int32(0), low)
     upper = np.where(high == _lookup.MISSING, np.int32(len(order) - 1), high)
     crossed = lower > upper
