@@ -175,3 +175,9 @@ def test_a_name_among_numbers_is_named_with_its_row(tmp_path):
 def test_both_ends_in_one_column_are_refused():
     with pytest.raises(ValueError, match=r"must be in different columns\. Got 'a' for both"):
         LabelColumns(lower="a", upper="a")
+
+
+def test_lists_inside_candidate_lists_name_the_row():
+    batch = Batch(pa.record_batch({"g": [None, [[2]]]}), "a.parquet", 1)
+    with pytest.raises(TableError, match=r"^file a\.parquet, row 2: 'g': candidates must be numbers"):
+        LabelColumns("g").read(batch)

@@ -508,3 +508,9 @@ def test_an_indicator_matrix_is_left_as_it_is():
 def test_a_multilabel_table_has_two_classes(classes):
     with pytest.raises(ValueError, match="classes must be two values"):
         encode_multilabel([[0, 1], [1, None]], classes)
+
+
+@pytest.mark.parametrize("form", [pl.Series, pa.array])
+def test_lists_inside_candidate_lists_are_refused(form):
+    with pytest.raises(ValueError, match=r"row 1: candidates must be numbers, strings or the like\. Got \[\[2\]\]"):
+        encode(form([[], [[2]]]), [1, 2])

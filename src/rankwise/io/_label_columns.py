@@ -22,7 +22,7 @@ from rankwise.labels._format import as_order, said_by_row
 from rankwise.labels._grammar import UnreadableLabelsError, has_name, mixed_types
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
-from rankwise.labels._read import read
+from rankwise.labels._read import candidate_sets, read
 from rankwise.labels._text import distinct_texts, parse_ends
 
 
@@ -111,7 +111,8 @@ class LabelColumns:
 
     def of(self, batch: Batch) -> BatchLabels:
         """What the label columns of a batch hold, read once, to be interpreted when the classes are known."""
-        return BatchLabels(self, batch, self._values(batch))
+        with located(batch, self.label_names):
+            return BatchLabels(self, batch, self._values(batch))
 
     def without_bad_rows(self, batch: Batch, classes: Any, quarantine: Quarantine) -> Batch:
         """The rows whose labels and weight :meth:`read` accepts; the others go to the quarantine with the reason."""
@@ -297,7 +298,7 @@ def _exact(column: Any) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column.to_numpy(zero_copy_only=False)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return [None if candidates is None else set(candidates) for candidates in column.to_pylist()]
+        return candidate_sets(column.to_pylist())
     return column.to_pylist()
 
 

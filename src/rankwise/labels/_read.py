@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from rankwise._errors import RowError
 from rankwise._warn import warn_user
 from rankwise.labels._encoded import Labels
 from rankwise.labels._order import EXACT_IN_FLOAT, as_object_array, is_missing, one_line
@@ -92,9 +93,16 @@ def _read_list(items: list[Any]) -> Raw:
     return Texts.make(items) if any(issubclass(kind, str) for kind in set(map(type, items))) else read_cells(items)
 
 
-def _sets(rows: list[Any]) -> list[Any]:
+def candidate_sets(rows: list[Any]) -> list[Any]:
     """Rows of a column of lists, which hold candidates as they do in files."""
-    return [None if is_missing(row) else set(row) for row in rows]
+    sets: list[Any] = []
+    for row, members in enumerate(rows):
+        try:
+            sets.append(None if is_missing(members) else set(members))
+        except TypeError:
+            reason = f"candidates must be numbers, strings or the like. Got {one_line(members)} instead."
+            raise RowError(reason, row) from None
+    return sets
 
 
 def _read_pandas(y: Any, pandas: Any) -> Raw:
@@ -112,7 +120,7 @@ def _read_pandas(y: Any, pandas: Any) -> Raw:
     if dtype.kind in "iufb" and isinstance(dtype, np.dtype):
         return Exact(None, np.asarray(y))
     if str(dtype).startswith(("list<", "large_list<")):  # pyarrow's
-        return read_cells(_sets(np.asarray(y, dtype=object).tolist()))
+        return read_cells(candidate_sets(np.asarray(y, dtype=object).tolist()))
     return _read_list(np.asarray(y, dtype=object).tolist())
 
 
@@ -152,7 +160,7 @@ def _read_polars(y: Any, polars: Any) -> Raw:
     if isinstance(y.dtype, polars.Enum):
         return Coded.make(y.dtype.categories, y.to_physical().cast(polars.Int64).fill_null(-1).to_numpy(), ordered=True)
     if y.dtype == polars.List:
-        return read_cells(_sets(y.to_list()))
+        return read_cells(candidate_sets(y.to_list()))
     if y.dtype == polars.Array:
         return _read_array(y.to_numpy())
     if y.dtype.is_numeric() and y.null_count() == 0 and not str(y.dtype).endswith("128"):  # NumPy has none
@@ -173,7 +181,7 @@ def _read_pyarrow(y: Any, pyarrow: Any) -> Raw:
     if (pyarrow.types.is_integer(y.type) or pyarrow.types.is_floating(y.type)) and y.null_count == 0:
         return Exact(None, y.to_numpy(zero_copy_only=False))
     if pyarrow.types.is_list(y.type) or pyarrow.types.is_large_list(y.type):
-        return read_cells(_sets(y.to_pylist()))
+        return read_cells(candidate_sets(y.to_pylist()))
     if pyarrow.types.is_fixed_size_list(y.type) and y.null_count == 0:
         return _read_array(np.array(y.to_pylist()))
     return _read_list(y.to_pylist())
