@@ -58,6 +58,3 @@ def _restored(kind: type[RowError], args: tuple[Any, ...], attributes: dict[str,
     error.args = args
     error.__dict__.update(attributes)
     return error
-
-
-RowError.__module__ = "rankwise"  # where users import it from: tracebacks say so

@@ -152,6 +152,14 @@ def test_classes_that_are_names_or_measurements(file):
         labels.find_classes(open_table(file("b.csv", "y\n0.1\n0.2\n0.35\n")))
 
 
+def test_a_name_that_may_be_a_range_is_named_by_its_row(file):
+    path = file("a.csv", "y\nlow\nhigh\nmedium\nlow\nlow-medium\nlow-medium\nlow-high\n")
+    table = open_table(path, batch_rows=2)
+    reason = r"a\.csv, row 5 \(line 6\): 'y': 'low-medium' may be .* 2 rows hold this label.* 'low-high' \(row 7"
+    with pytest.raises(TableError, match=reason):
+        LabelColumns(label="y").find_classes(table)
+
+
 def test_learning_from_a_file_is_learning_from_arrays(file, rng):
     X, y = rng.standard_normal((500, 3)), rng.integers(1, 6, 500)
     lines = [f"{','.join(map(repr, x.tolist()))},{label}-{min(5, label + 1)}" for x, label in zip(X, y, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -320,11 +320,11 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
 
     ``labels`` is called again only to name the row whose label does not belong.
     """
-    distinct: set[Any] = set()
+    distinct: dict[Any, None] = {}  # in the order in which they are met
     n = 0
     for good in labels():
         is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
-        distinct.update(said_by_row(np.unique(good.y, axis=0) if is_table else good.y)[1])
+        distinct.update(dict.fromkeys(said_by_row(np.unique(good.y, axis=0) if is_table else good.y)[1]))
         n += len(good.y)
     if not n:
         raise ValueError("it has no rows that can be used.")
@@ -334,7 +334,11 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     _refuse_mixed_types(present, columns, labels)
     if any(isinstance(label, tuple) for label in present):
         present = [label if isinstance(label, frozenset) else as_ends(label) for label in present]
-    values = whole_if_possible(read(present).values_present())
+    try:
+        values = whole_if_possible(read(present).values_present())
+    except UnreadableLabelsError as error:
+        wrong = [label for label, _, _ in error.found]
+        raise _located_error(error.first_reason, wrong, *_occurrences(labels()), columns) from None
     if values.dtype.kind == "f":
         values = np.unique(values)
         refuse_continuous(values, n)
@@ -349,17 +353,31 @@ def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callabl
     names = {label for label in labels if has_name(label)}
     if not names or len(names) == len(labels):
         return
+    counts, first = _occurrences(again())
+    of_names = sum(counts[label] for label in names)
+    is_odd, kind = (True, "numbers") if 2 * of_names <= sum(counts[label] for label in labels) else (False, "names")
+    odd = [label for label in counts if label is not None and (label in names) == is_odd]
+    raise _located_error(mixed_types(odd[0], kind), odd, counts, first, columns)
+
+
+def _occurrences(labels: Iterable[GoodLabels]) -> tuple[Counter[Any], dict[Any, tuple[Batch, int]]]:
+    """How many rows hold each distinct label, and the first of them."""
     counts: Counter[Any] = Counter()
     first: dict[Any, tuple[Batch, int]] = {}
-    for good in again():
+    for good in labels:
         groups, distinct = said_by_row(good.y)
         for group, row, count in zip(*np.unique(groups, return_index=True, return_counts=True), strict=True):
             counts[distinct[group]] += int(count)
             first.setdefault(distinct[group], (good.batch, int(row)))
-    of_names = sum(counts[label] for label in names)
-    is_odd, kind = (True, "numbers") if 2 * of_names <= sum(counts[label] for label in labels) else (False, "names")
-    odd = [label for label in counts if label is not None and (label in names) == is_odd]  # as they occur
-    error = UnreadableLabelsError(mixed_types(odd[0], kind), [(label, counts[label], k) for k, label in enumerate(odd)])
-    batch, row = first[odd[0]]
-    told = error.told(lambda k: first[odd[k]][0].place(first[odd[k]][1]).removeprefix(f"file {batch.file}, "))
-    raise label_error(batch, row, told, columns.label_names)
+    return counts, first
+
+
+def _located_error(
+    reason: str, wrong: list[Any], counts: Mapping[Any, int], first: Mapping[Any, tuple[Batch, int]],
+    columns: LabelColumns,
+) -> TableRowError:  # fmt: skip
+    """Error about wrong labels, the first of them for this reason, with the rows that hold them."""
+    error = UnreadableLabelsError(reason, [(label, counts[label], k) for k, label in enumerate(wrong)])
+    batch, row = first[wrong[0]]
+    told = error.told(lambda k: first[wrong[k]][0].place(first[wrong[k]][1]).removeprefix(f"file {batch.file}, "))
+    return label_error(batch, row, told, columns.label_names)
