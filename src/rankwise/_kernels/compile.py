@@ -36,13 +36,13 @@ _IMPORT = re.compile(r"^ *(?:from|import) rankwise([\w.]*)(?: import (\([\w,\s]*
 @functools.cache
 def _imported_files(path):
     """Files of the package that a source file names in its imports; of a package, all that it holds."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for dotted, names in _IMPORT.findall(_content(path).decode()):
         module = _PACKAGE.joinpath(*filter(None, dotted.split(".")))
         for place in (module, *(module / name.strip() for name in names.strip("(").split(","))):
-            found.update(place.glob("*.py") if place.is_dir() and place != _PACKAGE else [])
-            found.update({place.with_suffix(".py")} if place.with_suffix(".py").is_file() else [])
-    return found
+            files.update(place.glob("*.py") if place.is_dir() and place != _PACKAGE else [])
+            files.update({place.with_suffix(".py")} if place.with_suffix(".py").is_file() else [])
+    return files
 
 
 @functools.cache
@@ -155,7 +155,7 @@ def _cache_of(function):
 @functools.cache
 def _private_directory():
     """Directory for temporary files that nobody else can write to: what is loaded from it is executed. None if none."""
-    found = None
+    usable = None
     with contextlib.suppress(OSError):
         directory = Path(tempfile.gettempdir(), f"rankwise-{os.geteuid() if hasattr(os, 'geteuid') else 'kernels'}")
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -163,13 +163,13 @@ def _private_directory():
         is_ours = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
         if stat.S_ISDIR(status.st_mode) and is_ours:
             tempfile.TemporaryFile(dir=directory).close()
-            found = str(directory)
-    kept = "is compiled again in every process" if found is None else f"is kept in {found}"
+            usable = str(directory)
+    kept = "is compiled again in every process" if usable is None else f"is kept in {usable}"
     warn_user(
         f"neither the directory of rankwise nor your home can be written to, so compiled code {kept}. "
         f"Set NUMBA_CACHE_DIR to a directory that can."
     )
-    return found
+    return usable
 
 
 def kernel(function):

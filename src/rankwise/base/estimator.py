@@ -180,9 +180,9 @@ class TableEstimator(SavedEstimator):
 
     def _warn_of_scales(self, rows: Rows) -> None:
         """Say that a linear model will hardly see some columns beside others, whose numbers are much larger."""
-        found = far_scales(rows, _FAR)
-        if found is not None:
-            large, high, small, low = found
+        scales = far_scales(rows, _FAR)
+        if scales is not None:
+            large, high, small, low = scales
             names = vars(self).get("feature_names_in_", range(self.n_features_in_))
             warn_user(
                 f"X has columns whose scales differ by a factor of {high / low:.2g}: about {high:.2g} in column "

@@ -183,10 +183,10 @@ class Savepoint:
 
 @kernel
 def _tame(numbers):
-    found = True
+    tame = True
     for number in numbers:
-        found &= abs(number) <= LARGEST  # false for NaN
-    return found
+        tame &= abs(number) <= LARGEST  # false for NaN
+    return tame
 
 
 def _length(axis: str | int, sizes: Mapping[str, int]) -> int:

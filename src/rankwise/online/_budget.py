@@ -91,18 +91,18 @@ def scratch(n_slots, n_columns, limits):
 @register_jitable
 def _nearest(closeness, size, slots, nearness):
     """Fill in the slots with the largest cosines, nearest first; return how many are not zero."""
-    found, bound = 0, 0.0
+    n_near, bound = 0, 0.0
     for s in range(size):
         near = abs(closeness[s])
         if near > bound:
-            p = min(found, slots.size - 1)
+            p = min(n_near, slots.size - 1)
             while p > 0 and nearness[p - 1] < near:
                 slots[p], nearness[p] = slots[p - 1], nearness[p - 1]
                 p -= 1
             slots[p], nearness[p] = s, near
-            found = min(found + 1, slots.size)
-            bound = nearness[found - 1] if found == slots.size else 0.0
-    return found
+            n_near = min(n_near + 1, slots.size)
+            bound = nearness[n_near - 1] if n_near == slots.size else 0.0
+    return n_near
 
 
 @register_jitable
@@ -119,9 +119,9 @@ def _hand_over(old_length, dual, lag, length, size, kept, memory):
     """Add the share of a vector that is gone to those of its neighbours; memory holds it and its cosines."""
     table, owner, values = kept
     share, lag_share, closeness, slots, root, column, along, last_influence = memory
-    found = _nearest(closeness, size, slots, along)
+    n_near = _nearest(closeness, size, slots, along)
     n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root, upper right
-    for p in range(found):
+    for p in range(n_near):
         rest, part = 1.0, float(closeness[slots[p]])
         for q in range(n):
             column[q] = _cosine(slots[p], slots[q], table, owner, values, length)

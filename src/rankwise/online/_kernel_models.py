@@ -156,10 +156,10 @@ class KernelEstimator(OnlineEstimator):
         if sparse.issparse(rows):
             rows = rows.data, rows.indices, rows.indptr
         for start, values in self._kernel_blocks(rows, state):
-            for s, found in enumerate(values, start):
+            for s, products in enumerate(values, start):
                 older = np.flatnonzero(born[:size] <= born[s])  # a row that comes sees those that are there
                 lengths = of_slot[s] * of_slot[older]
-                cosines = np.divide(found[older], lengths, out=np.zeros(older.size), where=lengths > 0.0)
+                cosines = np.divide(products[older], lengths, out=np.zeros(older.size), where=lengths > 0.0)
                 table[s, older] = table[older, s] = cosines
         return table
 
@@ -296,10 +296,10 @@ class KernelEstimator(OnlineEstimator):
             shape = left.shape[0], right.shape[0]
             if 0 in shape:
                 return np.zeros(shape)
-            found: Floats = np.ascontiguousarray(self.kernel(left, right), dtype=np.float64)
-            if found.shape != shape:
-                raise ValueError(f"the kernel must return an array of shape {shape}. Got shape {found.shape} instead.")
-            return found
+            values: Floats = np.ascontiguousarray(self.kernel(left, right), dtype=np.float64)
+            if values.shape != shape:
+                raise ValueError(f"the kernel must return an array of shape {shape}. Got shape {values.shape} instead.")
+            return values
         assert products is not None
         gamma = float(state["gamma"][0])
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the score, which is checked

@@ -62,10 +62,10 @@ def _mode(link, c, above, below, s00, s01, s11):
     differ by rounding only, which must not shorten a step.
     """
     g0, g1 = 0.0, 0.0
-    found = _loss(link, c, above, below)
-    objective = found[0]
+    loss = _loss(link, c, above, below)
+    objective = loss[0]
     for _ in range(50):
-        _, d0, d1, h00, h01, h11 = found
+        _, d0, d1, h00, h01, h11 = loss
         r0, r1 = g0 + d0, g1 + d1
         if abs(r0) + abs(r1) <= 1e-12 * (abs(d0) + abs(d1)):
             break
@@ -86,10 +86,10 @@ def _mode(link, c, above, below, s00, s01, s11):
         if not better:
             break
         done = value >= objective
-        g0, g1, found, objective = t0, t1, trial, value
+        g0, g1, loss, objective = t0, t1, trial, value
         if done:
             break
-    return found
+    return loss
 
 
 @register_jitable

@@ -173,15 +173,15 @@ def make_pass(
         n_steps = order.size if not plain and order.size else n_rows(X)
         for r in range(n_steps if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
-            found = score(X, i, room)
+            row_score = score(X, i, room)
             lo, hi = lower[i], upper[i]
             due, asked = is_due(options[0], rounds), not plain and predictions.size > 0
             last = mean = lo  # right, if nothing below says otherwise
-            if asked or (due and not both_right(X, i, found, lo, hi, rounds, room)):
+            if asked or (due and not both_right(X, i, row_score, lo, hi, rounds, room)):
                 averaged = averages(options[0], lead, spread)
                 # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
                 for way in range(0 if due else int(averaged), 2 if due else 1 + int(averaged)):
-                    code = predict(X, i, found, way * rounds, room)
+                    code = predict(X, i, row_score, way * rounds, room)
                     last, mean = (last, code) if way else (code, mean)
                 if asked:
                     predictions[i] = mean if averaged else last
@@ -194,7 +194,7 @@ def make_pass(
             if due:
                 worth = c * informative
                 lead, spread = judged(options[0], last, mean, lo, hi, mask, i, ordered, worth, lead, spread)
-            violated = step(X, i, found, lo, hi, c * informative, (rounds, updates, violations), room)
+            violated = step(X, i, row_score, lo, hi, c * informative, (rounds, updates, violations), room)
             if violated >= 0:
                 updates += 1
                 violations += violated

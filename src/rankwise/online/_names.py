@@ -83,9 +83,9 @@ class FeatureIndex:
         if self._column is None:
             self._column = {j: j for j in range(self._n)}
         find, n = self._column.get, self._n
-        found = np.array([find(name, n) for name in names], dtype=np.int32)
-        found[found >= n] = -1
-        return found
+        columns = np.array([find(name, n) for name in names], dtype=np.int32)
+        columns[columns >= n] = -1
+        return columns
 
     def row(self, x: Mapping[Hashable, Any], *, learning: bool) -> tuple[Rows, tuple[Hashable, ...]]:
         """One row, and the names that are new in it: to learn from, they have the next columns; else they are left out.

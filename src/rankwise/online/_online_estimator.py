@@ -247,7 +247,7 @@ class OnlineEstimator(OnlineModel):
     ) -> None:  # fmt: skip
         """One pass, after which the estimator ``into`` becomes this twin of it; a bad row undoes all and is named."""
         target = self if into is None else into
-        gate, said, weight = target._gate, self._kernel_labels(labels), self._informative(labels, weight)
+        gate, codes, weight = target._gate, self._kernel_labels(labels), self._informative(labels, weight)
         state, in_place = self._state, self._learns_in_place
         if not in_place:
             state = {name: array.copy() for name, array in state.items()}
@@ -255,7 +255,7 @@ class OnlineEstimator(OnlineModel):
         rounds = int(state["counts"][ROUNDS])
         gate.count |= 1  # it is odd already if a writer was stopped between two instructions
         try:
-            bad = self._pass(state, rows, said, weight, order, predictions)
+            bad = self._pass(state, rows, codes, weight, order, predictions)
             if bad < 0 and (self._looks_first or (before or self._layout).tame(state)):
                 self._state = state
                 target._become(self)
@@ -271,7 +271,7 @@ class OnlineEstimator(OnlineModel):
             raise
         finally:
             gate.count += 1
-        self._name_culprit(rows, said, weight, order, bad)
+        self._name_culprit(rows, codes, weight, order, bad)
 
     def _name_culprit(
         self, rows: Rows, labels: KernelLabels, weight: Floats, order: NDArray[np.int64], bad: int
@@ -286,8 +286,8 @@ class OnlineEstimator(OnlineModel):
         while high - low > 1:
             middle = (low + high) // 2
             trial = {name: array.copy() for name, array in state.items()}
-            found = self._pass(trial, rows, labels, weight, order[low:middle], NO_PREDICTIONS)
-            if found < 0 and self._layout.tame(trial):
+            bad = self._pass(trial, rows, labels, weight, order[low:middle], NO_PREDICTIONS)
+            if bad < 0 and self._layout.tame(trial):
                 state, low = trial, middle
             else:
                 high = middle
@@ -356,9 +356,9 @@ class OnlineEstimator(OnlineModel):
         count = gate.count
         if not count & 1:  # the first attempt of ``_undisturbed``, with fewer calls
             try:
-                found = self._view()._predicted(x)
+                predicted = self._view()._predicted(x)
                 if gate.count == count:
-                    return found
+                    return predicted
             except Exception:
                 if gate.count == count:
                     raise

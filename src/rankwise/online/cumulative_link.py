@@ -194,8 +194,8 @@ class OnlineCumulativeLink(LinkModel, LinearScoreEstimator):
         return self._undisturbed(OnlineCumulativeLink._probability_of_each, x)
 
     def _probability_of_each(self, x: Mapping[Hashable, Any]) -> dict[Any, float]:
-        found = self._probabilities(self._features.row(x, learning=False)[0])[0]
-        return dict(zip(self._plain_classes, found.tolist(), strict=True))
+        probabilities = self._probabilities(self._features.row(x, learning=False)[0])[0]
+        return dict(zip(self._plain_classes, probabilities.tolist(), strict=True))
 
 
 def _insert_class(state: State, place: int) -> None:

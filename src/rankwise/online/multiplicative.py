@@ -280,14 +280,14 @@ class MultiplicativePRIL(ThresholdEstimator):
         state = self._state
         rounds = float(state["counts"][ROUNDS])
         eta, shift = state["scale"]
-        found = []
+        sides = []
         for sums, lag in (("S", "S_lag"), ("T", "T_lag")):
             exponents = eta * (state[sums] - state[lag] / rounds) if rounds and self._averages else eta * state[sums]
             out = np.empty(exponents.size)
             _weights(exponents, shift, self.signed, out)
-            found.append((exponents, out))
-        w, t = found[0][1], found[1][1]
-        exponents = np.concatenate([found[0][0][: self.n_features_in_], found[1][0]])
+            sides.append((exponents, out))
+        w, t = sides[0][1], sides[1][1]
+        exponents = np.concatenate([sides[0][0][: self.n_features_in_], sides[1][0]])
         total = np.exp(exponents - shift).sum()
         if self.signed:
             total += np.exp(-exponents - shift).sum()
