@@ -331,24 +331,30 @@ class OnlineEstimator(OnlineModel):
                 prepared = (gate.prepared or self._prepare()) if weight is UNIT_WEIGHTS else None
                 gate.count |= 1
                 try:
-                    if prepared:
-                        learn, model, counts, options = prepared
-                        bad = learn(row, labels, weight, GIVEN_ORDER, model, counts, options, NO_PREDICTIONS)
-                    else:
-                        bad = self._learn_row(known["_state"], row, labels, weight)
+                    bad = prepared(row, labels) if prepared else self._learn_row(known["_state"], row, labels, weight)
                 finally:
                     gate.count += 1
             if bad >= 0:
                 self._refuse_update(row, 0, weight)
 
-    def _prepare(self) -> Any:
-        """Compiled pass over single rows and its arguments that stay the same until an attribute is set, or None."""
+    def _prepare(self) -> Callable[[Rows, KernelLabels], int] | None:
+        """Compiled pass over a row of weight 1, with all arguments that stay the same until an attribute is set.
+
+        A function, as river measures the memory of a model by what it refers to, but for functions.
+        """
         state = self._state
         compiled = self._compiled(state, self._averaging(state, GIVEN_ORDER), True)
-        if compiled is not None:
-            learn, model, options = compiled
-            self._gate.prepared = learn, model, state["counts"], options
-        return self._gate.prepared
+        if compiled is None:
+            return None
+        learn, model, options = compiled
+        counts = state["counts"]
+
+        def learn_row(row: Rows, labels: KernelLabels) -> int:
+            bad: int = learn(row, labels, UNIT_WEIGHTS, GIVEN_ORDER, model, counts, options, NO_PREDICTIONS)
+            return bad
+
+        self._gate.prepared = learn_row
+        return learn_row
 
     def predict_one(self, x: Mapping[Hashable, Any]) -> Any:
         """Class of one example, a dict of features; None while no class is known."""
