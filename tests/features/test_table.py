@@ -3,6 +3,7 @@
 import datetime
 import pickle
 import time
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -189,6 +190,20 @@ class TestNumbers:
 
     def test_codes_are_no_numbers(self):
         assert TableEncoder().fit(pa.table({"a": ["00123", "01234", "12345"]})).kinds_ == {"a": "category"}
+
+    @pytest.mark.parametrize(
+        ("values", "what"),
+        [
+            (pd.period_range("2020", periods=60, freq="D"), r"extension<pandas\.period"),
+            (pd.interval_range(0, 60), r"extension<pandas\.interval"),
+            (pd.Series([uuid.UUID(int=i) for i in range(60)]), r"extension<arrow\.uuid"),
+            ([10**30 + i for i in range(60)], "integers of more than 64 bits"),
+            ([10**400, 0.5] * 30, "integers of more than 64 bits"),
+        ],
+    )
+    def test_a_column_of_a_type_without_a_kind_is_refused_by_name(self, values, what):
+        with pytest.raises(ValueError, match=rf"^column 'z' holds {what}.*: a column must hold numbers, "):
+            TableEncoder().fit(pd.DataFrame({"z": values}))
 
     def test_decimal_commas(self):
         encoder = TableEncoder(scaling="none").fit(pa.table({"a": ["1,5", "-2,25", "3", ",5", "1e-3"]}))

@@ -67,7 +67,7 @@ def _from_pandas(frame: Any) -> Any:
         try:
             arrays.append(pa.Array.from_pandas(frame.iloc[:, place]))
         # Arrow refuses a column of objects of several types: those are read one by one, with an error of our own.
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError):
             arrays.append(_mixed(pa, name, frame.iloc[:, place].tolist()))
     return pa.Table.from_arrays(arrays, names=names)
 
@@ -85,6 +85,9 @@ def _mixed(pa: Any, name: str, values: list[Any]) -> Any:
     if all(isinstance(v, (bool, np.bool_)) for v in plain):
         return pa.array([None if v is None else bool(v) for v in known], pa.bool_())
     if all(isinstance(v, (int, float, np.number)) for v in plain):
+        # As floats, identifiers so long would be one number.
+        if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in plain):
+            raise unreadable(name, "integers of more than 64 bits")
         return pa.array([None if v is None else float(v) for v in known], pa.float64())
     if all(isinstance(v, (date, timedelta, time, np.datetime64, np.timedelta64)) for v in plain):
         return pa.array(known)
@@ -95,6 +98,14 @@ def _mixed(pa: Any, name: str, values: list[Any]) -> Any:
                 f"Got a {type(v).__name__}."
             )
     return pa.array([None if v is None else text_of(v) for v in known], pa.string())
+
+
+def unreadable(name: str, what: Any) -> ValueError:
+    """Error for a column whose values have no kind."""
+    return ValueError(
+        f"column {name!r} holds {what}: a column must hold numbers, booleans, dates, durations, categories or texts. "
+        f"Leave it out."
+    )
 
 
 def text_of(value: Any) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rankwise.features._arrow import NEARLY_ALL, coded_texts, decimal_mark, is_numeric, is_text, load_pyarrow
+from rankwise.features._arrow import (
+    NEARLY_ALL,
+    coded_texts,
+    decimal_mark,
+    is_numeric,
+    is_text,
+    load_pyarrow,
+    unreadable,
+)
 from rankwise.features._dates import are_dates
 from rankwise.features._texts import mean_words
 
@@ -40,10 +48,7 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
         return "category", ""
     if is_text(kind):
         return _kind_of_texts(name, column)
-    raise ValueError(
-        f"column {name!r} holds {kind}: a column must hold numbers, booleans, dates, durations, categories or texts. "
-        f"Leave it out."
-    )
+    raise unreadable(name, kind)
 
 
 def _are_nan(column: Any) -> bool:
@@ -66,6 +71,8 @@ def _says_nothing(name: str, column: Any) -> str:
     kind, n = column.type, len(column) - column.null_count
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return ""  # refused, or too dear to compare
+    if isinstance(kind, pa.BaseExtensionType):  # refused; Arrow cannot compare periods, intervals or UUIDs
+        return ""
     if column.null_count == 0:
         # Most columns differ in their first rows: then there is no need to look at the others.
         head = column.slice(0, 100)
