@@ -218,6 +218,8 @@ class TestNumbers:
         for texts in (["1,234", "12", "3,456"], ["1,234,567", "2,345"]):
             with pytest.raises(ValueError, match=r"column 'a' holds texts such as '1,234.*', where the comma may"):
                 TableEncoder().fit(pa.table({"a": texts}))
+        with pytest.raises(ValueError, match=r"declare its kind as 'category' \(kinds=\{'a': \.\.\.\}\)\.$"):
+            TableEncoder().fit(pa.table({"a": ["1,234", "2,345"]}))
         assert TableEncoder().fit(pa.table({"a": ["1,234", "0,125", "3,456"]})).kinds_ == {"a": "number"}
 
     def test_the_work_grows_with_the_columns_not_their_square(self):

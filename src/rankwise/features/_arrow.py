@@ -15,6 +15,7 @@ from sklearn.utils import murmurhash3_32
 
 from rankwise._extras import require
 from rankwise._types import Floats
+from rankwise._words import either
 
 NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
 _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
@@ -166,7 +167,7 @@ def decimal_mark(name: str, column: Any) -> str | None:
         raise ValueError(
             f"column {name!r} holds texts such as {example!r}, where the comma may stand before decimals or between "
             f"thousands: write decimals with a point and thousands without a mark, or declare its kind as 'category' "
-            f"(--kind {name}=category)."
+            f"({either(f'kinds={{{name!r}: ...}}', f'--kind {name}=category')})."
         )
     return "," if matching(written_number(",")) - n_codes >= enough else None
 
