@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-_is_command = False  # of the process: threads of a command speak as it does
+# Of the process: threads of a command speak as it does.
+_is_command = False
+_options: Collection[str] = ()
 
 
 @contextmanager
-def words_of_the_command() -> Iterator[None]:
-    """Let messages name options."""
-    global _is_command
-    before, _is_command = _is_command, True
+def words_of_the_command(options: Collection[str] = ()) -> Iterator[None]:
+    """Let messages name options; ``options`` are those of the command that runs, such as ``--classes``."""
+    global _is_command, _options
+    before, _is_command, _options = (_is_command, _options), True, options
     try:
         yield
     finally:
-        _is_command = before
+        _is_command, _options = before
 
 
 def either(python: str, command: str) -> str:
@@ -38,6 +40,11 @@ def setting(name: str, value: object) -> str:
 def option(name: str) -> str:
     """A parameter, or the option of the same name."""
     return either(name, f"--{name.replace('_', '-')}")
+
+
+def when_fitting(option: str) -> str:
+    """What comes before an option of ``fit`` in the message of a command that does not have it, such as ``predict``."""
+    return either("", "" if option in _options else "rankwise fit ")
 
 
 def the_classes() -> str:

@@ -411,6 +411,18 @@ class TestWords:
         assert "classes=" not in result.stderr
         assert "numpy" not in result.stderr
 
+    def test_a_command_advises_options_that_it_has(self, data, tmp_path):
+        succeed("fit", data, "--label", "grade", *LINK, "--missing", "refuse", "--output", tmp_path / "m")
+        (tmp_path / "new.csv").write_text("a,c\n1.5,2\n1.2.3,2\n")
+        said = fail(1, "predict", tmp_path / "m", tmp_path / "new.csv")
+        assert "Got the text '1.2.3'. rankwise fit --slips missing takes such texts for missing values." in said
+        assert said.endswith("declare its kind as 'category' (rankwise fit --kind a=category).")
+        (tmp_path / "new.csv").write_text("a,c\n1.5,2\n,2\n")
+        assert "Give rankwise fit --missing mean" in fail(1, "predict", tmp_path / "m", tmp_path / "new.csv")
+        (tmp_path / "new.csv").write_text("a,grade\n" + "1,1\n2,2\n" * 20 + "1.2.3,1\n")
+        said = fail(1, "fit", tmp_path / "new.csv", "--label", "grade", "--output", tmp_path / "m")
+        assert "Got the text '1.2.3'. --slips missing takes" in said
+
     def test_what_the_data_say_stays_as_it_is(self, tmp_path):
         (tmp_path / "t.csv").write_text("a,grade\n1,texts=count\n2,classes=[...]\n3,or give format=\n")
         result = run("fit", tmp_path / "t.csv", "--label", "grade", "--estimator", "PRIL", "--output", tmp_path / "m")

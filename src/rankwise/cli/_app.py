@@ -69,6 +69,10 @@ class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _named_values(super().get_params(ctx), ctx)
 
+    def invoke(self, ctx: Any) -> Any:
+        with words_of_the_command({name for parameter in self.params for name in parameter.opts}):
+            return super().invoke(ctx)
+
 
 class _OneLineErrors(TyperGroup):
     """Group of commands that reports wrong usage in one line instead of a paragraph."""
