@@ -49,6 +49,14 @@ def data():
     return frame, grade
 
 
+@pytest.mark.parametrize("estimator", [rw.CumulativeLink(), rw.ConformalOrdinal(rw.CumulativeLink(), level=0.8)])
+def test_intervals_have_the_level_of_the_estimator(estimator, data):
+    X, y = data
+    model = rw.TableModel(estimator).fit(X, y)
+    expected = model.estimator_.predict_interval(model.encoder_.transform(X))
+    np.testing.assert_array_equal(model.predict_interval(X), expected)
+
+
 @pytest.mark.parametrize("estimator", [rw.SVOR(), rw.PRIL(random_state=0), rw.CuSumRank(random_state=0)])
 def test_is_the_encoder_and_the_estimator_in_a_row(estimator, data):
     X, y = data

@@ -66,9 +66,12 @@ class InnerAnswers(ClassifierMixin):
         return np.asarray(self._ask("predict_quantile", X, q))
 
     @if_offered("predict_interval")
-    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[Any]:
-        """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2)."""
-        return np.asarray(self._ask("predict_interval", X, level))
+    def predict_interval(self, X: Any, level: float | None = None) -> NDArray[Any]:
+        """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2).
+
+        By default the estimator's own level: that of a conformal model, otherwise 0.9.
+        """
+        return np.asarray(self._ask("predict_interval", X, *([] if level is None else [level])))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of the estimator: negative mean absolute error in ranks. Higher is better."""
