@@ -86,6 +86,9 @@ def test_warm_start_goes_on():
     np.testing.assert_allclose(stages[4], first, atol=1e-12)
     assert model.n_iter_ == 15
     assert np.abs(model.project(X) - whole.project(X)).mean() < 0.1
+    with pytest.raises(ValueError, match="max_iter=10 must be larger than or equal to the 15 rounds"):
+        model.set_params(max_iter=10).fit(X, y)
+    assert model.n_iter_ == 15
     with pytest.raises(ValueError, match="warm_start"):
         model.set_params(early_stopping=True).fit(X, y)
 

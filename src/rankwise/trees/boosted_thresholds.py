@@ -232,7 +232,12 @@ class BoostedThresholds(TreeModel):
         settings = self._settings(objective.n_of_team, generator)
         goes_on: dict[str, Any] = {}
         if before is not None:
-            if settings.max_iter <= 0:
+            if settings.max_iter < 0:
+                raise ValueError(
+                    f"max_iter={self.max_iter} must be larger than or equal to the {before['n_iter_']} rounds that were "
+                    f"fitted already, as warm_start=True."
+                )
+            if settings.max_iter == 0:
                 self.__dict__.update(before)
                 return []
             goes_on = dict(trees=before["booster_"], thresholds=objective.told.determined_of(before["thresholds_"]))
