@@ -159,3 +159,10 @@ class TestLinks:
         assert "it is no regular file" in fail(2, "fit", data, *LABEL, "--output", tmp_path / "pipe")
         with pytest.raises(OSError, match="it is no regular file"):
             rw.save(rw.PRank(random_state=0).fit([[0.0], [1.0]], [1, 2]), tmp_path / "pipe")
+
+
+def test_a_dash_is_the_standard_output(data, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = contents(tmp_path)
+    assert succeed("predict", model, data, "--output", "-") == succeed("predict", model, data)
+    assert contents(tmp_path) == before

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwise.cli._prediction import Prediction
 
 _PANEL = "Probabilities"
-_OUTPUT = "File to write; its name says the format. By default CSV on the standard output."
+_OUTPUT = "File to write; its name says the format. By default, or with -, CSV on the standard output."
 _SCORES = "Add the scores behind the predictions: a column 'score', or 'score CLASS' for each class."
 _PROBA = "Add the probability of every class: columns 'P(CLASS)'."
 _INTERVAL = "Add the central interval with this probability: columns 'prediction_lower' and 'prediction_upper'."
@@ -27,6 +27,10 @@ _DECISION = (
     "Predict the class of least expected cost: a table with a row for every true class and a column for every answer; "
     "its first column and its header name them."
 )
+
+
+def _file(path: Path | None) -> Path | None:
+    return None if path == Path("-") else path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +52,9 @@ def predict(
     model: Model,
     files: Files,
     *,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT, callback=_file), NEW_TABLE
+    ] = None,
     only: Annotated[
         bool, typer.Option("--only", help="Write the predictions alone, without the input columns.")
     ] = False,
