@@ -234,8 +234,8 @@ class BoostedThresholds(TreeModel):
         if before is not None:
             if settings.max_iter < 0:
                 raise ValueError(
-                    f"max_iter={self.max_iter} must be larger than or equal to the {before['n_iter_']} rounds that were "
-                    f"fitted already, as warm_start=True."
+                    f"max_iter={self.max_iter} must be larger than or equal to the {before['n_iter_']} rounds that "
+                    f"were fitted already, as warm_start=True."
                 )
             if settings.max_iter == 0:
                 self.__dict__.update(before)
