@@ -134,6 +134,11 @@ def test_models_that_cannot_learn_online_are_refused(stream):
         progressive(LinearRegression(), stream.X, stream.lower)
 
 
+def test_models_to_compare_have_names(stream):
+    with pytest.raises(TypeError, match=r"models must be a mapping of names to estimators, .* Got a list instead"):
+        compare([PRank()], stream.X, stream.lower)
+
+
 def test_comparison_is_sorted_and_leaves_the_models_alone(stream):
     models = {"multi-class": MulticlassPerceptron(random_state=0), "ordered": PRank(random_state=0)}
     rows = compare(models, stream.X[:150], stream.lower[:150], stream.X[150:], stream.lower[150:])

@@ -64,6 +64,11 @@ def compare(
     >>> [row["model"] for row in compare(models, X, y, cv=3)]
     ['PRank', 'multi-class']
     """
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            f'models must be a mapping of names to estimators, such as {{"SVOR": SVOR()}}. '
+            f"Got a {type(models).__name__} instead."
+        )
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test must be given together.")
     if X_test is None:
