@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -306,3 +307,9 @@ def test_a_model_of_a_single_class_has_nothing_to_explain():
     found = rw.explain(rw.CumulativeLink().fit(X, np.ones(30, dtype=int)), X)
     assert found.at_least(0) is None
     assert found.sentences(0) == []
+
+
+def test_a_regressor_is_refused(data):
+    X, y = data[0][["size"]].to_numpy(), data[1]
+    with pytest.raises(TypeError, match="Ridge has no classes_: explanations need a fitted classifier"):
+        rw.explain(Ridge().fit(X, y), X[:3])

@@ -45,6 +45,11 @@ class Target(Inner):
             if hasattr(final, "predict_proba") and hasattr(final, "link"):
                 return cls._linked(model, final, before, final.link, final.thresholds_)
             return cls(model, final, before, "score", np.asarray(final.thresholds_))
+        if not hasattr(model, "classes_"):
+            raise TypeError(
+                f"{type(final).__name__} has no classes_: explanations need a fitted classifier, such as an estimator "
+                f"of rankwise, a pipeline that ends in one, or a TableModel."
+            )
         kind = "expected rank" if hasattr(model, "predict_proba") else "rank"
         return cls(model, final, before, kind, np.arange(0.5, len(model.classes_) - 1))
 
