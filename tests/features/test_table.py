@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from rankwise import TableEncoder
+from rankwise import SVOR, TableEncoder
 from rankwise.features import RowError
 from rankwise.features._arrow import hashed_place
 
@@ -332,6 +332,14 @@ class TestTables:
         encoder = TableEncoder().fit(frame)
         with pytest.raises(ValueError, match=r"the table has no column 'colour'; did you mean 'color'\?"):
             encoder.transform(frame.rename(columns={"colour": "color"}))
+
+    def test_rows_that_are_no_table_yet(self):
+        lazy = pl.DataFrame({"a": [1.0, 2.0]}).lazy()
+        for estimator in (TableEncoder(), SVOR()):
+            with pytest.raises(TypeError, match=r"X is a LazyFrame, .*: give X\.collect\(\)"):
+                estimator.fit(lazy, [1, 2])
+        with pytest.raises(ValueError, match=r"Rows given as dictionaries become a table with pandas\.DataFrame\(X\)"):
+            TableEncoder().fit([{"a": 1.0}, {"a": 2.0}])
 
     def test_refused(self):
         with pytest.raises(TypeError, match="a sparse matrix holds no raw columns"):

@@ -28,6 +28,7 @@ from rankwise.base.row_data import (
     first_text_column,
     kernel_rows,
     length,
+    refuse_lazy,
     row_entries,
 )
 from rankwise.base.state import require_classes, require_features
@@ -106,6 +107,7 @@ class TableEstimator(SavedEstimator):
         """Rows of X as kernels read them; their numbers may be NaN or infinite."""
         if not reset and self._takes_as_is(X):
             return kernel_rows(X)
+        refuse_lazy(X)
         X = require_sound(X)
         try:
             checked = validate_data(

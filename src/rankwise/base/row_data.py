@@ -106,6 +106,12 @@ def far_scales(rows: Rows, most: float) -> tuple[int, float, int, float] | None:
     return int(large), float(scales[large]), int(small), float(scales[small])
 
 
+def refuse_lazy(X: Any) -> None:
+    """Refuse a frame of polars that is only a plan of its rows."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, whose rows are not computed yet: give X.collect().")
+
+
 def first_text_column(X: Any) -> tuple[Any, Any] | None:
     """Name and first text of the first column of a frame that holds text, if there is one."""
     for name in getattr(X, "columns", ()):

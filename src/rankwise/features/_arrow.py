@@ -16,6 +16,7 @@ from sklearn.utils import murmurhash3_32
 from rankwise._extras import require
 from rankwise._types import Floats
 from rankwise._words import either
+from rankwise.base.row_data import refuse_lazy
 
 NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
 _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
@@ -39,6 +40,7 @@ def as_table(X: Any) -> Any:
         return pa.Table.from_batches([X])
     if _is_from("pandas", X):
         return _from_pandas(X)
+    refuse_lazy(X)
     if _is_from("polars", X):
         return X.to_arrow()
     if sparse.issparse(X):
@@ -50,6 +52,8 @@ def as_table(X: Any) -> Any:
         raise ValueError("Complex data not supported: numbers must be real.")
     if array.ndim != 2:
         hint = " Reshape your data: X must have rows and columns." if array.ndim < 2 else ""
+        if array.size and isinstance(array.flat[0], dict):
+            hint = " Rows given as dictionaries become a table with pandas.DataFrame(X)."
         raise ValueError(f"X must be a table with rows and columns. Got an array of shape {array.shape}.{hint}")
     columns = {f"x{j}": _plain_column(pa, f"x{j}", array[:, j]) for j in range(array.shape[1])}
     return pa.table(columns)
