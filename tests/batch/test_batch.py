@@ -200,6 +200,17 @@ def test_candidate_sets_with_gaps_are_refused_by_row(estimator):
         clone(estimator).set_params(classes=[1, 2, 3]).fit([[0.0], [1.0]], [{1, 2}, {1, 3}])
 
 
+@pytest.mark.parametrize("estimator", [SVOR(), SVOR(solver="cutting-plane"), rw.CumulativeLink()])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.filterwarnings("error")
+def test_features_whose_squares_overflow_are_refused(estimator, container, rng):
+    X = rng.normal(size=(60, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    X[7, 1] = -1e200
+    with pytest.raises(ValueError, match=r"row 7: .*too large for this model, up to -1e\+200 in row 7, column 1"):
+        clone(estimator).fit(container(X), y)
+
+
 def test_bad_rows_are_named_and_leave_the_estimator_as_it_was():
     model = SVOR().fit([[0.0], [1.0]], [1, 2])
     before = dict(vars(model))

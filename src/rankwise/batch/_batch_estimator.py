@@ -23,7 +23,7 @@ from rankwise._sklearn import COUNT, POSITIVE, StrOptions
 from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import OrdinalEstimator
-from rankwise.base.row_data import Rows
+from rankwise.base.row_data import Rows, first_row
 from rankwise.base.state import require_array, require_number
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.base.transaction import reader
@@ -39,6 +39,8 @@ from rankwise.solvers.row_sums import RowSums, near_one
 from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import CertificateError, Solution
 from rankwise.solvers.threads import in_one_thread
+
+_LARGEST = 1e150  # feature of which the solvers can add up squares
 
 
 class BatchEstimator(OrdinalEstimator):
@@ -143,6 +145,7 @@ class BatchEstimator(OrdinalEstimator):
         if len(labels.order) > 1 and not weight.any():
             raise ValueError("every label is missing, or its weight is zero: there is nothing to learn from.")
         self.classes_ = labels.order.values
+        self._refuse_large(rows)
         self._warn_of_scales(rows)
         design, coded = self._coded(design, labels, weight / weight.sum())
         self._look_at(labels.order, coded)
@@ -261,6 +264,12 @@ class BatchEstimator(OrdinalEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         return self._finite(super()._rows(X, reset=reset))
+
+    def _refuse_large(self, rows: Rows) -> None:
+        """Refuse features whose squares are too large to add up."""
+        values = rows[0] if isinstance(rows, tuple) else rows
+        if values.size and max(values.max(), -values.min()) > _LARGEST:
+            self._refuse_row(rows, first_row(rows, np.abs(values) > _LARGEST), "the squared norm of the row is")
 
     def _design(self, rows: Rows) -> Design:
         return Design(rows, self.n_features_in_)
