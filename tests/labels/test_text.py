@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise import PRIL, SVOR, RowError, TableModel
-from rankwise.labels import encode, format_labels, parse_labels
+from rankwise.labels import OrderWarning, encode, format_labels, parse_labels
 from rankwise.labels._format import candidates, interval_ends
 from rankwise.labels._grammar import LANGUAGES, LabelReader, UnreadableLabelsError
 from tests.strategies import admissible_codes, annotated, times
@@ -391,3 +391,15 @@ def test_one_class_or_a_measurement_warns():
         PRIL(classes=[3, 4]).fit(X, np.full(60, 3))
         PRIL().fit(np.tile(X, (10, 1)), np.tile(np.arange(60), 10))  # as ages are
         encode(np.arange(60) * 10)
+
+
+@pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")
+def test_identifiers_warn():
+    X, names = np.arange(60.0)[:, None], [f"id{i}" for i in range(60)]
+    with pytest.warns(UserWarning, match=r"60 classes in 60 rows, as identifiers would\. .* with classes=\[\.\.\.\]"):
+        PRIL().fit(X, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", OrderWarning)
+        PRIL(classes=names).fit(X, names)
+        PRIL().fit(np.tile(X, (2, 1)), names * 2)  # every class twice

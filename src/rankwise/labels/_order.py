@@ -287,7 +287,7 @@ def _is_hashable(value: Any) -> bool:
 
 
 def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
-    """Warn of undeclared classes that nobody can have meant: a single one, or the values of a measurement."""
+    """Warn of undeclared classes that nobody can have meant: a single one, a measurement, or identifiers."""
     k, classes = len(order), show(order.values)
     if k == 1:
         warn_user(
@@ -301,6 +301,11 @@ def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
             f"the labels name {k} classes, {as_text(order.values[0])} to {as_text(order.values[-1])}, as a measurement "
             f"would. If it is one, cut it into grades{how}; if these are the classes, declare them with "
             f"{the_classes()}."
+        )
+    elif k > _MANY_CLASSES and order.values.dtype.kind not in "iuf" and 2 * k > n_labels:
+        warn_user(
+            f"the labels name {k} classes in {n_labels} rows, as identifiers would. Check the column of labels; if "
+            f"these are the classes, declare them with {the_classes()}."
         )
 
 
