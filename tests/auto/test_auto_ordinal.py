@@ -62,11 +62,20 @@ def test_a_number_of_fits_is_a_budget_that_can_be_repeated():
         AutoOrdinal(n_fits=4).fit(frame, labels)
 
 
+def test_a_budget_for_one_candidate_goes_to_a_model_and_warns():
+    frame, labels = table()
+    with pytest.warns(UserWarning, match=r"allowed one of 3 candidates, CumulativeLink, .* Raise n_fits or time"):
+        model = AutoOrdinal(n_fits=6, estimators=FEW).fit(frame, labels)
+    assert model.best_name_ == "CumulativeLink"
+    assert np.unique(model.predict(frame)).size > 1
+
+
 def test_time_ends_the_search(monkeypatch):
     clock = iter(range(0, 10_000, 20))
     monkeypatch.setattr(_search.time, "perf_counter", lambda: float(next(clock)))
     frame, labels = table()
-    model = AutoOrdinal(time_budget=50, estimators=FEW).fit(frame, labels)
+    with pytest.warns(UserWarning, match="the budget allowed one of 3 candidates, constant, which is chosen without"):
+        model = AutoOrdinal(time_budget=50, estimators=FEW).fit(frame, labels)
     remarks = [entry["remark"] for entry in model.leaderboard_]
     assert "no budget left" in remarks
     assert "" in remarks

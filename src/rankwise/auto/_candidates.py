@@ -57,6 +57,8 @@ def candidates(
     return chosen, DEFAULT if DEFAULT in names else chosen[0].name
 
 
+#: The frequencies of the classes.
+CONSTANT = "constant"
 #: The model of those who choose none: ``TableModel()``.
 DEFAULT = "CumulativeLink"
 #: What ``rankwise fit`` tries.
@@ -70,7 +72,7 @@ def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) ->
     bent = None if encoder == "none" or sparse.issparse(X) else encoder
     plain, products = _with(bent, numbers="linear"), _with(bent, numbers="spline+products")
     found = [
-        Candidate("constant", _in_table(CumulativeLink(alpha=_CONSTANT, decision=decision), X, plain),
+        Candidate(CONSTANT, _in_table(CumulativeLink(alpha=_CONSTANT, decision=decision), X, plain),
                   "the frequencies of the classes alone: what any other model must beat"),
         Candidate(DEFAULT, _in_table(link, X, encoder), "one direction, ordered thresholds, by likelihood"),
         Candidate(f"{DEFAULT}, linear", _in_table(link, X, plain), "the same without bent columns: for few rows"),

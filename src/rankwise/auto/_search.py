@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.auto._candidates import Candidate
+from rankwise.auto._candidates import CONSTANT, Candidate
 from rankwise.calibration._inner import fitted_to, rows_at
 from rankwise.labels import Labels, encode
 from rankwise.labels._folds import deal
@@ -113,6 +113,8 @@ class Search:
     def run(self) -> None:
         """Judge candidates until the last rung is done, the budget is spent, or the user interrupts."""
         alive = list(self.candidates)
+        if self.budget.fits < 2 * self.n_folds:  # for one candidate only: a model rather than what it must beat
+            alive.sort(key=lambda candidate: candidate.name == CONSTANT)
         rungs = list(self._rungs())
         for number, rows in enumerate(rungs):
             judged: list[Trial] = []

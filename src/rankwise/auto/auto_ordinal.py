@@ -11,6 +11,8 @@ from sklearn.base import clone
 
 from rankwise import decisions
 from rankwise._sklearn import HasMethods, Interval, StrOptions
+from rankwise._warn import warn_user
+from rankwise._words import either
 from rankwise.auto._candidates import DECISIONS, candidates
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, scores
@@ -152,6 +154,12 @@ class AutoOrdinal(ChoosingEstimator):
             self.most_rows,
         )  # fmt: skip
         search.run()
+        if search.stopped == "budget" and len(search.trials) == 1 < len(found):
+            more = either("n_fits or time_budget", "--fits or --time-budget")
+            warn_user(
+                f"the budget allowed one of {len(found)} candidates, {search.last[0].candidate.name}, which is chosen "
+                f"without comparison. Raise {more}: each candidate takes {search.n_folds} fits, one a fold."
+            )
         entries = _leaderboard(search)
         rows = np.arange(len(labels))
         blend = self._blended(search) if self.blend > 1 else None
