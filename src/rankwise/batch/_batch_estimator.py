@@ -268,7 +268,7 @@ class BatchEstimator(OrdinalEstimator):
     def _refuse_large(self, rows: Rows) -> None:
         """Refuse features whose squares are too large to add up."""
         values = rows[0] if isinstance(rows, tuple) else rows
-        if values.size and max(values.max(), -values.min()) > _LARGEST:
+        if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
             self._refuse_row(rows, first_row(rows, np.abs(values) > _LARGEST), "the squared norm of the row is")
 
     def _design(self, rows: Rows) -> Design:
