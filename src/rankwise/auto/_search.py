@@ -109,6 +109,7 @@ class Search:
         self.failed: dict[str, str] = {}
         self.last: list[Trial] = []
         self.rows = np.flatnonzero(~self.labels.is_missing)  # of the last rung
+        self.out_of_budget = False
 
     def run(self) -> None:
         """Judge candidates until the last rung is done, the budget is spent, or the user interrupts."""
@@ -130,7 +131,8 @@ class Search:
             if judged and (not self.last or judged[0].candidate is self.last[0].candidate):
                 self.last, self.rows = sorted(judged, key=lambda trial: trial.error), rows
             n_failed = sum(candidate.name in self.failed for candidate in alive)
-            if interrupted or len(judged) < len(alive) - n_failed:  # the budget is spent
+            if interrupted or len(judged) < len(alive) - n_failed:
+                self.out_of_budget = not interrupted
                 break
             kept = self.last[: max(2, math.ceil(len(self.last) / 2))]
             kept += [trial for trial in self.last if trial.candidate.name == self.default and trial not in kept]

@@ -154,7 +154,7 @@ class AutoOrdinal(ChoosingEstimator):
             self.most_rows,
         )  # fmt: skip
         search.run()
-        if search.stopped == "budget" and len(search.trials) == 1 < len(found):
+        if search.out_of_budget and len(search.trials) == 1 < len(found):
             more = either("n_fits or time_budget", "--fits or --time-budget")
             warn_user(
                 f"the budget allowed one of {len(found)} candidates, {search.last[0].candidate.name}, which is chosen "
