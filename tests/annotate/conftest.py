@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("msgspec")
 pytest.importorskip("starlette")
 
-from rankwise.annotate.app import AnnotationApplication, Look
-from rankwise.annotate.desk import Desk, Plan
+from rankwise.annotate.desk import Desk, DeskPlan
 from rankwise.annotate.items import Items, Shown
 from rankwise.annotate.project import Scale, open_project
+from rankwise.annotate.rater_app import AnnotationApplication, Look
 from rankwise.online import OnlineCumulativeLink
 
 CLASSES = [1, 2, 3, 4, 5]
@@ -73,7 +73,7 @@ def desk_of(tmp_path):
         scale = Scale.of(CLASSES) if scale is None else scale
         service = open_project(tmp_path / store, items, scale, estimator or OnlineCumulativeLink())
         try:
-            return Desk(service, items, scale, Plan(**plan))
+            return Desk(service, items, scale, DeskPlan(**plan))
         except BaseException:
             service.stop()
             raise

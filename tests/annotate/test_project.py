@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from rankwise.annotate.app import Look
 from rankwise.annotate.control import ControlAnswer, error_facts
 from rankwise.annotate.items import Items, Shown
 from rankwise.annotate.media import MediaFolder
 from rankwise.annotate.project import Scale, as_table, label_of, new_model, open_project
+from rankwise.annotate.rater_app import Look
 from rankwise.io import TableError
 from rankwise.labels import ClassOrder, encode
 from rankwise.online import OnlineCumulativeLink

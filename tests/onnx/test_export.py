@@ -34,7 +34,7 @@ from rankwise import (
     WidrowHoff,
 )
 from rankwise.onnx import to_onnx
-from rankwise.onnx._rules import RULES
+from rankwise.onnx._decision_graphs import RULES
 
 ESTIMATORS = [
     PRIL(random_state=0),

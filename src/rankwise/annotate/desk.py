@@ -39,7 +39,7 @@ _ENOUGH = 5  # answers to a kind of question before its own time is believed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class DeskPlan:
     """How items are asked; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
 
     raters: int = 1  # answers of different raters that an item needs
@@ -81,7 +81,7 @@ class Ask:
 class Desk:
     """Assignments and answers of a project."""
 
-    def __init__(self, service: Service, items: Items, scale: Scale, plan: Plan) -> None:
+    def __init__(self, service: Service, items: Items, scale: Scale, plan: DeskPlan) -> None:
         self.service, self.items, self.scale, self.plan = service, items, scale, plan
         self.order = scale.order
         model = service.engine.replica.rows

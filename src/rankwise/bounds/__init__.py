@@ -1,6 +1,6 @@
 """Guarantees of the papers as functions: mistakes and regret of online learners, risk behind partial labels."""
 
-from rankwise.bounds._importance import (
+from rankwise.bounds._importance_weighted import (
     importance_weighted_cost,
     importance_weighted_cost_at_margin,
     importance_weighted_hinge,

@@ -65,14 +65,14 @@ def fit_on_cluster(model: TableModel, estimator: Any, source: LabelledFiles, add
     """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
     from dask.delayed import delayed
 
-    from rankwise.dask._parts import Engine, PartitionError
+    from rankwise.dask._parts import PartitionError, TaskEngine
     from rankwise.io import TableError
     from rankwise.table_model import name_categories
 
     estimator.set_params(classes=source.order.values.tolist())
     name_categories(estimator, model.encoder_)
     with connected(address, n), _rounds_shown():
-        engine, read = Engine(), delayed(_read, pure=False)
+        engine, read = TaskEngine(), delayed(_read, pure=False)
         rows = engine.kept([read(source.file(path), model.encoder_) for path in source.paths])
         X, y, weights = ([task[k] for task in rows] for k in range(3))
         try:

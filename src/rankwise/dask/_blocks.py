@@ -27,7 +27,7 @@ from scipy import sparse
 
 from rankwise._types import Floats
 from rankwise.base.row_data import kernel_rows
-from rankwise.dask._parts import Engine
+from rankwise.dask._parts import TaskEngine
 from rankwise.solvers.design import Design, rows_of_part
 from rankwise.solvers.row_sums import RowsHere
 from rankwise.solvers.row_sums import Sums as Sums  # for those who add them
@@ -87,7 +87,7 @@ def _sum_over_portions(block: RowBlock, call: tuple[Callable[..., Sums], tuple[A
 class Blocks:
     """All rows, in blocks that the workers of an engine keep."""
 
-    def __init__(self, tasks: list[Delayed], n_features: int, engine: Engine) -> None:
+    def __init__(self, tasks: list[Delayed], n_features: int, engine: TaskEngine) -> None:
         self.engine = engine
         sizes = engine.computed([task.size() for task in tasks])
         self.tasks = [task for task, size in zip(tasks, sizes, strict=True) if size[0]]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.dask._blocks import tree_sum
-from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
+from rankwise.dask._parts import TaskEngine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import check_weights, encode, encode_multilabel
 
 #: Methods that give one result a row, of which an estimator has some.
@@ -63,7 +63,7 @@ class OnDask:
             return float(self.plain.score(self, X, y, sample_weight))
         model, task = delayed(self.to_local(), traverse=False), delayed(_score, pure=False)
         parts = enumerate(in_parts(X, y, sample_weight))
-        total, weight = Engine().computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
+        total, weight = TaskEngine().computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
         return float(total / weight) if weight else float("nan")
 
     def _set_features(self, found: dict[int, tuple[int, NDArray[Any] | None]]) -> None:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from rankwise._types import Floats
 from rankwise.dask._blocks import Blocks, RowBlock
-from rankwise.dask._parts import Engine, in_parts, naming_partition
+from rankwise.dask._parts import TaskEngine, in_parts, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, infer_order
 from rankwise.labels._order import as_object_array, refuse_continuous, show, tidy
 from rankwise.labels._read import read
@@ -48,7 +48,7 @@ class Partitions:
     def __init__(
         self, model: Any, X: Any, y: Any, sample_weight: Any, describe: Callable[..., Any], *arguments: Any
     ) -> None:
-        self.engine = Engine()
+        self.engine = TaskEngine()
         load, tell = delayed(_load, pure=False), delayed(_describe, pure=False)
         loaded = self.engine.kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
         facts = self.engine.computed([tell(p, part, describe, arguments) for p, part in enumerate(loaded)])

@@ -25,7 +25,7 @@ from rankwise.dask._blocks import tree_sum
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._loading import Found, found_in, merged_order
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
-from rankwise.dask._parts import Engine, in_parts, is_partitioned, naming_partition
+from rankwise.dask._parts import TaskEngine, in_parts, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
 from rankwise.labels._rankings import read_rankings
 
@@ -63,7 +63,7 @@ class OnlineOnDask(OnDask):
             return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
         with self._afresh() as twin:  # type: ignore[attr-defined]
             self._validate_params()  # type: ignore[attr-defined]
-            engine, parts = Engine(), in_parts(X, y, sample_weight)
+            engine, parts = TaskEngine(), in_parts(X, y, sample_weight)
             order = self._order_of(engine, parts, self.classes)  # type: ignore[attr-defined]
             model = _begun(engine, self._as_local(), parts, order)
             generator = check_random_state(self.random_state)
@@ -94,7 +94,7 @@ class OnlineOnDask(OnDask):
             return super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc, no-any-return]
         with self._afresh() as twin:  # type: ignore[attr-defined]
             self._validate_params()  # type: ignore[attr-defined]
-            engine, parts = Engine(), in_parts(X, y, sample_weight)
+            engine, parts = TaskEngine(), in_parts(X, y, sample_weight)
             if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
                 model = self.to_local()
                 model._known_order(classes, None, False)
@@ -104,7 +104,7 @@ class OnlineOnDask(OnDask):
             twin._take_over(_in_turn(engine, model, [(p, *part, None) for p, part in enumerate(parts)]))
         return self
 
-    def _order_of(self, engine: Engine, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
+    def _order_of(self, engine: TaskEngine, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
         """Order of the classes; a look at labels and weights, not at features, where they have to be seen."""
         weighted = parts[0][2] is not None
         if classes is not None and not weighted:
@@ -167,7 +167,7 @@ def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
     return encode_rankings([[label] for labels in found for label in labels]).order
 
 
-def _begun(engine: Engine, model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
+def _begun(engine: TaskEngine, model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
     """The model before its first round; it learns the number of features from the first partition with rows."""
     begin = delayed(_begin, pure=False)
     for number, (X, _, _) in enumerate(parts):
@@ -202,7 +202,7 @@ def _learn(model: Any, number: int, X: Any, y: Any, sample_weight: Any, seed: in
         return model
 
 
-def _in_turn(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
+def _in_turn(engine: TaskEngine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
     """Let the model learn from one partition after the other."""
     learn = delayed(_learn, pure=False)
     for first in range(0, len(passes), n := engine.n_threads):
@@ -213,7 +213,7 @@ def _in_turn(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
     return model
 
 
-def _side_by_side(engine: Engine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
+def _side_by_side(engine: TaskEngine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
     """Let every partition learn from the same model, and mix what comes out."""
     contribute, shared = delayed(_contribute, pure=False), delayed(model, traverse=False)
     in_order = sorted(passes, key=lambda one: one[0])

@@ -114,7 +114,7 @@ def naming_partition(number: int) -> Iterator[None]:
         raise PartitionError(number, str(error)) from None
 
 
-class Engine:
+class TaskEngine:
     """Where the tasks of one call run: on the client that is current when it begins, or in threads of this process.
 
     A call stays with its client. If that is lost, another one, or this process, would not have its rows.

@@ -19,8 +19,8 @@ from rankwise._types import Floats
 from rankwise.dask._loading import Found, Loaded, found_in
 from rankwise.dask._parts import naming_partition
 from rankwise.labels import ClassOrder, Labels
-from rankwise.trees._columns import RawColumn, RawColumns
 from rankwise.trees._reading import of_classes
+from rankwise.trees._tree_columns import RawColumn, RawColumns
 
 
 @dataclass(frozen=True, eq=False)

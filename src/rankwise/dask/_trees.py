@@ -32,7 +32,7 @@ from rankwise.dask._tree_parts import TreeRows, describe, encoded, groups_of, me
 from rankwise.labels import ClassOrder
 from rankwise.trees import BoostedThresholds as Plain
 from rankwise.trees._fitting import check_engine_params, noting_interrupts
-from rankwise.trees._growth import EngineError, Progress
+from rankwise.trees._growth import EngineError, RoundProgress
 from rankwise.trees._rows import ALONE
 from rankwise.trees._tree_model import WithLikelihood
 from rankwise.trees.boosted_thresholds import BINNED
@@ -85,7 +85,7 @@ class TreesOnDask(OnDask, Plain):
         if not isinstance(model.random_state, (int, np.integer)):
             model.random_state = int(check_random_state(model.random_state).randint(2**31 - 1))
         self._check_decision(len(order))
-        plain, remarks = Fit(partitions, model, order).run()
+        plain, remarks = TreeFit(partitions, model, order).run()
         self.from_plain(plain)
         for remark in remarks:
             warn_user(f"{type(self).__name__}: {remark}")
@@ -102,7 +102,7 @@ class TreesOnDask(OnDask, Plain):
             )
 
 
-class Fit:
+class TreeFit:
     """One fit: rows shared out to workers, their tasks, and what becomes of them.
 
     The model knows parameters and columns; it is fitted, if its trees are to be continued.
@@ -144,7 +144,7 @@ class Fit:
                 for rank, (part, worker) in enumerate(zip(parts, workers, strict=True))
             ]
             watched = Tasks(client, tasks, workers, meeting)
-            progress = Progress(name, verbose, lambda *_: None)
+            progress = RoundProgress(name, verbose, lambda *_: None)
             try:
                 watched.wait(progress)
             except BaseException:
@@ -206,7 +206,7 @@ class Tasks:
     def __init__(self, client: Any, tasks: list[Any], workers: list[str], meeting: Any) -> None:
         self.client, self.tasks, self.workers, self.meeting = client, tasks, workers, meeting
 
-    def wait(self, progress: Progress) -> None:
+    def wait(self, progress: RoundProgress) -> None:
         """Until all are done; an error of one, or a worker that is lost, ends all."""
         with noting_interrupts() as is_asked:
             while not all(task.done() for task in self.tasks):

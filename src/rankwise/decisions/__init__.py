@@ -1,6 +1,6 @@
 """Decision rules and parameterisations as pure functions."""
 
-from rankwise.decisions.probabilities import (
+from rankwise.decisions.expected_cost import (
     check_cost,
     expected_costs,
     least_cost,

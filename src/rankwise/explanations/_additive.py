@@ -18,11 +18,11 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
 from rankwise._types import Floats
-from rankwise.explanations._rows import RawRows
-from rankwise.explanations._target import Target
+from rankwise.explanations._exchangeable_rows import RawRows
+from rankwise.explanations._scored_model import Target
 from rankwise.features import TableEncoder
 from rankwise.features.contributions import column_contributions, feature_shares
-from rankwise.plots._inner import feature_names
+from rankwise.plots._final_estimator import feature_names
 
 _LARGEST = 2**27  # entries of a dense matrix of contributions
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.explanations._rows import RawRows
-from rankwise.explanations._target import Target
+from rankwise.explanations._exchangeable_rows import RawRows
+from rankwise.explanations._scored_model import Target
 from rankwise.labels import encode
 
 _GRID = 65  # values of a column that are tried

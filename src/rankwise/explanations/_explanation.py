@@ -10,10 +10,10 @@ from scipy import sparse
 from rankwise._extras import require
 from rankwise._types import Floats
 from rankwise.decisions import ranks
-from rankwise.explanations import _additive, _pictures
+from rankwise.explanations import _additive, _explanation_plots
 from rankwise.explanations._changes import Change, smallest_changes
-from rankwise.explanations._rows import RawRows
-from rankwise.explanations._target import Target
+from rankwise.explanations._exchangeable_rows import RawRows
+from rankwise.explanations._scored_model import Target
 from rankwise.features import TableEncoder
 from rankwise.features.contributions import word_contributions
 
@@ -184,10 +184,10 @@ class Explanation:
         if row is not None and column is not None:
             raise ValueError("give a row or a column, not both.")
         if row is not None:
-            return _pictures.draw_row(self, self._checked(row), top, ax)
+            return _explanation_plots.draw_row(self, self._checked(row), top, ax)
         if column is not None:
-            return _pictures.draw_column(self, self._place(column), ax)
-        return _pictures.draw_importances(self, top, ax)
+            return _explanation_plots.draw_column(self, self._place(column), ax)
+        return _explanation_plots.draw_importances(self, top, ax)
 
     def predicted(self, row: int) -> Any:
         """Class whose part of the axis the score of a row lies in."""

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 from rankwise import metrics
 from rankwise._types import Floats
-from rankwise.explanations import _pictures
-from rankwise.explanations._rows import RawRows
-from rankwise.explanations._target import Target
+from rankwise.explanations import _explanation_plots
+from rankwise.explanations._exchangeable_rows import RawRows
+from rankwise.explanations._scored_model import Target
 from rankwise.labels import encode
 
 
@@ -53,7 +53,7 @@ class Importances:
         shown = np.argsort(-self.mean, kind="stable")[:top]
         names = [self.columns[j] for j in shown]
         what = f"growth of the mean absolute error ({self.error:.3f} ranks)"
-        return _pictures.draw_bars(names, self.mean[shown], ax, what, self.std_err[shown])
+        return _explanation_plots.draw_bars(names, self.mean[shown], ax, what, self.std_err[shown])
 
 
 def permutation_importances(

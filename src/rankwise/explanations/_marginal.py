@@ -19,7 +19,7 @@ from rankwise.base.probabilities import require_level
 from rankwise.batch import CumulativeLink
 from rankwise.batch._link_inference import covariance
 from rankwise.losses._links import densities
-from rankwise.plots._inner import inner
+from rankwise.plots._final_estimator import inner
 
 
 def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:

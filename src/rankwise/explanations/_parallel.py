@@ -17,9 +17,9 @@ from scipy.special import expit
 
 from rankwise._types import Floats
 from rankwise.batch import CumulativeLink
-from rankwise.explanations._target import Target
+from rankwise.explanations._scored_model import Target
 from rankwise.labels import check_weights, encode
-from rankwise.plots._inner import feature_names
+from rankwise.plots._final_estimator import feature_names
 from rankwise.plots._style import FAINT, INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, plain, quiet_frame
 
 _FEWEST = 10  # rows on either side of a threshold, below which it has no regression of its own

@@ -5,11 +5,11 @@ together, and then the rounds of the block run in order. The sums are ordered su
 show in the result.
 
 ``budget`` bounds the number of support vectors. When it is full, a new one takes the place of the one with the smallest
-influence, whose share goes to its neighbours: :mod:`rankwise.online._budget`. An example that is a support vector
-already (in a later epoch) adds to its coefficients.
+influence, whose share goes to its neighbours: :mod:`rankwise.online._support_budget`. An example that is a support
+vector already (in a later epoch) adds to its coefficients.
 
-An algorithm supplies one compiled loop over the rounds of a block, which calls :func:`rankwise.online._budget.admit`
-when a row becomes a support vector.
+An algorithm supplies one compiled loop over the rounds of a block, which calls ``admit`` there when a row becomes a
+support vector.
 """
 
 from abc import abstractmethod
@@ -27,8 +27,8 @@ from rankwise._types import Codes, Floats
 from rankwise.base.row_data import Rows, first_non_finite, length
 from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, ROUNDS, State, StateArray, grown
 from rankwise.base.transaction import reader
-from rankwise.online._budget import remember, shrink
 from rankwise.online._online_estimator import OnlineEstimator, surely
+from rankwise.online._support_budget import remember, shrink
 from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in

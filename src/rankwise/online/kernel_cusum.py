@@ -32,9 +32,9 @@ from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
-from rankwise.online._budget import admit, scratch
 from rankwise.online._kernel_models import SLOTS, KernelEstimator
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._support_budget import admit, scratch
 from rankwise.online.cusum import (
     CumulativeEstimator,
     predict_row,

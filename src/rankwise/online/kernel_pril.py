@@ -19,9 +19,9 @@ from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
-from rankwise.online._budget import admit, scratch
 from rankwise.online._kernel_models import SLOTS, KernelEstimator
 from rankwise.online._loop import make_pass, write_back
+from rankwise.online._support_budget import admit, scratch
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,

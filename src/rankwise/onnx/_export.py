@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._files import write_whole
 from rankwise._version import __version__
+from rankwise.onnx._decision_graphs import RULES
 from rankwise.onnx._graph import IR_VERSION, OPSET, Graph
-from rankwise.onnx._rules import RULES
-from rankwise.onnx._trees import ML_DOMAIN, ML_OPSET
+from rankwise.onnx._tree_ensemble import ML_DOMAIN, ML_OPSET
 
 _INPUT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 

@@ -11,7 +11,7 @@ from rankwise.evaluation import interval_confusion
 from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
-from rankwise.plots._inner import fitted
+from rankwise.plots._final_estimator import fitted
 from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame, ticks
 
 _COUNTED = {

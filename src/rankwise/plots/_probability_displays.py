@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankwise._types import Floats
 from rankwise.labels import encode
 from rankwise.metrics import Reliability, reliability, set_coverage
-from rankwise.plots._inner import fitted
+from rankwise.plots._final_estimator import fitted
 from rankwise.plots._style import (
     ALARM,
     FAINT,

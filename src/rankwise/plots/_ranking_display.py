@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.labels import encode_rankings
-from rankwise.plots._inner import fitted
+from rankwise.plots._final_estimator import fitted
 from rankwise.plots._style import FAINT, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
 
 Flags = NDArray[np.bool_]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankwise._types import Floats
 from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
-from rankwise.plots._inner import fitted
+from rankwise.plots._final_estimator import fitted
 from rankwise.plots._score_axis import densities, evenly_spread, score_limits
 from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 

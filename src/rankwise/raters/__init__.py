@@ -7,6 +7,6 @@ column for each rater; in pandas, polars, pyarrow or a dict of columns. Labels h
 
 from rankwise.raters._agreement import Agreement, Overlaps, agreement
 from rankwise.raters._combine import Combined, combine
-from rankwise.raters.model import RaterModel, Weighted
+from rankwise.raters.rater_model import RaterModel, Weighted
 
 __all__ = ["Agreement", "Combined", "Overlaps", "RaterModel", "Weighted", "agreement", "combine"]

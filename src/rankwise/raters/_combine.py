@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankwise.base.probabilities import require_level
 from rankwise.labels import Labels
 from rankwise.raters._answers import Answers, read_answers
-from rankwise.raters.model import RaterModel, central_intervals
+from rankwise.raters.rater_model import RaterModel, central_intervals
 
 _TIE = 1e-9  # of a vote: shares are sums of fractions
 

@@ -1,4 +1,4 @@
-"""Sums over answers in the model of raters (:mod:`rankwise.raters.model`).
+"""Sums over answers in the model of raters (:mod:`rankwise.raters.rater_model`).
 
 Answers of one rater that say the same are one *pair* u of rater and label: what depends on an answer depends on its
 pair alone. A label admits one *run* of classes ``low .. high``, a candidate set with gaps several; runs v of a pair

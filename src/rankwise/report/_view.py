@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._types import Floats
 from rankwise.evaluation._sums import sets_of
-from rankwise.plots._inner import Inner, inner
+from rankwise.plots._final_estimator import Inner, inner
 
 
 @dataclass(frozen=True, eq=False)

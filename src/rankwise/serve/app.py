@@ -12,7 +12,19 @@ from starlette.routing import Route, Router
 
 from rankwise._version import __version__
 from rankwise.serve import messages, page
-from rankwise.serve.gate import ADMIN, ARROW, LEARN, PREDICT, PUBLIC, READ, Endpoint, Gate, Incoming, Reply, reply
+from rankwise.serve.gate import (
+    ADMIN,
+    ARROW,
+    LEARN,
+    PREDICT,
+    PUBLIC,
+    READ,
+    Endpoint,
+    Incoming,
+    Reply,
+    RequestGate,
+    reply,
+)
 from rankwise.serve.limits import Limits
 from rankwise.serve.openapi import document
 from rankwise.serve.problems import Problem
@@ -35,7 +47,7 @@ class Application:
         self.is_ready = False
         router = Router(self._routes(), default=self._nothing_here, lifespan=self._lifespan)
         router.redirect_slashes = False
-        self.asgi = Gate(router, tokens=tokens, limits=limits, observe=self.requests.observe)
+        self.asgi = RequestGate(router, tokens=tokens, limits=limits, observe=self.requests.observe)
 
     def _routes(self) -> list[Route]:
         of_a_model = [

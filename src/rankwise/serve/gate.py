@@ -148,7 +148,7 @@ class Endpoint:
         await send({"type": "http.response.body", "body": b""})
 
 
-class Gate:
+class RequestGate:
     """The gate, as an ASGI application around another that routes to endpoints.
 
     Without tokens everybody may do everything, which is for the loopback only. ``observe`` gets route, status and

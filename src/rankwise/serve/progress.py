@@ -18,7 +18,7 @@ _POINTS = 240  # of the curve; beyond, every second one is left out
 _RECENT = 500.0  # rows that the recent error looks back
 
 
-class Progress:
+class ErrorProgress:
     """Sums over the feedback of a version."""
 
     def __init__(self, order: ClassOrder) -> None:

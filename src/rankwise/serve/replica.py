@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise.labels import Labels
 from rankwise.persistence import from_bytes, to_bytes
-from rankwise.serve.progress import Progress
+from rankwise.serve.progress import ErrorProgress
 from rankwise.serve.row_model import RowModel, take
 from rankwise.serve.store import Row, Snapshot, Store, Version
 
@@ -37,7 +37,7 @@ class Replica:
         self.rows = RowModel(from_bytes(content))
         self.seq, self.as_of, self.revision = seq, as_of, revision
         self.stale = False
-        self.progress = Progress(self.rows.order)
+        self.progress = ErrorProgress(self.rows.order)
         self.lock = Lock()
         self._piece = 64  # rows that are learnt at a time
 

@@ -35,7 +35,7 @@ _MOST_LABELS = 10_000  # distinct texts of labels that are kept
 
 
 @dataclass(frozen=True)
-class Answers:
+class RowAnswers:
     """What a model says about some rows."""
 
     classes: NDArray[Any]
@@ -246,12 +246,12 @@ class RowModel:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def answers(self, encoded: Any, level: float = 0.9) -> Answers:
+    def answers(self, encoded: Any, level: float = 0.9) -> RowAnswers:
         """Class, probabilities and interval of every row, as far as the model has them."""
         estimator = self.estimator
         found = np.asarray(estimator.predict(encoded))
         probabilities = estimator.predict_proba(encoded) if hasattr(estimator, "predict_proba") else None
-        return Answers(found, probabilities, self.intervals(encoded, level))
+        return RowAnswers(found, probabilities, self.intervals(encoded, level))
 
     def intervals(self, encoded: Any, level: float = 0.9) -> NDArray[Any] | None:
         """Lowest and highest class of each row's interval; None if the model has none."""

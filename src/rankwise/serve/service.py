@@ -22,9 +22,9 @@ from rankwise.serve.engine import Engine
 from rankwise.serve.events import EventHub
 from rankwise.serve.messages import FeedbackRow, features_text, label_text
 from rankwise.serve.problems import Problem
-from rankwise.serve.progress import Progress
+from rankwise.serve.progress import ErrorProgress
 from rankwise.serve.replica import Replica
-from rankwise.serve.row_model import Answers, warm_up
+from rankwise.serve.row_model import RowAnswers, warm_up
 from rankwise.serve.store import Store
 from rankwise.serve.watch import Watch
 from rankwise.serve.writer import FeedbackRequest, Outcome, RememberRequest, Settings, settle
@@ -160,7 +160,7 @@ class Service:
                 answer["interval"] = ends
         return answers
 
-    def _ask(self, replica: Replica, encoded: Any, level: float) -> tuple[str, Answers]:
+    def _ask(self, replica: Replica, encoded: Any, level: float) -> tuple[str, RowAnswers]:
         """Name of the model's bits, and its answers, which all come from the same."""
         with replica.lock:
             name = replica.name
@@ -369,7 +369,7 @@ class Service:
 def _last_facts(reader: Store, version: int, current: Replica) -> dict[str, Any]:
     """Error of a version that is not served any more, as its last snapshot has it."""
     for snapshot in reader.snapshots(version):
-        progress = Progress(current.rows.order)
+        progress = ErrorProgress(current.rows.order)
         progress.restore(snapshot.progress)
         return progress.facts()
     return {}

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rankwise._types import Floats
 from rankwise.trees._growth import (
     N_FOLDS,
+    EarlyStopping,
     Growth,
-    Progress,
-    Watch,
+    RoundProgress,
     dealt,
     load_lightgbm,
     smallest_booster,
@@ -36,7 +36,7 @@ _OURS = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class TreeSettings:
     """What an estimator's parameters say about a fit."""
 
     name: str  # of the estimator, for messages
@@ -60,7 +60,7 @@ class Fit:
 
 
 def fit_trees(
-    matrix: Any, categorical: list[int], objective: Objective, settings: Settings, order_by: NDArray[Any],
+    matrix: Any, categorical: list[int], objective: Objective, settings: TreeSettings, order_by: NDArray[Any],
     generator: np.random.RandomState, trees: Any = None, thresholds: Floats | None = None,
 ) -> Fit:  # fmt: skip
     """Grow trees on all rows of an array or CSR matrix, in which NaN is a missing value.
@@ -71,7 +71,7 @@ def fit_trees(
     """
     team = objective.team
     settings = replace(settings, params={**settings.params, **team.params})
-    progress = Progress(settings.name, settings.verbose, team.tell)
+    progress = RoundProgress(settings.name, settings.verbose, team.tell)
     with translated():
         data = _dataset(matrix, categorical, settings.params, keep_rows=trees is not None, sample=team.sample)
         start = objective.start() if thresholds is None else thresholds
@@ -134,8 +134,8 @@ def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, kee
 
 
 def _plain(
-    data: Any, objective: Objective, settings: Settings, n_rounds: int, progress: Progress, losses: list[float],
-    start: Floats, trees: Any = None,
+    data: Any, objective: Objective, settings: TreeSettings, n_rounds: int, progress: RoundProgress,
+    losses: list[float], start: Floats, trees: Any = None,
 ) -> Fit:  # fmt: skip
     """So many rounds on all rows."""
     growth = Growth(data, objective, settings.params, start, trees=trees)
@@ -155,7 +155,7 @@ def _plain(
     return Fit(text, stages, losses, mean, interrupted)
 
 
-def _best_of(watch: Watch, matrix: Any, objective: Objective, interrupted: bool) -> Fit:
+def _best_of(watch: EarlyStopping, matrix: Any, objective: Objective, interrupted: bool) -> Fit:
     """The round of least loss, with thresholds in balance with it over all rows."""
     (growth,) = watch.growths
     best = watch.best
@@ -166,7 +166,7 @@ def _best_of(watch: Watch, matrix: Any, objective: Objective, interrupted: bool)
     return Fit(text, stages, watch.losses, objective.mean(scores), interrupted)
 
 
-def _watched(watch: Watch, settings: Settings, what: str, progress: Progress) -> bool:
+def _watched(watch: EarlyStopping, settings: TreeSettings, what: str, progress: RoundProgress) -> bool:
     """Rounds until the loss no longer falls; return whether the user stopped them."""
     try:
         interrupted = _until(

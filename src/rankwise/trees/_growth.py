@@ -110,7 +110,7 @@ def _grabbed(evaluate: Any) -> Floats:
     return found[0]
 
 
-class Watch:
+class EarlyStopping:
     """Mean losses of watched rows by the number of trees, over one growth or the folds of several.
 
     The objectives are those of the rows that each growth watches; ``patience`` counts the rounds without an improvement
@@ -145,7 +145,7 @@ class Watch:
         self.losses.append(float(weights @ losses / weights.sum()))
 
 
-class Progress:
+class RoundProgress:
     """A line on a terminal that says how far a long fit has come; silent elsewhere.
 
     ``tell`` hears of it too, at once.
@@ -180,7 +180,7 @@ def dealt(order_by: NDArray[Any], n_parts: int, generator: np.random.RandomState
 
 def watch_folds(
     data: Any, objective: Objective, params: dict[str, Any], part: Places, n_folds: int, patience: int
-) -> Watch:
+) -> EarlyStopping:
     """Folds that grow side by side, each watched by the rows of one of the first parts."""
     growths, watching = [], []
     for fold in range(n_folds):
@@ -189,4 +189,4 @@ def watch_folds(
         grown = objective.part(inside)
         growths.append(Growth(rows, grown, params, grown.start(), watched))
         watching.append(objective.part(outside))
-    return Watch(growths, watching, patience)
+    return EarlyStopping(growths, watching, patience)

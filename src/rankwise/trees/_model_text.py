@@ -36,7 +36,7 @@ _MISSING_NONE, _MISSING_NAN = 0, 8  # bits 2 and 3; 4, zero as missing, is not u
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class ParsedTree:
     """One tree: m leaves and m - 1 splits, of which 0 is the root; an entry for each split but in ``value``."""
 
     feature: Places  # column that the split looks at
@@ -69,7 +69,7 @@ def without_trees(n_features: int) -> str:
     )
 
 
-def read_trees(text: str, n_features: int) -> list[Tree]:
+def read_trees(text: str, n_features: int) -> list[ParsedTree]:
     """Trees of a text as LightGBM writes it, see :func:`trimmed`, or a ValueError that says what is wrong with it.
 
     >>> read_trees(without_trees(3), 3)[0].value
@@ -113,7 +113,7 @@ def _read_header(header: str, n_features: int) -> list[int]:
     return list(_whole(found["tree_sizes"], "tree_sizes", None, 1, 1 << 40).tolist())
 
 
-def _read_tree(text: str, number: int, n_features: int) -> Tree:
+def _read_tree(text: str, number: int, n_features: int) -> ParsedTree:
     first, _, rest = text.partition("\n")
     if first != f"Tree={number}" or not rest.endswith("\n\n\n"):
         raise ValueError(f"tree {number} does not begin and end as it should")
@@ -125,7 +125,7 @@ def _read_tree(text: str, number: int, n_features: int) -> Tree:
         raise ValueError(f"tree {number}: {error}") from None
 
 
-def _checked_tree(found: dict[str, str], n_features: int) -> Tree:
+def _checked_tree(found: dict[str, str], n_features: int) -> ParsedTree:
     m = int(_whole(found["num_leaves"], "num_leaves", 1, 1, _MOST_LEAVES)[0])
     n_cat = int(_whole(found["num_cat"], "num_cat", 1, 0, m - 1)[0])
     if found["is_linear"] != "0":
@@ -156,7 +156,7 @@ def _checked_tree(found: dict[str, str], n_features: int) -> Tree:
             categories[split] = chosen
     gain = _numbers(found["split_gain"], "split_gain", m - 1, finite=False)
     to_left = (decision & _DEFAULT_LEFT).astype(bool)
-    return Tree(feature, threshold, categories, to_left, missing == _MISSING_NONE, left, right, value, gain)
+    return ParsedTree(feature, threshold, categories, to_left, missing == _MISSING_NONE, left, right, value, gain)
 
 
 def _sets(found: dict[str, str], n_cat: int, places: Floats) -> list[Places]:

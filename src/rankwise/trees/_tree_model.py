@@ -18,10 +18,10 @@ from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
 from rankwise.features._arrow import as_table
 from rankwise.labels import decode
-from rankwise.trees._columns import RawColumn, RawColumns, coded, holds_only_numbers, is_frame
 from rankwise.trees._model_text import booster_of, read_trees
 from rankwise.trees._reading import places_of
 from rankwise.trees._rows import n_threads
+from rankwise.trees._tree_columns import RawColumn, RawColumns, coded, holds_only_numbers, is_frame
 
 _MOST_CATEGORIES = 1 << 20
 _MUCH = 200_000  # trees times rows from which on threads are worth waking

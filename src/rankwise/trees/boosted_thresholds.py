@@ -25,7 +25,7 @@ from rankwise.base.row_data import Rows
 from rankwise.batch._told_classes import ToldClasses
 from rankwise.labels import Labels, require_support
 from rankwise.losses._links import LINKS
-from rankwise.trees._fitting import FEW, Fit, Settings, check_engine_params, fit_trees
+from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
 from rankwise.trees._model_text import without_trees
 from rankwise.trees._reading import constraints_of, make_objective, row_weights
 from rankwise.trees._rows import ALONE, Team, n_threads
@@ -250,7 +250,7 @@ class BoostedThresholds(TreeModel):
             )
         return [remark for remark in remarks if remark]
 
-    def _settings(self, n_rows: int, generator: np.random.RandomState) -> Settings:
+    def _settings(self, n_rows: int, generator: np.random.RandomState) -> TreeSettings:
         leaves = self.max_leaf_nodes if self.max_leaf_nodes != "auto" else int(np.clip(n_rows**0.5 / 3.0, 4, 31))
         least = self.min_samples_leaf if self.min_samples_leaf != "auto" else int(np.clip(n_rows // 100, 3, 20))
         params: dict[str, Any] = {
@@ -285,7 +285,7 @@ class BoostedThresholds(TreeModel):
         if stopping is None:
             stopping = "none" if self.warm_start else "folds" if n_rows <= FEW else "part"
         done = self.n_iter_ if self.warm_start and self.__sklearn_is_fitted__() else 0
-        return Settings(
+        return TreeSettings(
             type(self).__name__, int(self.max_iter) - done, int(self.n_iter_no_change), stopping if n_rows > 1 else
             "none", float(self.validation_fraction), {**params, **(self.engine_params or {})}, self.verbose,
         )  # fmt: skip

@@ -120,11 +120,11 @@ def _serve(
     path: Path, classes: list[Any] | None, labels: Path, learner: Any, shown: ShownOptions, asked: AskOptions,
     address: AddressOptions, seed: int, json: bool, accept_loss: bool, log_level: LogLevel,
 ) -> None:  # fmt: skip
-    from rankwise.annotate.app import Look, serve
-    from rankwise.annotate.desk import Plan
+    from rankwise.annotate.desk import DeskPlan
     from rankwise.annotate.items import Shown, read_items
     from rankwise.annotate.media import MediaFolder
     from rankwise.annotate.project import Scale
+    from rankwise.annotate.rater_app import Look, serve
     from rankwise.serve.server import log_to_stderr
 
     log_to_stderr(log_level.value)
@@ -132,7 +132,7 @@ def _serve(
     columns = Shown(text=shown.text, image=shown.image, audio=shown.audio, columns=_columns(shown.show))
     items = read_items(path, columns, name=asked.id, ignore=_columns(asked.ignore))
     scale = Scale.read(shown.scale) if shown.scale is not None else Scale.of(classes or [])
-    plan = Plan(
+    plan = DeskPlan(
         raters=asked.raters, strategy=asked.strategy.value, control=asked.control, show_guess=shown.show_guess,
         stop_at=asked.stop_at, seed=seed,
     )  # fmt: skip

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Folds, Method, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
+from rankwise.cli._training_options import TrainingOptions
 
 _DEFAULT = {False: ("SVOR:alpha=auto", "CumulativeLink:alpha=auto", "RoundedRegression:alpha=auto", "PRIL"),
             True: ("PRIL", "PRank", "CuSumRank")}  # fmt: skip

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, ModelOutput, grouped, option
 from rankwise.cli._outputs import NEW_CHECKPOINT
+from rankwise.cli._training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from rankwise.cli._labelled_files import LabelledFiles
@@ -121,11 +121,11 @@ def fit(
     """
     run.check(skips=training.rows.skips)
     with plain_errors():
-        from rankwise.cli._fitting import Job, print_results
+        from rankwise.cli._fit_job import FitJob, print_results
 
         source = training.open(files)
         name = run.name_for(source)
-        job = Job(source, training.encoding.encoder_for(source, name or ""), output)
+        job = FitJob(source, training.encoding.encoder_for(source, name or ""), output)
         if name is None:
             results = job.chosen(estimators="quick", n_fits=_ALL, cv=_FOLDS, most_rows=_MOST_ROWS)
         elif run.on_cluster:

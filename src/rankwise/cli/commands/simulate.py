@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from rankwise.cli import _estimators
-from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, Seed, grouped
 from rankwise.cli._print import print_json, progress_bars
+from rankwise.cli._training_options import TrainingOptions
 
 _WHICH = "Estimator to fit: one with class probabilities that takes intervals, with parameters if needed."
 #: Ways to ask: strategy and kinds of question.

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import plain_errors
 from rankwise.cli._options import AsJSON, Files, ModelOutput, Seed, grouped
+from rankwise.cli._training_options import TrainingOptions
 
 Metric = StrEnum("Metric", ["mae", "zero_one", "squared", "log", "ranked"])
 
@@ -37,10 +37,10 @@ def tune(
     Ctrl-C ends the search with the best model so far.
     """
     with plain_errors():
-        from rankwise.cli._fitting import Job, print_results
+        from rankwise.cli._fit_job import FitJob, print_results
 
         source = training.open(files)
-        results = Job(source, training.encoding.encoder_for(source), output).chosen(
+        results = FitJob(source, training.encoding.encoder_for(source), output).chosen(
             time_budget=time_budget, n_fits=fits, metric=metric.value, cv=cv, random_state=seed, n_jobs=jobs
         )
     print_results(results, json)

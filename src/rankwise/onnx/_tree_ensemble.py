@@ -6,7 +6,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from rankwise.onnx._graph import Graph
-from rankwise.trees._model_text import Tree, read_trees
+from rankwise.trees._model_text import ParsedTree, read_trees
 
 ML_DOMAIN, ML_OPSET = "ai.onnx.ml", 5
 _AT_MOST, _MEMBER = 0, 6  # modes of a split
@@ -49,7 +49,7 @@ def tree_scores(graph: Graph, rows: str, model: Any) -> str:
 
 
 def _put_tree(
-    tree: Tree, model: Any, nodes: dict[str, list[Any]], leaves_at: dict[str, list[int]], weights: list[float],
+    tree: ParsedTree, model: Any, nodes: dict[str, list[Any]], leaves_at: dict[str, list[int]], weights: list[float],
     members: list[float],
 ) -> None:  # fmt: skip
     """Append one tree; one that is a single leaf becomes a split with the same leaf on both sides."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from starlette.routing import Route
 
-from rankwise.annotate.desk import Desk, Plan
+from rankwise.annotate.desk import Desk, DeskPlan
 from rankwise.annotate.items import Items
 from rankwise.annotate.media import MediaFolder
 from rankwise.annotate.project import Scale, open_project
@@ -167,7 +167,7 @@ class AnnotationApplication(Application):
 
 
 def serve(
-    items: Items, scale: Scale, store: Path, estimator: Any, plan: Plan, look: Look, media: MediaFolder | None,
+    items: Items, scale: Scale, store: Path, estimator: Any, plan: DeskPlan, look: Look, media: MediaFolder | None,
     address: Address, *, tokens: Tokens | None = None, accept_loss: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip

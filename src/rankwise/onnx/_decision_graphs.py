@@ -23,7 +23,7 @@ from rankwise import batch, label_ranking, online, trees
 from rankwise.labels import ClassOrder
 from rankwise.losses._links import quantile
 from rankwise.onnx._graph import Graph
-from rankwise.onnx._trees import tree_scores
+from rankwise.onnx._tree_ensemble import tree_scores
 
 #: Names of the values with codes, decision function and, where there are any, probabilities.
 Outputs = tuple[str, ...]

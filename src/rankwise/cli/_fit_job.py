@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankwise.cli import _cluster
-from rankwise.cli._encoding import TrainingOptions
 from rankwise.cli._exit import complain
 from rankwise.cli._labelled_files import LabelledFiles
 from rankwise.cli._learner import Checkpoint, Learner, Stopped, begin, digest_of
 from rankwise.cli._print import certificate, print_facts, print_json, progress_bars, some, with_skipped
+from rankwise.cli._training_options import TrainingOptions
 from rankwise.evaluation import format_table
 from rankwise.features import TableEncoder
 from rankwise.labels import ClassOrder
@@ -31,7 +31,7 @@ _BENT = {
 
 
 @dataclass(frozen=True)
-class Job:
+class FitJob:
     """Rows to learn from, how their columns become features, and where the model goes."""
 
     source: LabelledFiles

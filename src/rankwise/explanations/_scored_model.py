@@ -13,7 +13,7 @@ from rankwise._types import Floats
 from rankwise.calibration import CalibratedOrdinal
 from rankwise.labels import encode
 from rankwise.losses._links import distribution, quantile
-from rankwise.plots._inner import Inner, inner
+from rankwise.plots._final_estimator import Inner, inner
 from rankwise.table_model import table_encoder
 
 
