@@ -8,7 +8,7 @@ from sklearn.base import clone
 import rankwise as rw
 from rankwise import CumulativeLink, OnlineCumulativeLink
 from rankwise.metrics import log_score
-from rankwise.online import cumulative_link
+from rankwise.online import online_cumulative_link
 from tests.reference import online_link
 from tests.streams import make_stream
 
@@ -132,9 +132,9 @@ def test_a_stream_that_brings_many_names_goes_on_with_a_variance_each(tmp_path):
     for i in range(len(y)):
         row = X[i]
         model.learn_one(dict(zip(map(str, row.indices), row.data, strict=True)), int(y[i]))
-        if model.n_features_in_ > cumulative_link.MAX_FULL:
+        if model.n_features_in_ > online_cumulative_link.MAX_FULL:
             assert "ww" not in model._state
-    assert model.n_features_in_ > cumulative_link.MAX_FULL
+    assert model.n_features_in_ > online_cumulative_link.MAX_FULL
     rw.save(model, tmp_path / "model")
     again = rw.load(tmp_path / "model")
     np.testing.assert_array_equal(again.coef_, model.coef_)
