@@ -210,7 +210,7 @@ def test_a_path_ends_where_single_fits_end(link):
         alone = clone(model).set_params(alpha=alpha).fit(X, y, sample_weight=weight)
         assert fitted.objective_ == pytest.approx(alone.objective_, rel=2e-6)
         assert fitted.gap_ <= 1e-6 or alpha == 0.0
-    assert fitted.n_iter_ <= alone.n_iter_
+    assert fitted.n_iter_ <= alone.n_iter_ + 1  # rounding decides whether a last step is needed
 
 
 def test_classes_that_labels_cannot_tell_apart_are_named_once_and_share_their_probability():
