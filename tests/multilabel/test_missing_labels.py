@@ -380,6 +380,19 @@ def test_the_command_tells_what_a_file_holds(table, tmp_path):
     assert "of the optimum" in told.output
 
 
+def test_threads_leave_the_filters_of_warnings_alone(table, monkeypatch):
+    """These belong to the process: of two threads that change them, the last may put back what the first had set."""
+    enter, threads = warnings.catch_warnings.__enter__, set()
+
+    def noted(self):
+        threads.add(threading.current_thread())
+        return enter(self)
+
+    monkeypatch.setattr(warnings.catch_warnings, "__enter__", noted)
+    MissingLabelClassifier(n_jobs=2, random_state=0).fit(*table)
+    assert threads <= {threading.main_thread()}
+
+
 def test_predictions_do_not_wait_for_a_refit(table, monkeypatch):
     X, Y = table
     model = MissingLabelClassifier(n_jobs=1, random_state=0).fit(X, Y)

@@ -24,6 +24,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import Parallel, delayed  # scikit-learn's own change the filters of warnings in every thread
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
@@ -31,7 +32,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 
 from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
 from rankwise._types import Floats
