@@ -343,13 +343,17 @@ def test_readers_beside_a_refit_see_the_model_before_or_after(name, seconds):
     assert watch(model, X, expected, refit) == []
 
 
+SCALED = "TableModel with OnlineScaler"  # two models that learn from every chunk
+
+
 @long_too
-@pytest.mark.parametrize("name", list(filter(streaming, NAMES)))
+@pytest.mark.parametrize("name", [*filter(streaming, NAMES), SCALED])
 def test_readers_beside_a_stream_see_the_model_after_some_chunk(name, seconds):
     case = case_of(name)
     chunks = [case.data(seed, n=8) for seed in range(12)]
     X = case.data(99, n=8)[0]
-    prefixes = [streaming(name).partial_fit(*chunks[0], **case.stream)]
+    empty = rw.TableModel(rw.PRIL(), rw.OnlineScaler()) if name == SCALED else streaming(name)
+    prefixes = [empty.partial_fit(*chunks[0], **case.stream)]
     for chunk in chunks[1:]:
         prefixes.append(copy.deepcopy(prefixes[-1]).partial_fit(*chunk))
     expected = expectations(prefixes, X)

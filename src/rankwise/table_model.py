@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
@@ -96,7 +97,7 @@ def name_categories(estimator: Any, encoder: Any) -> None:
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
+class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -148,13 +149,14 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0.
         """
-        encoder = self._new_encoder()
-        rows = X if encoder is None else encoder.fit(X, y).transform(X)
-        estimator = clone(self._template())
-        name_categories(estimator, encoder)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        estimator.fit(rows, y, **weights)
-        self.encoder_, self.estimator_ = encoder, estimator
+        with self._afresh() as model:
+            encoder = self._new_encoder()
+            rows = X if encoder is None else encoder.fit(X, y).transform(X)
+            estimator = clone(self._template())
+            name_categories(estimator, encoder)
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            estimator.fit(rows, y, **weights)
+            model.encoder_, model.estimator_ = encoder, estimator
         return self
 
     def fit_encoder(self, X: Any) -> Self:
@@ -165,12 +167,16 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
         X : table
             As in :meth:`fit`; enough rows to stand for the stream.
         """
+        with self._afresh() as model:
+            model._begin(X)
+        return self
+
+    def _begin(self, X: Any) -> None:
         encoder = self._new_encoder()
         if isinstance(encoder, TableEncoder):
             encoder.set_params(stream=True)
         self.encoder_ = encoder if encoder is None else encoder.fit(X)
         self.estimator_ = clone(self._template())
-        return self
 
     @if_offered("partial_fit")
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -185,8 +191,8 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
         classes : array-like, optional
             All classes, lowest first. The first call needs them, here or as a parameter of the estimator.
         """
-        with self._ready_for(X) as rows:
-            self.estimator_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+        with self._ready_for(X) as (estimator, rows):
+            estimator.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 
     @if_offered("progressive_predict")
@@ -198,13 +204,11 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
         X, y, sample_weight, classes
             As in :meth:`partial_fit`.
         """
-        with self._ready_for(X) as rows:
-            return np.asarray(
-                self.estimator_.progressive_predict(rows, y, classes=classes, sample_weight=sample_weight)
-            )
+        with self._ready_for(X) as (estimator, rows):
+            return np.asarray(estimator.progressive_predict(rows, y, classes=classes, sample_weight=sample_weight))
 
+    @reader
     def _ask(self, method: str, X: Any, *more: Any) -> Any:
-        check_is_fitted(self)
         return getattr(self.estimator_, method)(self._encoded(X), *more)
 
     def _offers(self, method: str) -> bool:
@@ -259,10 +263,11 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
         tags.classifier_tags.poor_score = True
         return tags
 
+    @reader
     def to_plain(self) -> dict[str, Any]:
         """Both fitted parts: what a model file holds."""
-        check_is_fitted(self)
-        return {"encoder": self.encoder_, "estimator": self.estimator_}
+        # Where both go on learning, the estimator is copied in the state that belongs to the encoder.
+        return {"encoder": self.encoder_, "estimator": deepcopy(self.estimator_) if self._moves else self.estimator_}
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
@@ -297,24 +302,30 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, BaseEstimator):
             )
         return clone(self.encoder)
 
+    @property
+    def _moves(self) -> bool:
+        """Whether the encoder goes on learning with the estimator, as OnlineScaler does."""
+        return hasattr(self.encoder, "partial_fit_transform")
+
     def _encoded(self, X: Any) -> Any:
         return X if self.encoder_ is None else self.encoder_.transform(X)
 
     @contextmanager
-    def _ready_for(self, X: Any) -> Iterator[Any]:
-        """Encoded rows; whatever goes wrong with the first ones, nothing stays behind."""
-        before = self.__dict__.copy()
-        try:
-            moving = hasattr(self.encoder, "partial_fit_transform")  # an encoder that goes on learning, as OnlineScaler
-            if "estimator_" not in self.__dict__:
-                if moving:
-                    self.encoder_, self.estimator_ = clone(self.encoder), clone(self.estimator)
-                else:
-                    self.fit_encoder(X)
-            if moving:
-                self.encoder_ = copy(self.encoder_)  # the one before stays as it is, should the rows be refused
-            yield self.encoder_.partial_fit_transform(X) if moving else self._encoded(X)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _ready_for(self, X: Any) -> Iterator[tuple[Any, Any]]:
+        """The estimator to learn and the encoded rows; a failure leaves the model as it was."""
+        gate, moves = self._gate, self._moves
+        with gate.lock:
+            gate.count |= moves  # two models change one after the other: readers wait until both have
+            try:
+                with self._afresh() as model:
+                    if "estimator_" not in vars(model):
+                        if moves:
+                            model.encoder_, model.estimator_ = clone(self.encoder), clone(self.estimator)
+                        else:
+                            model._begin(X)
+                    if moves:
+                        model.encoder_ = copy(model.encoder_)  # the one before stays, should the rows be refused
+                    encoder: Any = model.encoder_
+                    yield model.estimator_, encoder.partial_fit_transform(X) if moves else model._encoded(X)
+            finally:
+                gate.count += moves
