@@ -19,7 +19,7 @@ def _filled(value, fill, worst):
 
 @kernel
 def put_column(column, shift, factor, fill, out, j, start, stop):
-    """Write ``(value - shift) * factor`` into column j of some rows; say the worst that was met."""
+    """Write ``(value - shift) * factor`` into column j of some rows; return the worst state met."""
     worst = FINITE
     for i in range(start, stop):
         value, worst = _filled(column[i], fill, worst)
@@ -29,7 +29,9 @@ def put_column(column, shift, factor, fill, out, j, start, stop):
 
 @kernel
 def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
-    """Write the cubic B-splines of a column, scaled, into the columns of some rows from j on; say the worst met.
+    """Write the cubic B-splines of a column, scaled, into the columns of some rows from j on.
+
+    Return the worst state met.
 
     ``knots`` has three knots more on each side than the range that the splines cover; a value outside of the range
     counts as its nearer end. At any value four splines are not zero: the recursion of de Boor and Cox builds them up
@@ -64,14 +66,14 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
 
 @kernel
 def put_matrix(X, bent, knots, shift, factor, fill, starts, out):
-    """Write all columns of a matrix, bent ones as splines, from their places in ``out`` on; say the worst met."""
+    """Write all columns of a matrix, bent ones as splines, to ``starts`` in ``out``; return the worst state met."""
     worst = FINITE
     for j in range(X.shape[1]):
         if bent[j]:
-            found = put_splines(X[:, j], knots[j], shift[j], factor[j], fill[j], out, starts[j], 0, X.shape[0])
+            state = put_splines(X[:, j], knots[j], shift[j], factor[j], fill[j], out, starts[j], 0, X.shape[0])
         else:
-            found = put_column(X[:, j], shift[j, 0], factor[j, 0], fill[j], out, starts[j], 0, X.shape[0])
-        worst = max(worst, found)
+            state = put_column(X[:, j], shift[j, 0], factor[j, 0], fill[j], out, starts[j], 0, X.shape[0])
+        worst = max(worst, state)
     return worst
 
 

@@ -19,7 +19,7 @@ def require_sound(X: Any, name: str = "X") -> Any:
     n_rows, n_columns = X.shape if X.ndim == 2 else (1, *X.shape)
     if X.format == "coo":
         axes = [("row", n_rows, X.coords[-2]), ("column", n_columns, X.coords[-1])][2 - X.ndim :]
-        wrong = next((found for axis in axes if (found := _outside(*axis))), "")
+        wrong = next(filter(None, (_outside(*axis) for axis in axes)), "")
         if not wrong and any(index.size != X.data.size for _, _, index in axes):
             wrong = f"{X.data.size} entries and {[index.size for _, _, index in axes]} places of them"
     else:

@@ -145,13 +145,13 @@ class KernelEstimator(OnlineEstimator):
             state["size"][0] = stay.size
             state.pop("cosines", None)
 
-    def _cosines(self, state: State, room: int) -> NDArray[np.float32]:
+    def _cosines(self, state: State, n_slots: int) -> NDArray[np.float32]:
         """Cosines among the support vectors, in a table with room for some more."""
         table = state.get("cosines")
-        if table is not None and len(table) >= room:
+        if table is not None and len(table) >= n_slots:
             return table
         size, of_slot, born = int(state["size"][0]), state["influence"], state["born"]
-        table = np.zeros((room, room), dtype=np.float32)
+        table = np.zeros((n_slots, n_slots), dtype=np.float32)
         rows: Any = self._store(state).vectors(state, size, self.n_features_in_)
         if sparse.issparse(rows):
             rows = rows.data, rows.indices, rows.indptr
@@ -203,11 +203,11 @@ class KernelEstimator(OnlineEstimator):
             return bad, vectors, None
         size = int(state["size"][0])
         budget = np.iinfo(np.int64).max if self.budget is None else int(self.budget)
-        room = min(size + picked.size, budget)
-        state.update(self._layout.with_room(state, "slot", room))
+        n_slots = min(size + picked.size, budget)
+        state.update(self._layout.with_room(state, "slot", n_slots))
         within_products = store.products_within(vectors)
         squares = np.diagonal(within_products).copy()
-        values = np.zeros((picked.size, room))
+        values = np.zeros((picked.size, n_slots))
         values[:, :size] = self._kernel_values(state, vectors, size, squares)
         within = self._kernel_of(state, vectors, vectors, within_products, squares, squares)
         good = np.isfinite(np.diagonal(within))
@@ -217,7 +217,7 @@ class KernelEstimator(OnlineEstimator):
             state["cosines"] = self._cosines(state, budget)
         else:
             state.pop("cosines", None)
-        taken, owner = np.full(picked.size, -1, dtype=np.int64), np.full(room, -1, dtype=np.int64)
+        taken, owner = np.full(picked.size, -1, dtype=np.int64), np.full(n_slots, -1, dtype=np.int64)
         block = values, within, slots, taken, owner, state.get("cosines", _NO_COSINES)
         bad = self._block_pass(state, block, labels, weight, (budget, self.n_neighbors), *how)
         chosen = np.flatnonzero(taken >= 0)

@@ -115,29 +115,30 @@ def _take_from(matrix, left, right, m00, m01, m11):
 
 
 @register_jitable
-def _absorb_in_thresholds(room, g, m):
+def _absorb_in_thresholds(workspace, g, m):
     """Add to the change of the thresholds, and take from their covariance."""
-    _, t, tt, _, _, _, gains, change = room[:8]
+    _, t, tt, _, _, _, gains, change = workspace[:8]
     for k in range(t.size):
         change[k] += gains[0, k] * g[0] + gains[1, k] * g[1]
     _take_from(tt, gains, gains, *m)
 
 
-# What is done with the covariance of the weights. ``room`` holds w, t, the covariance tt of the thresholds' parameters,
-# that of the weights, the columns' scales, and ``gains = P C`` for weights and thresholds, one row for each end.
+# What is done with the covariance of the weights. ``workspace`` holds w, t, the covariance tt of the thresholds'
+# parameters, that of the weights, the columns' scales, and ``gains = P C`` for weights and thresholds, one row for each
+# end.
 
 # -- a full covariance: ww of the weights, tw of thresholds and weights ------------------------------------------------
 
 
 @register_jitable
-def _begin(j, variance, room):
-    room[3][0][j, j] = variance
+def _begin(j, variance, workspace):
+    workspace[3][0][j, j] = variance
 
 
 @register_jitable
-def _gains_of_row(X, i, room):
+def _gains_of_row(X, i, workspace):
     """The part of row i, into the gains of the lower end."""
-    (ww, tw), gains_w, gains_t = room[3], room[5], room[6]
+    (ww, tw), gains_w, gains_t = workspace[3], workspace[5], workspace[6]
     gains_w[1, :] = 0.0
     for p in range(n_entries(X, i)):
         j, x = column(X, i, p), np.float64(value(X, i, p))
@@ -149,20 +150,20 @@ def _gains_of_row(X, i, room):
 
 
 @register_jitable
-def _gains_of_threshold(k, factor, end, room):
-    tw, gains_w = room[3][1], room[5]
+def _gains_of_threshold(k, factor, end, workspace):
+    tw, gains_w = workspace[3][1], workspace[5]
     for r in range(gains_w.shape[1]):
         gains_w[end, r] += factor * tw[k, r]
 
 
 @register_jitable
-def _variance_of_row(X, i, end, room):
-    return -dot(X, i, room[5][end])
+def _variance_of_row(X, i, end, workspace):
+    return -dot(X, i, workspace[5][end])
 
 
 @register_jitable
-def _absorb(X, i, g, m, curvature, room):
-    w, _, _, (ww, tw), _, gains_w, gains_t = room[:7]
+def _absorb(X, i, g, m, curvature, workspace):
+    w, _, _, (ww, tw), _, gains_w, gains_t = workspace[:7]
     for j in range(gains_w.shape[1]):
         w[j] += gains_w[0, j] * g[0] + gains_w[1, j] * g[1]
     _take_from(ww, gains_w, gains_w, *m)
@@ -170,12 +171,12 @@ def _absorb(X, i, g, m, curvature, room):
 
 
 @register_jitable
-def _exchange_prior(j, more, room):
+def _exchange_prior(j, more, workspace):
     """Add to the precision of the prior of weight j, whose mean is zero; none of X is used.
 
     The thresholds follow when all columns are done: so the order of columns makes no difference.
     """
-    w, t, _, (ww, tw), _, gains_w, gains_t = room[:7]
+    w, t, _, (ww, tw), _, gains_w, gains_t = workspace[:7]
     gains_w[1, :] = 0.0
     gains_t[1, :] = 0.0
     for r in range(gains_w.shape[1]):
@@ -183,10 +184,10 @@ def _exchange_prior(j, more, room):
     for k in range(t.size):
         gains_t[0, k] = tw[k, j]
     kept = 1.0 / (1.0 + more * ww[j, j])
-    weight, part = w[j], more * kept
-    g, m = (-part * weight, 0.0), (part, 0.0, 0.0)
-    _absorb(ww, 0, g, m, 0.0, room)
-    _absorb_in_thresholds(room, g, m)
+    weight, loss = w[j], more * kept
+    g, m = (-loss * weight, 0.0), (loss, 0.0, 0.0)
+    _absorb(ww, 0, g, m, 0.0, workspace)
+    _absorb_in_thresholds(workspace, g, m)
     # What belongs to j is multiplied instead: taken from, nothing but rounding is left where ``kept`` is small.
     w[j] = weight * kept
     for r in range(gains_w.shape[1]):
@@ -199,32 +200,32 @@ def _exchange_prior(j, more, room):
 
 
 @register_jitable
-def _begin_alone(j, variance, room):
-    room[3][j] = variance
+def _begin_alone(j, variance, workspace):
+    workspace[3][j] = variance
 
 
 @register_jitable
-def _gains_of_row_alone(X, i, room):
-    room[6][1, :] = 0.0
+def _gains_of_row_alone(X, i, workspace):
+    workspace[6][1, :] = 0.0
 
 
 @register_jitable
-def _gains_of_threshold_alone(k, factor, end, room):
+def _gains_of_threshold_alone(k, factor, end, workspace):
     pass
 
 
 @register_jitable
-def _variance_of_row_alone(X, i, end, room):
+def _variance_of_row_alone(X, i, end, workspace):
     total = 0.0
     for p in range(n_entries(X, i)):
         x = np.float64(value(X, i, p))
-        total += x * x * room[3][column(X, i, p)]
+        total += x * x * workspace[3][column(X, i, p)]
     return total
 
 
 @register_jitable
-def _absorb_alone(X, i, g, m, curvature, room):
-    w, variance = room[0], room[3]
+def _absorb_alone(X, i, g, m, curvature, workspace):
+    w, variance = workspace[0], workspace[3]
     for p in range(n_entries(X, i)):
         j, x = column(X, i, p), np.float64(value(X, i, p))
         w[j] -= variance[j] * x * (g[0] + g[1])
@@ -232,8 +233,8 @@ def _absorb_alone(X, i, g, m, curvature, room):
 
 
 @register_jitable
-def _exchange_prior_alone(j, more, room):
-    w, variance = room[0], room[3]
+def _exchange_prior_alone(j, more, workspace):
+    w, variance = workspace[0], workspace[3]
     kept = 1.0 / (1.0 + more * variance[j])
     w[j] *= kept
     variance[j] *= kept
@@ -261,21 +262,21 @@ def _prepare_alone(model, mask, options, predicting):
 
 
 @inlined
-def _score(X, i, room):
-    return dot(X, i, room[0])
+def _score(X, i, workspace):
+    return dot(X, i, workspace[0])
 
 
 @inlined
-def _predict(X, i, f, rounds, room):
-    return rank(f + room[10], room[1]) if np.isfinite(f) else -1
+def _predict(X, i, f, rounds, workspace):
+    return rank(f + workspace[10], workspace[1]) if np.isfinite(f) else -1
 
 
 def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row, absorb, exchange):
 
     @register_jitable
-    def know_columns(X, i, rounds, room):
+    def know_columns(X, i, rounds, workspace):
         """Take row i into the scales of its columns."""
-        prior, seen, square, first = room[4]
+        prior, seen, square, first = workspace[4]
         for p in range(n_entries(X, i)):
             j, x = column(X, i, p), np.float64(value(X, i, p))
             if abs(x) < _SMALLEST:
@@ -285,38 +286,38 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
             varied = seen[j] < rounds or x != first[j]
             seen[j] += 1.0
             square[j] += x * x
-            known = seen[j] / (room[8] * square[j])
+            known = seen[j] / (workspace[8] * square[j])
             if prior[j] == 0.0:
                 if varied:
                     prior[j] = known
-                    begin(j, known, room)
+                    begin(j, known, workspace)
             elif known > 2.0 * prior[j] or 2.0 * known < prior[j]:
-                exchange(j, 1.0 / known - 1.0 / prior[j], room)
+                exchange(j, 1.0 / known - 1.0 / prior[j], workspace)
                 prior[j] = known
-        _move_thresholds(room[1], room[7])
+        _move_thresholds(workspace[1], workspace[7])
 
     @register_jitable
-    def add_thresholds(first, last, end, room):
+    def add_thresholds(first, last, end, workspace):
         """Add the part of the parameters first..last of the thresholds to the gains of an end."""
-        _, t, tt, _, _, _, gains_t = room[:7]
+        _, t, tt, _, _, _, gains_t = workspace[:7]
         for k in range(first, last + 1):
             factor = t[k] - t[k - 1] if k > 0 else 1.0
-            gains_of_threshold(k, factor, end, room)
+            gains_of_threshold(k, factor, end, workspace)
             for r in range(t.size):
                 gains_t[end, r] += factor * tt[k, r]
 
     @register_jitable
-    def covariance(X, i, last, end, room):
+    def covariance(X, i, last, end, workspace):
         """<c, P c'> for c of the end at threshold ``last`` and the gains P c' of the other."""
-        _, t, _, _, _, _, gains_t = room[:7]
+        _, t, _, _, _, _, gains_t = workspace[:7]
         total = gains_t[end, 0]
         for k in range(1, last + 1):
             total += (t[k] - t[k - 1]) * gains_t[end, k]
-        return total + variance_of_row(X, i, end, room)
+        return total + variance_of_row(X, i, end, workspace)
 
     @inlined
-    def step(X, i, f, lo, hi, c, past, room):
-        _, t, _, _, _, gains_w, gains_t, _, _, link, shift = room
+    def step(X, i, f, lo, hi, c, past, workspace):
+        _, t, _, _, _, gains_w, gains_t, _, _, link, shift = workspace
         if not np.isfinite(f):
             return NOT_FINITE
         if c == 0.0:
@@ -325,38 +326,38 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
             if not abs(value(X, i, p)) < _LARGEST:
                 return NOT_FINITE
         answer = rank(f + shift, t)
-        know_columns(X, i, past[0], room)
-        f = dot(X, i, room[0])
+        know_columns(X, i, past[0], workspace)
+        f = dot(X, i, workspace[0])
         upper, lower = hi < t.size, lo > 0
-        gains_of_row(X, i, room)
-        add_thresholds(0, max(lo - 1, 0), 1, room)
+        gains_of_row(X, i, workspace)
+        add_thresholds(0, max(lo - 1, 0), 1, workspace)
         for j in range(gains_w.shape[1]):
             gains_w[0, j] = gains_w[1, j]
         for k in range(t.size):
             gains_t[0, k] = gains_t[1, k]
-        add_thresholds(max(lo, 1), hi if upper else -1, 0, room)
+        add_thresholds(max(lo, 1), hi if upper else -1, 0, workspace)
         above, below, s00, s01, s11 = np.inf, -np.inf, 0.0, 0.0, 0.0
         if upper:
-            above, s00 = t[hi] - f, max(0.0, covariance(X, i, hi, 0, room))
+            above, s00 = t[hi] - f, max(0.0, covariance(X, i, hi, 0, workspace))
         else:
             gains_w[0, :] = 0.0
             gains_t[0, :] = 0.0
         if lower:
-            below, s11 = t[lo - 1] - f, max(0.0, covariance(X, i, lo - 1, 1, room))
+            below, s11 = t[lo - 1] - f, max(0.0, covariance(X, i, lo - 1, 1, workspace))
         else:
             gains_w[1, :] = 0.0
             gains_t[1, :] = 0.0
         if upper and lower:
             limit = math.sqrt(s00 * s11)  # but for rounding
-            s01 = min(limit, max(-limit, covariance(X, i, hi, 1, room)))
+            s01 = min(limit, max(-limit, covariance(X, i, hi, 1, workspace)))
         _, d0, d1, h00, h01, h11 = _mode(link, c, above, below, s00, s01, s11)
         a, b = 1.0 + s00 * h00 + s01 * h01, s00 * h01 + s01 * h11
         d, e = s01 * h00 + s11 * h01, 1.0 + s01 * h01 + s11 * h11
         determinant = a * e - b * d
         m = (h00 * e - h01 * d) / determinant, (h01 * a - h00 * b) / determinant, (h11 * a - h01 * b) / determinant
-        absorb(X, i, (-d0, -d1), m, h00 + 2.0 * h01 + h11, room)
-        _absorb_in_thresholds(room, (-d0, -d1), m)
-        _move_thresholds(t, room[7])
+        absorb(X, i, (-d0, -d1), m, h00 + 2.0 * h01 + h11, workspace)
+        _absorb_in_thresholds(workspace, (-d0, -d1), m)
+        _move_thresholds(t, workspace[7])
         return max(lo - answer, answer - hi, 0)
 
     return make_pass(prepare, _score, _predict, step)

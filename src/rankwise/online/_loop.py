@@ -5,25 +5,25 @@ learnt and ``options`` what was chosen, beginning with whether predictions are a
 that decides it (:mod:`rankwise.online._contest`):
 
 ``prepare(model, mask, options, predicting)``
-    Highest code of a label, and ``room``: a tuple of all that the other functions need, scratch arrays included.
+    Highest code of a label, and ``workspace``: a tuple of all that the other functions need, scratch arrays included.
     ``mask`` holds the candidates of every row, or nothing if labels are intervals.
-``score(X, i, room)``
+``score(X, i, workspace)``
     Score of row i by the last weights: a number, or whatever else ``predict`` and ``step`` understand.
-``predict(X, i, score, rounds, room)``
+``predict(X, i, score, rounds, workspace)``
     Code predicted with the averaged weights ``w - lag / rounds``, the last ones if ``rounds`` is zero; below zero if a
     score is not finite. Called only where predictions are asked for, before ``step``.
-``step(X, i, score, lo, hi, c, past, room)``
+``step(X, i, score, lo, hi, c, past, workspace)``
     Learn from row i with a label between the codes lo and hi and the weight c, which is zero if the row says nothing,
     after ``past = (rounds, updates, violations)``. Return how many constraints were violated if the model changed and
     :data:`UNCHANGED` if not; :data:`NOT_FINITE`, before any change, if the score is not finite.
-``both_right(X, i, score, lo, hi, rounds, room)``
+``both_right(X, i, score, lo, hi, rounds, workspace)``
     Whether the predictions with the last and with the averaged weights surely lie between lo and hi: a quick test that
     saves the contest the predictions themselves, for intervals.
-``finish(model, room)``
-    Write back what was learnt in ``room``.
-``informs(lo, hi, highest, mask, room)``
+``finish(model, workspace)``
+    Write back what was learnt in ``workspace``.
+``informs(lo, hi, highest, mask, workspace)``
     Whether a label says anything; for classes, whether it admits fewer than all of them.
-``refuse(X, weight, room)``
+``refuse(X, weight, workspace)``
     First row that must not be learnt from, or -1: for an algorithm that looks at all rows before it changes anything.
 ``repair(model, options)``
     Compute again what follows from the arrays that a row was undone in.
@@ -60,19 +60,19 @@ def nothing_to_do(model, _):
 
 
 @inlined
-def admits_fewer(lo, hi, highest, mask, room):
+def admits_fewer(lo, hi, highest, mask, workspace):
     """``informs`` of an algorithm whose labels are classes."""
     return (lo > 0) | (hi < highest) | (mask.size > 0)
 
 
 @inlined
-def never_sure(X, i, score, lo, hi, rounds, room):
+def never_sure(X, i, score, lo, hi, rounds, workspace):
     """``both_right`` of an algorithm that has no quicker way than to predict."""
     return False
 
 
 @register_jitable
-def nothing_to_refuse(X, weight, room):
+def nothing_to_refuse(X, weight, workspace):
     """``refuse`` of an algorithm that meets a bad row on its way."""
     return -1
 
@@ -164,24 +164,24 @@ def make_pass(
     def learn(X, labels, weight, order, model, counts, options, predictions):
         lower, upper, mask = labels
         lead, spread = opened(options[0])
-        highest, room = prepare(model, mask, options, predictions.size > 0)
+        highest, workspace = prepare(model, mask, options, predictions.size > 0)
         rounds, updates, violations = float(counts[ROUNDS]), counts[UPDATES], counts[VIOLATIONS]
-        bad = refuse(X, weight, room)
+        bad = refuse(X, weight, workspace)
         before = np.empty(n_touched(X, model))
         if before.size:
             touched(X, model, before, _KEEP)
         n_steps = order.size if not plain and order.size else n_rows(X)
         for r in range(n_steps if bad < 0 else 0):
             i = r if plain or not order.size else order[r]
-            row_score = score(X, i, room)
+            row_score = score(X, i, workspace)
             lo, hi = lower[i], upper[i]
             due, asked = is_due(options[0], rounds), not plain and predictions.size > 0
             last = mean = lo  # right, if nothing below says otherwise
-            if asked or (due and not both_right(X, i, row_score, lo, hi, rounds, room)):
+            if asked or (due and not both_right(X, i, row_score, lo, hi, rounds, workspace)):
                 averaged = averages(options[0], lead, spread)
                 # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
                 for way in range(0 if due else int(averaged), 2 if due else 1 + int(averaged)):
-                    code = predict(X, i, row_score, way * rounds, room)
+                    code = predict(X, i, row_score, way * rounds, workspace)
                     last, mean = (last, code) if way else (code, mean)
                 if asked:
                     predictions[i] = mean if averaged else last
@@ -190,11 +190,11 @@ def make_pass(
                         break
             c = 1.0 if plain or not weight.size else weight[i]
             # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
-            informative = (c > 0.0) & informs(lo, hi, highest, mask, room)
+            informative = (c > 0.0) & informs(lo, hi, highest, mask, workspace)
             if due:
                 worth = c * informative
                 lead, spread = judged(options[0], last, mean, lo, hi, mask, i, ordered, worth, lead, spread)
-            violated = step(X, i, row_score, lo, hi, c * informative, (rounds, updates, violations), room)
+            violated = step(X, i, row_score, lo, hi, c * informative, (rounds, updates, violations), workspace)
             if violated >= 0:
                 updates += 1
                 violations += violated
@@ -203,7 +203,7 @@ def make_pass(
                 break
             rounds += informative
         if bad < 0:
-            finish(model, room)
+            finish(model, workspace)
             if before.size and not touched(X, model, before, _LOOK):
                 touched(X, model, before, _PUT_BACK)
                 repair(model, options)

@@ -122,7 +122,7 @@ def _hand_over(old_length, dual, lag, length, size, kept, memory):
     n_near = _nearest(closeness, size, slots, along)
     n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root, upper right
     for p in range(n_near):
-        rest, part = 1.0, float(closeness[slots[p]])
+        rest, cosine = 1.0, float(closeness[slots[p]])
         for q in range(n):
             column[q] = _cosine(slots[p], slots[q], table, owner, values, length)
         for q in range(n):
@@ -130,12 +130,12 @@ def _hand_over(old_length, dual, lag, length, size, kept, memory):
             for r in range(q + 1, n):
                 column[r] -= column[q] * root[q, r]
             rest -= column[q] ** 2
-            part -= column[q] * along[q]
+            cosine -= column[q] * along[q]
         if rest > _INDEPENDENT:
             for q in range(n):
                 root[q, n] = column[q]
             root[n, n] = np.sqrt(rest)
-            along[n] = part / root[n, n]
+            along[n] = cosine / root[n, n]
             slots[n] = slots[p]
             n += 1
     for p in range(n - 1, -1, -1):

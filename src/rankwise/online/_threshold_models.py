@@ -91,15 +91,15 @@ def reason_to_stay(f, lo, hi, c, ends):
 
 
 @inlined
-def score_row(X, i, room):
-    """Score ``<w, x_i>``, for a ``room`` that begins with w."""
-    return dot(X, i, room[0])
+def score_row(X, i, workspace):
+    """Score ``<w, x_i>``, for a ``workspace`` that begins with w."""
+    return dot(X, i, workspace[0])
 
 
 @inlined
-def predict_row(X, i, f, rounds, room):
-    """Code by averaged weights and thresholds, for a ``room`` that begins with w, its lag, ends, thresholds, lag."""
-    w, w_lag, _, t, t_lag = room[:5]
+def predict_row(X, i, f, rounds, workspace):
+    """Code by averaged weights and thresholds; ``workspace`` begins with w, its lag, ends, thresholds and their lag."""
+    w, w_lag, _, t, t_lag = workspace[:5]
     if rounds == 0.0:
         return rank_lagged(f, t, t_lag, 0.0)
     rate = 1.0 / rounds
@@ -107,9 +107,9 @@ def predict_row(X, i, f, rounds, room):
 
 
 @inlined
-def both_right(X, i, f, lo, hi, rounds, room):
-    """Whether the last and the averaged model put row i between lo and hi, for a ``room`` as above."""
-    w, w_lag, ends, _, t_lag = room[:5]
+def both_right(X, i, f, lo, hi, rounds, workspace):
+    """Whether the last and the averaged model put row i between lo and hi, for a ``workspace`` as above."""
+    w, w_lag, ends, _, t_lag = workspace[:5]
     if t_lag.size == 0:  # one class
         return True
     rate = 1.0 / rounds

@@ -74,17 +74,17 @@ def best_rank(scores, n_classes):
 
 
 @inlined
-def score_row(X, i, room):
-    """Fill in the scores s(k) of row i, for a ``room`` that begins with W, W_lag, b, b_lag and room for scores."""
-    W, W_lag, b, b_lag, scores = room[:5]
+def score_row(X, i, workspace):
+    """Fill in the scores s(k) of row i; ``workspace`` begins with W, W_lag, b, b_lag and an array of scores."""
+    W, W_lag, b, b_lag, scores = workspace[:5]
     dots_lagged(X, i, W, W_lag, 0.0, scores)
     return accumulate(scores, b, b_lag, 0.0)
 
 
 @inlined
-def predict_row(X, i, finite, rounds, room):
-    """Rank by averaged weights, for a ``room`` as above with as much room behind it."""
-    W, W_lag, b, b_lag, scores, averaged = room[:6]
+def predict_row(X, i, finite, rounds, workspace):
+    """Rank by averaged weights, for a ``workspace`` as above with a second array of scores."""
+    W, W_lag, b, b_lag, scores, averaged = workspace[:6]
     if rounds == 0.0:
         return best_rank(scores, b.size)
     dots_lagged(X, i, W, W_lag, 1.0 / rounds, averaged)
@@ -220,8 +220,8 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _step(X, i, finite, lo, hi, c, past, room):
-    W, W_lag, b, b_lag, scores, _, factors, away, mask, intercept, rule = room
+def _step(X, i, finite, lo, hi, c, past, workspace):
+    W, W_lag, b, b_lag, scores, _, factors, away, mask, intercept, rule = workspace
     if not finite:
         return NOT_FINITE
     if c == 0.0:

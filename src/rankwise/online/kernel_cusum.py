@@ -56,8 +56,8 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _step(values, i, finite, lo, hi, c, past, room):
-    dual, dual_lag, b, b_lag, scores, _, away, mask, (block, vectors, budget, memory), intercept, rule = room
+def _step(values, i, finite, lo, hi, c, past, workspace):
+    dual, dual_lag, b, b_lag, scores, _, away, mask, (block, vectors, budget, memory), intercept, rule = workspace
     if not finite:
         return NOT_FINITE
     if c == 0.0:

@@ -42,8 +42,8 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _step(values, b, f, lo, hi, c, past, room):
-    dual, dual_lag, ends, _, t_lag, block, vectors, budget, memory = room
+def _step(values, b, f, lo, hi, c, past, workspace):
+    dual, dual_lag, ends, _, t_lag, block, vectors, budget, memory = workspace
     stays = reason_to_stay(f, lo, hi, c, ends)
     if stays < 0:
         return stays
@@ -60,8 +60,8 @@ def _step(values, b, f, lo, hi, c, past, room):
 
 
 @register_jitable
-def _finish(model, room):
-    write_back(room[3], model[2])
+def _finish(model, workspace):
+    write_back(workspace[3], model[2])
 
 
 _learn_block = make_pass(_prepare, score_row, predict_row, _step, _finish, in_place=False)

@@ -73,16 +73,16 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _score(X, i, room):
+def _score(X, i, workspace):
     """Best class of row i, by the scores that are filled in."""
-    W, W_lag, b, b_lag, scores = room[:5]
+    W, W_lag, b, b_lag, scores = workspace[:5]
     dots_lagged(X, i, W, W_lag, 0.0, scores)
     return _winner(scores, b, b_lag, 0.0)
 
 
 @inlined
-def _predict(X, i, best, rounds, room):
-    W, W_lag, b, b_lag, _, averaged = room[:6]
+def _predict(X, i, best, rounds, workspace):
+    W, W_lag, b, b_lag, _, averaged = workspace[:6]
     if best < 0 or rounds == 0.0:
         return best
     dots_lagged(X, i, W, W_lag, 1.0 / rounds, averaged)
@@ -90,8 +90,8 @@ def _predict(X, i, best, rounds, room):
 
 
 @inlined
-def _step(X, i, best, lo, hi, c, past, room):
-    W, W_lag, b, b_lag, scores, _, cost, known, mask, intercept = room
+def _step(X, i, best, lo, hi, c, past, workspace):
+    W, W_lag, b, b_lag, scores, _, cost, known, mask, intercept = workspace
     if best < 0:
         return NOT_FINITE
     if c == 0.0 or (lo <= best <= hi and (mask.size == 0 or mask[i, best])):
@@ -114,7 +114,7 @@ def _step(X, i, best, lo, hi, c, past, room):
 
 
 @register_jitable
-def _finish(model, room):
+def _finish(model, workspace):
     model[2][:] = True
 
 

@@ -104,8 +104,8 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _predict(X, i, f, rounds, room):
-    _, S, S_lag, _, t, _, T, T_lag, scale, (averaged_w, averaged_t), _, signed = room
+def _predict(X, i, f, rounds, workspace):
+    _, S, S_lag, _, t, _, T, T_lag, scale, (averaged_w, averaged_t), _, signed = workspace
     if rounds == 0.0:
         return rank(f, t)
     for p in range(n_entries(X, i)):
@@ -119,8 +119,8 @@ def _predict(X, i, f, rounds, room):
 
 
 @inlined
-def _step(X, i, f, lo, hi, c, past, room):
-    w, S, S_lag, ends, t, sums, T, T_lag, scale, _, adaptive, signed = room
+def _step(X, i, f, lo, hi, c, past, workspace):
+    w, S, S_lag, ends, t, sums, T, T_lag, scale, _, adaptive, signed = workspace
     stays = reason_to_stay(f, lo, hi, c, ends)
     if stays < 0:
         return stays
@@ -148,9 +148,9 @@ def _step(X, i, f, lo, hi, c, past, room):
 
 
 @register_jitable
-def _finish(model, room):
-    write_back(room[6], model[1][0])
-    write_back(room[4], model[1][2])
+def _finish(model, workspace):
+    write_back(workspace[6], model[1][0])
+    write_back(workspace[4], model[1][2])
 
 
 @register_jitable

@@ -156,16 +156,16 @@ def _prepare(model, mask, options, predicting):
 
 
 @register_jitable
-def _finish(model, room):
-    write_back(room[3], model[1][0])
+def _finish(model, workspace):
+    write_back(workspace[3], model[1][0])
 
 
 def _make_passes(move_thresholds, margin):
     """Compile passes with a step that is due when a constraint holds by no more than ``margin``."""
 
     @inlined
-    def step(X, i, f, lo, hi, c, past, room):
-        w, w_lag, ends, t, t_lag, cap, softness, breaks = room
+    def step(X, i, f, lo, hi, c, past, workspace):
+        w, w_lag, ends, t, t_lag, cap, softness, breaks = workspace
         # Both comparisons are false for a score that is NaN or infinite: it never passes for a satisfied one.
         if f - ends[lo] > margin and ends[hi + 1] - f > margin:
             return UNCHANGED

@@ -36,21 +36,21 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _score(X, i, room):
-    w, _, b = room[:3]
+def _score(X, i, workspace):
+    w, _, b = workspace[:3]
     return dot(X, i, w) + b[0]
 
 
 @inlined
-def _predict(X, i, f, rounds, room):
-    w, w_lag, b, halves = room[:4]
+def _predict(X, i, f, rounds, workspace):
+    w, w_lag, b, halves = workspace[:4]
     rate = 1.0 / rounds if rounds else 0.0
     return rank(dot_lagged(X, i, w, w_lag, rate) + (b[0] - b[1] * rate), halves)
 
 
 @inlined
-def _step(X, i, f, lo, hi, c, past, room):
-    w, w_lag, b, _, rate, normalized, intercept = room
+def _step(X, i, f, lo, hi, c, past, workspace):
+    w, w_lag, b, _, rate, normalized, intercept = workspace
     if not np.isfinite(f):
         return NOT_FINITE
     error = min(max(f, lo + 1.0), hi + 1.0) - f
