@@ -1,10 +1,10 @@
-"""EM for the model of raters: the posterior is climbed step by step, and no step goes down.
+"""EM for the model of raters; no step decreases the log-posterior.
 
-The unknown of EM (Dempster, Laird and Rubin 1977) are the true classes, which answers are slips, and which class a slip
-or a candidate set meant. Given their probabilities, every group of parameters is improved in turn: shares by
-counting, raters and the scale by Newton steps with the bends of :mod:`rankwise.raters._likelihood`, halved until the
-expected log-likelihood grows. So the log-posterior grows too; where it does not, by rounding, the fit ends with the
-parameters before.
+The latent variables of EM (Dempster, Laird and Rubin 1977) are the true classes, which answers are slips, and which
+class a slip or a candidate set meant. Given their probabilities, every group of parameters is improved in turn: shares
+by counting, raters and the scale by Newton steps with the curvature of :mod:`rankwise.raters._likelihood`, halved until
+the expected log-likelihood grows. So the log-posterior grows too; if rounding prevents that, the fit ends with the
+previous parameters.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rankwise.raters import _likelihood
 from rankwise.raters._answers import Answers
 from rankwise.raters._likelihood import N_OF_RATER
 
-#: Standard deviations, before the fit, of a rater's shift, log precision and log spread.
+#: Prior standard deviations of a rater's shift, log precision and log spread.
 RATER_SD = np.array([1.0, 0.5, 0.5])
 SCALE_SD = 0.5  # of the entries of the scale
-SLIP_ANSWERS = 10.0  # answers that the expected share of slips counts for
+SLIP_ANSWERS = 10.0  # weight of the expected share of slips, in answers
 GAP = 3.0  # between neighbouring positions, in units of a rater's noise, before the fit
 _FIRST_VOTE = 0.1  # of every class, beside the answers, in the first posterior
 _HALVINGS = 30
@@ -33,7 +33,7 @@ _NEWTON_STEPS = 2  # of the raters, between two posteriors
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Answers as :mod:`rankwise.raters._likelihood` reads them: pairs of rater and label, and their runs."""
+    """Answers in the form of :mod:`rankwise.raters._likelihood`: pairs of rater and label, and their runs."""
 
     first_answer: NDArray[np.int64]
     pair: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Evidence:
 
     @classmethod
     def of(cls, answers: Answers) -> Evidence:
-        """Evidence in answers; those that say nothing are left out."""
+        """Evidence in answers; missing ones are left out."""
         answers = answers.informative()
         distinct, group = answers.labels.distinct()
         n_distinct = max(len(distinct), 1)
@@ -83,17 +83,17 @@ def _runs(admits: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Everything the model of raters learns but the weights of features."""
+    """All parameters of the model of raters but the weights of features."""
 
     theta: Floats  # (R, 3): shift, log precision and log spread of each rater
-    slips: Floats  # (R,): chance of a slip
+    slips: Floats  # (R,): probability of a slip
     scale: Floats  # (2K - 1,): first threshold, logarithms of the K-2 gaps behind it, first position, its K-1 gaps
     prior: Floats  # (K,): shares of the true classes
-    slip_classes: Floats  # (K,): shares of the classes that slips say
+    slip_classes: Floats  # (K,): shares of the classes in slips
 
     @classmethod
     def start(cls, n_raters: int, n_classes: int, slips: float) -> Parameters:
-        """Parameters that are most probable before any answer."""
+        """Parameters with the largest prior density."""
         even = np.full(n_classes, 1.0 / n_classes)
         return cls(np.zeros((n_raters, N_OF_RATER)), np.full(n_raters, slips), first_scale(n_classes), even, even)
 
@@ -104,7 +104,7 @@ class Parameters:
         return np.concatenate([[-np.inf], inner, [np.inf]])
 
     def positions(self) -> Floats:
-        """Where the classes lie, (K,)."""
+        """Positions of the classes, (K,)."""
         behind = self.scale[self.prior.size - 1 :]
         return np.asarray(behind[0] + np.concatenate([[0.0], np.cumsum(np.exp(behind[1:]))]))
 
@@ -119,7 +119,7 @@ class Parameters:
 
 
 def first_scale(n_classes: int) -> Floats:
-    """Scale with even gaps, thresholds half-way between positions."""
+    """Scale with equal gaps, thresholds half-way between positions."""
     log_gap = np.log(GAP)
     return np.concatenate([[0.5 * GAP], np.full(n_classes - 2, log_gap), [0.0], np.full(n_classes - 1, log_gap)])
 
@@ -130,7 +130,7 @@ def _log_scale(scale: Floats) -> float:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Where EM ended: parameters, posteriors of the items, and the log-posterior after every step."""
+    """Result of EM: parameters, posteriors of the items, and the log-posterior after every step."""
 
     parameters: Parameters
     posterior: Floats
@@ -172,7 +172,7 @@ class RaterEM:
             log_prior, penalty = self.log_prior(now.posterior, better)
             after = expectation(self.evidence, better, log_prior)
             value = after.log_likelihood + self._log_density(better) - penalty
-            if not value >= path[-1]:  # rounding: nothing is left to gain
+            if not value >= path[-1]:  # rounding: no further improvement
                 return Fitted(parameters, now.posterior, np.array(path), True)
             parameters, now = better, after
             path.append(value)
@@ -250,7 +250,7 @@ class RaterEM:
 
 @dataclass(frozen=True, eq=False)
 class _Expected:
-    """What EM knows of the unknown: posteriors of items, and shares of slips and runs in each pair."""
+    """Result of the E-step: posteriors of items, and shares of slips and runs in each pair."""
 
     posterior: Floats
     counts: Floats
@@ -273,11 +273,11 @@ def expectation(evidence: Evidence, p: Parameters, log_prior: Floats) -> _Expect
 
 
 def _bounded(step: NDArray[Any]) -> Floats:
-    """Newton step, shortened where an entry would move by more than two: logarithms would overflow."""
+    """Newton step, shortened if an entry would move by more than two: logarithms would overflow."""
     longest = np.abs(step).max(axis=-1, keepdims=True)
     return np.asarray(step / np.maximum(0.5 * longest, 1.0))
 
 
 def _shares(counts: Floats) -> Floats:
-    """Shares that are most probable given counts, each with one more."""
+    """Most probable shares given counts, with one pseudo-count each."""
     return np.asarray((counts + 1.0) / (counts + 1.0).sum())

@@ -1,9 +1,9 @@
 """Sums over answers in the model of raters (:mod:`rankwise.raters.rater_model`).
 
-Answers of one rater that say the same are one *pair* u of rater and label: what depends on an answer depends on its
-pair alone. A label admits one *run* of classes ``low .. high``, a candidate set with gaps several; runs v of a pair
-stand together, ``first_run[u] .. first_run[u + 1] - 1``. For a rater with ``theta = (shift b, log precision, log
-spread)``, ``p = exp(log precision)``, ``c = exp(log spread)``,
+Equal answers of one rater are one *pair* u of rater and label, on which all sums depend. A label admits one *run* of
+classes ``low .. high``, a candidate set with gaps several; runs v of a pair are contiguous,
+``first_run[u] .. first_run[u + 1] - 1``. For a rater with ``theta = (shift b, log precision, log spread)``,
+``p = exp(log precision)``, ``c = exp(log spread)``,
 
     ``P(run | true class z) = F(above) - F(below)``,   ``above = p (c t_high + b - m_z)``,
     ``below = p (c t_{low-1} + b - m_z)``,
@@ -63,7 +63,7 @@ def _slopes(above, below):
 
 @kernel
 def likelihoods(low, high, first_run, rater, theta, slips, slip_share, t, m, log_p, inside, slipped):
-    """Per pair u and true class: log P of the label, the part of it that slips have, and per run the part it has.
+    """Per pair u and true class: log P of the label, the share of slips in it, and per run its share.
 
     ``t`` (K+1,) has infinite ends; ``slip_share[u]`` is the probability that a slip lands in the label.
     """
@@ -169,7 +169,7 @@ def scale_slopes(weight, low, high, rater, theta, t, m, slope, bend):
             above = precision * (spread * t[high[v] + 1] + shift - m[z])
             below = precision * (spread * t[low[v]] + shift - m[z])
             a, g, aa, gg, ag = _slopes(above, below)
-            # Parameters that move (above, below): the position, and each threshold that is there.
+            # Parameters that move (above, below): the position, and each threshold that exists.
             has_up, has_down = high[v] < n_thresholds, low[v] > 0
             place[0], place[1], place[2] = n_thresholds + z, min(high[v], n_thresholds - 1), max(low[v] - 1, 0)
             by[0, 0], by[0, 1] = -precision * has_up, -precision * has_down
