@@ -1,4 +1,4 @@
-"""Mail of seven Enron employees, filed in folders by themselves."""
+"""Mail of seven Enron employees, who filed it in folders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MailFolders:
     feature_names : tuple of str
         The words, in alphabetical order.
     texts : tuple of str
-        What the words were taken from.
+        The texts from which the words were taken.
     dates : ndarray of shape (n_messages,), datetime64[s]
         When each message was sent, UTC.
     """
@@ -78,16 +78,12 @@ def load_enron_folders(
     data_dir : path or None, default=None
         A directory that holds ``enron_folders/{user}.csv``, plain or gzipped.
 
-    Returns
-    -------
-    MailFolders
-
     Raises
     ------
     DatasetNotFoundError, DatasetDamagedError
         As in :func:`load`.
     """
-    from sklearn.feature_extraction.text import CountVectorizer  # costs import time that only this should pay
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and only needed here
 
     owner = "load_enron_folders"
     one_of(owner, "user", user, ENRON_USERS)
@@ -107,8 +103,8 @@ def load_enron_folders(
         )
     dates = _moments(file, table["date"])
     order = np.argsort(dates, kind="stable")
-    parts = [[cell or "" for cell in table[name][order]] for name in fields]
-    texts = tuple("\n".join(message) for message in zip(*parts, strict=True))
+    columns = [[cell or "" for cell in table[name][order]] for name in fields]
+    texts = tuple("\n".join(message) for message in zip(*columns, strict=True))
     vectorizer = CountVectorizer(binary=True, dtype=np.float64)
     X = vectorizer.fit_transform(texts)
     X.sort_indices()  # once, not in every pass over the rows

@@ -68,10 +68,6 @@ def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -
         One of ``MULTILABEL_NAMES``.
     data_dir : path or None, default=None
         A directory that holds ``multilabel/{name}.csv``, plain or gzipped, whose label columns begin with ``label:``.
-
-    Returns
-    -------
-    MultilabelDataset
     """
     one_of("load_multilabel", "name", name, MULTILABEL_NAMES)
     file = f"multilabel/{name}.csv"
@@ -142,7 +138,7 @@ class Words:
     fold : ndarray of shape (n_words,), int64
         0..9.
     description : str
-        What it is.
+        What the words are.
     source : str
         The file it was read from.
     """
@@ -160,12 +156,8 @@ def load_ocr(data_dir: str | os.PathLike[str] | None = None) -> Words:
     Parameters
     ----------
     data_dir : path or None, default=None
-        A directory that holds ``ocr/letter.data``, plain or gzipped; otherwise it is looked for as in :func:`load`, but
-        not on OpenML, which does not have it.
-
-    Returns
-    -------
-    Words
+        A directory that holds ``ocr/letter.data``, plain or gzipped. It is found as in :func:`load`, but OpenML does
+        not have it.
     """
     path = locate_offline("ocr", "ocr/letter.data", data_dir)
     # id, letter, id of the next letter of the word or -1, word, position, fold, pixels
@@ -199,7 +191,7 @@ class Ratings:
     item, rater : int64 array of shape (n,)
         Of each answer.
     label : array of shape (n,)
-        What was answered: letters G, P, R, X, or numbers from -100 to 100.
+        The answers: letters G, P, R, X, or numbers from -100 to 100.
     true_item, true_label : array
         Items with a known label, and these labels.
     """
