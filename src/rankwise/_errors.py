@@ -46,15 +46,8 @@ class RowError(ValueError):
         self.reason, self.row, self.column = reason, row, column
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, self.__dict__)
+        return type(self).__new__, (type(self), *self.args), self.__dict__  # not __init__, which takes no args
 
     def at(self, place: str) -> ValueError:
         """The same error with another name of the place: a line of a file, a position of a sequence."""
         return ValueError(f"{place}: {self.reason}")
-
-
-def _restored(kind: type[RowError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RowError:
-    error = kind.__new__(kind)
-    error.args = args
-    error.__dict__.update(attributes)
-    return error

@@ -114,8 +114,11 @@ def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] |
     table = read_offline(f"{name} in {bins} bins", file, ("split",), data_dir)
     if not {"partition", "split", "y"} < table.keys():
         raise DatasetDamagedError(f"{file} is damaged: it lacks a column partition, split, y or any feature.")
-    number, split, y = table.pop("partition"), table.pop("split"), table.pop("y").astype(np.int64)
+    number, split, y = table.pop("partition"), table.pop("split"), table.pop("y")
     X = np.column_stack(list(table.values()))
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise DatasetDamagedError(f"{file} is damaged: a feature or a label is missing.")
+    y = y.astype(np.int64)
     rows = [
         (np.flatnonzero((number == p) & (split == "train")), np.flatnonzero((number == p) & (split == "test")))
         for p in range(1, N_PARTITIONS + 1)
@@ -229,5 +232,7 @@ def load_ratings(name: str, data_dir: str | os.PathLike[str] | None = None) -> R
             f"{n_answers} answers and {n_known} known labels, found {sizes[0]} and {sizes[1]}."
         )
     numbers = (answers["item"], answers["rater"], truth["item"])
+    if not all(np.isfinite(column).all() for column in numbers):
+        raise DatasetDamagedError(f"raters/{file}.csv is damaged: an item or a rater is missing.")
     item, rater, true_item = (column.astype(np.int64) for column in numbers)
     return Ratings(name, item, rater, answers["label"], true_item, truth["label"])

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from rankwise._types import Floats
 from rankwise.labels import Labels
+from rankwise.labels._encoded import nearest_codes
 from rankwise.metrics._compare import compare
 
-Codes = NDArray[np.int64]
 Counting = Literal["nearest", "shared", "farthest"]
 
 
@@ -58,14 +58,6 @@ def confusion_of(labels: Labels, codes: NDArray[np.integer[Any]], weight: Floats
     return np.asarray(cells, dtype=np.float64).reshape(n_classes, n_classes)
 
 
-def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> Codes:
-    """Admissible code nearest to each predicted one, the lower of two."""
-    if labels.mask is None:
-        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
-    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
-    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
-
-
-def farthest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> Codes:
+def farthest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Admissible code farthest from each predicted one, the lower of two: one of the ends."""
     return np.where(codes - labels.lower >= labels.upper - codes, labels.lower, labels.upper).astype(np.int64)

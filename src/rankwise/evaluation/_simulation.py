@@ -148,38 +148,38 @@ def simulate_annotation(
     if not truth.is_exact.all():
         raise ValueError("a simulation needs exact labels.")
     judge = encode(y_test, truth.order)
-    played = _Played(rater, truth, generator)
+    answers = _SimulatedAnswers(rater, truth, generator)
     chooser = QuestionChooser(
         strategy, kinds, rater.seconds, control, width=rater.width, random_state=generator.randint(2**31 - 1)
     )
     for item in generator.permutation(len(truth))[:start]:
-        played.ask(Question(int(item), kinds[0] if kinds[0] != "at_least" else "exact"))
+        answers.ask(Question(int(item), kinds[0] if kinds[0] != "at_least" else "exact"))
     points = []
     while True:
-        model = _fitted(estimator, X, played)
+        model = _fitted(estimator, X, answers)
         error = float(judge.distance(truth.order.codes(model.predict(X_test))).mean())
-        points.append((played.seconds / 60.0, int(played.asked.sum()), error))
-        if played.seconds >= 60.0 * minutes:
+        points.append((answers.seconds / 60.0, int(answers.asked.sum()), error))
+        if answers.seconds >= 60.0 * minutes:
             break
-        questions = chooser.choose(model.predict_proba(X), played.known & ~played.done[:, None], batch)
+        questions = chooser.choose(model.predict_proba(X), answers.known & ~answers.done[:, None], batch)
         if not questions:
             break
         for question in questions:
-            played.ask(question)
+            answers.ask(question)
     spent, labels, errors = (np.array(column) for column in zip(*points, strict=True))
     return AnnotationCurve(spent, labels, errors)
 
 
-def _fitted(estimator: Any, X: Any, played: _Played) -> Any:
+def _fitted(estimator: Any, X: Any, answers: _SimulatedAnswers) -> Any:
     """The estimator, fitted to the answers so far."""
-    rows = np.flatnonzero(played.asked)
-    labels = Labels.from_mask(played.known[rows], played.truth.order)
+    rows = np.flatnonzero(answers.asked)
+    labels = Labels.from_mask(answers.known[rows], answers.truth.order)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few answers do not separate all classes
-        return with_classes(estimator, played.truth.classes).fit(rows_at(X, rows), labels)
+        return with_classes(estimator, answers.truth.classes).fit(rows_at(X, rows), labels)
 
 
-class _Played:
+class _SimulatedAnswers:
     """What the rater knows, and its answers so far."""
 
     def __init__(self, rater: SimulatedRater, truth: Labels, generator: Any) -> None:

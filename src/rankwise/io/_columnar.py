@@ -35,7 +35,7 @@ class ColumnFile:
     def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
         self.file, self.batch_rows = file, batch_rows
         self.n_rows_seen = 0
-        self._begun: list[Any] = []  # shared with copies: whoever reads first takes it
+        self._begun: list[Any] = []  # shared with copies: the first reader takes it
         with translated(file.name, f"read it as {self.format_name}"):
             stream, reader, schema = self._look()
             self.fields = distinct_fields(file, schema)

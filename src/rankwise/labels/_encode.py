@@ -47,7 +47,7 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         - list mixing all of these, row by row: a tuple is an interval, a set holds candidates;
         - :class:`Labels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
 
-        A row means the same whatever the other rows are. Lists inside a list are ambiguous and rejected.
+        What a row means never depends on the other rows. Lists inside a list are ambiguous and rejected.
     classes : sequence or ClassOrder, optional
         The classes, lowest first. Without it an ordered ``Categorical`` (or polars ``Enum``) gives the order, numbers
         sort (an interval with whole ends implies the whole numbers between them: "3 to 5" implies a 4), and strings

@@ -252,10 +252,15 @@ class Labels(EncodedRows):
     def distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
         codes = np.asarray(codes, dtype=np.int64)
-        if self.mask is None:
-            return np.asarray(np.maximum(0, np.maximum(self.lower - codes, codes - self.upper)))
-        apart = np.abs(np.arange(len(self.order)) - codes[:, None])
-        return np.asarray(np.where(self.mask, apart, len(self.order)).min(axis=1))
+        return np.asarray(np.abs(codes - nearest_codes(self, codes)))
+
+
+def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Admissible code nearest to each predicted one, the lower of two."""
+    if labels.mask is None:
+        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
+    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
+    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
 
 
 def _text(label: Any) -> str:
@@ -271,7 +276,7 @@ def _text(label: Any) -> str:
 class RankingLabels(EncodedRows):
     """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
 
-    :func:`encode_rankings` and all that call it take these in place of ``y``; ``labels[rows]`` are those of some rows.
+    :func:`encode_rankings` and its callers take these in place of ``y``; ``labels[rows]`` are the labels of some rows.
 
     Attributes
     ----------

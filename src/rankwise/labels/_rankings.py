@@ -1,7 +1,7 @@
 """Annotations about the ranking of labels -> codes: relevant labels, or preferences.
 
-The labels have no order among themselves. Without a declaration they are sorted where they can be, or taken in the
-order in which they appear in a stream.
+The labels have no order. Without a declaration they are sorted if possible, or taken in the order in which they appear
+in a stream.
 """
 
 from __future__ import annotations

@@ -108,14 +108,14 @@ class Parameters:
         behind = self.scale[self.prior.size - 1 :]
         return np.asarray(behind[0] + np.concatenate([[0.0], np.cumsum(np.exp(behind[1:]))]))
 
-    def moves(self) -> Floats:
+    def jacobian(self) -> Floats:
         """Derivatives of thresholds and positions, in rows, in the entries of ``scale``."""
         K = self.prior.size
-        moves = np.zeros((2 * K - 1, 2 * K - 1))
+        jacobian = np.zeros((2 * K - 1, 2 * K - 1))
         for start, size in ((0, K - 1), (K - 1, K)):
             gaps = np.concatenate([[1.0], np.exp(self.scale[start + 1 : start + size])])
-            moves[start : start + size, start : start + size] = np.tril(np.tile(gaps, (size, 1)))
-        return moves
+            jacobian[start : start + size, start : start + size] = np.tril(np.tile(gaps, (size, 1)))
+        return jacobian
 
 
 def first_scale(n_classes: int) -> Floats:
@@ -167,18 +167,17 @@ class RaterEM:
         now = expectation(self.evidence, parameters, log_prior)
         path = [now.log_likelihood + self._log_density(parameters) - penalty]
         least = tol * max(self.evidence.pair.size, 1)
-        while len(path) <= max_iter:
+        converged = False
+        while not converged and len(path) <= max_iter:
             better = self._maximisation(parameters, now)
             log_prior, penalty = self.log_prior(now.posterior, better)
             after = expectation(self.evidence, better, log_prior)
             value = after.log_likelihood + self._log_density(better) - penalty
-            if not value >= path[-1]:  # rounding: no further improvement
-                return Fitted(parameters, now.posterior, np.array(path), True)
-            parameters, now = better, after
-            path.append(value)
-            if path[-1] - path[-2] <= least:
-                return Fitted(parameters, now.posterior, np.array(path), True)
-        return Fitted(parameters, now.posterior, np.array(path), False)
+            converged = not value - path[-1] > least
+            if value >= path[-1]:  # otherwise rounding prevents further improvement
+                parameters, now = better, after
+                path.append(value)
+        return Fitted(parameters, now.posterior, np.array(path), converged)
 
     def _log_density(self, p: Parameters) -> float:
         """Logarithm of the prior of the parameters, but for a constant."""
@@ -207,35 +206,35 @@ class RaterEM:
     def _values(self, p: Parameters, weight: Floats) -> Floats:
         """Expected log-likelihood of each rater's answers and log-density of the rater."""
         value = -0.5 * (p.theta**2 @ self.precision)
-        _likelihood.rater_values(weight, *self._scene(p), value)
+        _likelihood.rater_values(weight, *self._kernel_arguments(p), value)
         return np.asarray(value)
 
-    def _scene(self, p: Parameters) -> tuple[Any, ...]:
+    def _kernel_arguments(self, p: Parameters) -> tuple[Any, ...]:
         return self.evidence.low, self.evidence.high, self.of_run, p.theta, p.thresholds(), p.positions()
 
     def _better_raters(self, p: Parameters, weight: Floats) -> Parameters:
         slope = -p.theta * self.precision
-        bend = np.tile(np.diag(self.precision), (self.n_raters, 1, 1))
-        _likelihood.rater_slopes(weight, *self._scene(p), slope, bend)
-        step = _bounded(np.linalg.solve(bend, slope[:, :, None])[:, :, 0])
+        curvature = np.tile(np.diag(self.precision), (self.n_raters, 1, 1))
+        _likelihood.rater_slopes(weight, *self._kernel_arguments(p), slope, curvature)
+        step = _bounded(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0])
         before, theta = self._values(p, weight), p.theta.copy()
-        ahead = np.ones(self.n_raters, dtype=bool)
+        pending = np.ones(self.n_raters, dtype=bool)
         for _ in range(_HALVINGS):
-            tried = replace(p, theta=np.where(ahead[:, None], p.theta + step, theta))
-            grown = ahead & (self._values(tried, weight) >= before)
+            tried = replace(p, theta=np.where(pending[:, None], p.theta + step, theta))
+            grown = pending & (self._values(tried, weight) >= before)
             theta[grown] = tried.theta[grown]
-            ahead &= ~grown
-            if not ahead.any():
+            pending &= ~grown
+            if not pending.any():
                 break
             step *= 0.5
         return replace(p, theta=theta)
 
     def _better_scale(self, p: Parameters, weight: Floats) -> Parameters:
-        size, moves = p.scale.size, p.moves()
-        slope, bend = np.zeros(size), np.zeros((size, size))
-        _likelihood.scale_slopes(weight, *self._scene(p), slope, bend)
-        slope = moves.T @ slope - (p.scale - first_scale(self.n_classes)) / SCALE_SD**2
-        step = _bounded(np.linalg.solve(moves.T @ bend @ moves + np.eye(size) / SCALE_SD**2, slope))
+        size, jacobian = p.scale.size, p.jacobian()
+        slope, curvature = np.zeros(size), np.zeros((size, size))
+        _likelihood.scale_slopes(weight, *self._kernel_arguments(p), slope, curvature)
+        slope = jacobian.T @ slope - (p.scale - first_scale(self.n_classes)) / SCALE_SD**2
+        step = _bounded(np.linalg.solve(jacobian.T @ curvature @ jacobian + np.eye(size) / SCALE_SD**2, slope))
 
         def value(scale: Floats) -> float:
             return float(self._values(replace(p, scale=scale), weight).sum()) + _log_scale(scale)

@@ -57,8 +57,8 @@ def _slopes(above, below):
         g = _logistic(below)
         if above < np.inf:
             v = math.exp(below - above) / -math.expm1(below - above)
-    bend = v * (1.0 + v)
-    return a + v, -g - v, a * (1.0 - a) + bend, g * (1.0 - g) + bend, -bend
+    curvature = v * (1.0 + v)
+    return a + v, -g - v, a * (1.0 - a) + curvature, g * (1.0 - g) + curvature, -curvature
 
 
 @kernel
@@ -127,7 +127,7 @@ def rater_values(weight, low, high, rater, theta, t, m, value):
 
 
 @kernel
-def rater_slopes(weight, low, high, rater, theta, t, m, slope, bend):
+def rater_slopes(weight, low, high, rater, theta, t, m, slope, curvature):
     """Adds the derivatives of :func:`rater_values` in theta, (R, 3), and ``J' H J``, (R, 3, 3)."""
     up, down = np.zeros(N_OF_RATER), np.zeros(N_OF_RATER)
     for v in range(low.size):
@@ -150,12 +150,12 @@ def rater_slopes(weight, low, high, rater, theta, t, m, slope, bend):
             for i in range(N_OF_RATER):
                 slope[r, i] += w * (a * up[i] + g * down[i])
                 for j in range(N_OF_RATER):
-                    bend[r, i, j] += w * (aa * up[i] * up[j] + gg * down[i] * down[j])
-                    bend[r, i, j] += w * ag * (up[i] * down[j] + down[i] * up[j])
+                    curvature[r, i, j] += w * (aa * up[i] * up[j] + gg * down[i] * down[j])
+                    curvature[r, i, j] += w * ag * (up[i] * down[j] + down[i] * up[j])
 
 
 @kernel
-def scale_slopes(weight, low, high, rater, theta, t, m, slope, bend):
+def scale_slopes(weight, low, high, rater, theta, t, m, slope, curvature):
     """Adds the same for the K-1 thresholds and, behind them, the K positions."""
     n_thresholds = m.size - 1
     place, by = np.zeros(3, dtype=np.int64), np.zeros((3, 2))
@@ -178,4 +178,4 @@ def scale_slopes(weight, low, high, rater, theta, t, m, slope, bend):
                 slope[place[i]] += w * (a * by[i, 0] + g * by[i, 1])
                 for j in range(3):
                     curved = aa * by[i, 0] * by[j, 0] + gg * by[i, 1] * by[j, 1]
-                    bend[place[i], place[j]] += w * (curved + ag * (by[i, 0] * by[j, 1] + by[i, 1] * by[j, 0]))
+                    curvature[place[i], place[j]] += w * (curved + ag * (by[i, 0] * by[j, 1] + by[i, 1] * by[j, 0]))
