@@ -158,10 +158,8 @@ def precision(labels: Any, classes: Any = None) -> Precision:
 
     Parameters
     ----------
-    labels : Labels or labels of any form
-        See :func:`rankwise.labels.encode`. A candidate set counts as the interval from its lowest to its highest class.
-    classes : sequence, optional
-        The classes, lowest first, unless ``labels`` are encoded.
+    labels, classes
+        As in :func:`summary`. A candidate set counts as the interval from its lowest to its highest class.
 
     Examples
     --------

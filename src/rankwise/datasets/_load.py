@@ -144,10 +144,8 @@ def load_abalone(
     encode_sex : {"number", "one-hot"}, default="number"
         "number" codes male, female, infant as 1, 2, 3, as LIBSVM's copy does, which gives the paper's 8 features;
         "one-hot" makes three 0/1 columns of it (10 features), as in the partitions of Chu and Ghahramani.
-    standardize : bool, default=False
-        Scale each feature to mean 0 and standard deviation 1.
-    data_dir : path or None, default=None
-        As in :func:`load`.
+    standardize, data_dir
+        As in :func:`load_parkinsons`.
 
     Returns
     -------

@@ -66,8 +66,7 @@ def load_enron_folders(
     A word is a run of at least two letters, digits or underscores, in lower case: the tokens of scikit-learn's
     ``CountVectorizer``. There is a column for every word of the whole stream. The folders are those of Bekkerman,
     McCallum and Huang 2004: no inbox, no sent mail, at least three messages, subfolders on a level with the others.
-    kitchen-l lacks one of their 47 folders, lokay-m has four messages more than theirs. The mail is not on OpenML; the
-    data directory is found as in :func:`load`.
+    kitchen-l lacks one of their 47 folders, lokay-m has four messages more than theirs.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ def load_enron_folders(
     fields : sequence of {"from", "to", "cc", "subject", "text"}, default ("subject", "text")
         The parts of a message from which words are taken.
     data_dir : path or None, default=None
-        A directory that holds ``enron_folders/{user}.csv``, plain or gzipped.
+        A directory with ``enron_folders/{user}.csv``, plain or gzipped; found as in :func:`load`, but not downloaded.
 
     Raises
     ------

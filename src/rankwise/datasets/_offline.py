@@ -60,14 +60,13 @@ class MultilabelDataset:
 def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -> MultilabelDataset:
     """Load a multi-label set of the Mulan collection: emotions, yeast, scene or enron.
 
-    The data directory is found as in :func:`load`; OpenML is not asked.
-
     Parameters
     ----------
     name : str
         One of ``MULTILABEL_NAMES``.
     data_dir : path or None, default=None
-        A directory that holds ``multilabel/{name}.csv``, plain or gzipped, whose label columns begin with ``label:``.
+        A directory with ``multilabel/{name}.csv``, plain or gzipped; found as in :func:`load`, but not downloaded. Its
+        label columns begin with ``label:``.
     """
     one_of("load_multilabel", "name", name, MULTILABEL_NAMES)
     file = f"multilabel/{name}.csv"
@@ -92,7 +91,7 @@ def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] |
     """Load the 20 partitions of a set of Chu and Ghahramani's benchmark of ordinal regression.
 
     The labels are those of the benchmark, 1..bins; the features are not scaled. Rows are sorted by label: shuffle them
-    before learning online. The data directory is found as in :func:`load`; OpenML is not asked.
+    before learning online.
 
     Parameters
     ----------
@@ -101,7 +100,8 @@ def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] |
     bins : {5, 10}
         Number of ordered classes.
     data_dir : path or None, default=None
-        A directory that holds ``chu_partitions/{name}_{bins}bins.csv``, plain or gzipped.
+        A directory with ``chu_partitions/{name}_{bins}bins.csv``, plain or gzipped; found as in :func:`load`, but not
+        downloaded.
 
     Returns
     -------
@@ -159,8 +159,7 @@ def load_ocr(data_dir: str | os.PathLike[str] | None = None) -> Words:
     Parameters
     ----------
     data_dir : path or None, default=None
-        A directory that holds ``ocr/letter.data``, plain or gzipped. It is found as in :func:`load`, but OpenML does
-        not have it.
+        A directory with ``ocr/letter.data``, plain or gzipped; found as in :func:`load`, but not downloaded.
     """
     path = locate_offline("ocr", "ocr/letter.data", data_dir)
     # id, letter, id of the next letter of the word or -1, word, position, fold, pixels
@@ -210,16 +209,15 @@ class Ratings:
 def load_ratings(name: str, data_dir: str | os.PathLike[str] | None = None) -> Ratings:
     """Load answers of several raters: adult content of web sites, or emotions in headlines.
 
-    The data directory is found as in :func:`load`; OpenML is not asked.
-
     Parameters
     ----------
     name : {"adult-content", "emotion"}
         92,721 ratings G < P < R < X of 11,040 web sites by 825 raters, with 333 known labels (Ipeirotis); or 7,000
         numbers from -100 to 100 for 700 questions by 38 raters, with the experts' numbers (Snow et al. 2008).
     data_dir : path or None, default=None
-        A directory that holds ``raters/adult_content.csv`` and ``raters/adult_content_truth.csv``, or the same of
-        ``emotion``, plain or gzipped, with the columns item, rater and label.
+        A directory with ``raters/adult_content.csv`` and ``raters/adult_content_truth.csv``, or the same of
+        ``emotion``, plain or gzipped, with the columns item, rater and label; found as in :func:`load`, but not
+        downloaded.
     """
     one_of("load_ratings", "name", name, RATING_NAMES)
     file, text, n_answers, n_known = _RATINGS[name]
