@@ -46,7 +46,8 @@ class RowError(ValueError):
         self.reason, self.row, self.column = reason, row, column
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).__new__, (type(self), *self.args), self.__dict__  # not __init__, which takes no args
+        # By default the class would be called with self.args, which are not the parameters of __init__.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
     def at(self, place: str) -> ValueError:
         """The same error with another name of the place: a line of a file, a position of a sequence."""

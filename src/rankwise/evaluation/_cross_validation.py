@@ -31,7 +31,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
 
     Takes every form of label that :func:`rankwise.labels.encode` reads: exact, intervals, candidate sets, missing. For
     exact labels the folds are as balanced as those of scikit-learn's ``StratifiedKFold``; there is no warning for
-    classes with fewer rows than folds.
+    classes with fewer rows than folds, which are spread as evenly as possible.
 
     Parameters
     ----------

@@ -60,9 +60,9 @@ def numbered(items: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
-    """Convert objects to a numeric array where that loses nothing: None and NaN need float64.
+    """Convert objects to a numeric array where that loses nothing; floats may have None and NaN among them.
 
-    Anything else stays an array of objects, such as whole numbers that float64 would round or beyond 64 bits.
+    Anything else stays an array of objects, such as whole numbers with missing values or beyond 64 bits.
     """
     if values.dtype.kind != "O" or values.size == 0:
         return values
@@ -193,7 +193,7 @@ def comparable(
 ) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[np.int32]]] | None:
     """Values and class table in one type, int64 or float64, so that two compiled versions serve all numbers.
 
-    None when they are not all numbers, or when neither type represents the classes and all values exactly enough.
+    None when they are not all numbers, or when neither type can hold the classes and distinguish all values from them.
     """
     if not order.is_numeric or values.dtype.kind not in "iufb":
         return None

@@ -79,7 +79,7 @@ class RaterModel(SavedEstimator):
     posterior_ : ndarray of shape (n_items, K)
         Probability of every true class.
     shift_, spread_, precision_, slips_ : ndarray of shape (n_raters,)
-        Of each rater: the shift of the thresholds (a positive one answers low), their spread, the precision of the
+        Of each rater: the shift of the thresholds (if positive, answers are low), their spread, the precision of the
         answers, and the probability of a slip. A typical rater has shift 0, spread 1 and precision 1.
     thresholds_, positions_ : ndarray of shape (K-1,) and (K,)
         Thresholds of a typical rater, and positions of the classes.
