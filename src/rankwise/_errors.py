@@ -1,4 +1,4 @@
-"""The one error about a row of data: what is wrong with it, and where it is, as values and not only as text."""
+"""The error about a row of data: what is wrong and where, as attributes and not only as text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class RowError(ValueError):
     Parameters
     ----------
     reason : str
-        What is wrong, without the place: it reads well behind "row 3: ".
+        What is wrong, without the place: it follows "row 3: " in the message.
     row : int
         The row, counted from 0.
     column : optional
-        Name or number of the column, where one is to blame.
+        Name or number of the column, if one is to blame.
     axis : str, default "column"
-        What ``column`` is called in the message: "label" in a table of labels.
+        Word for ``column`` in the message: "label" in a table of labels.
     message : str, optional
         The whole message; by default place and reason.
 
@@ -46,15 +46,9 @@ class RowError(ValueError):
         self.reason, self.row, self.column = reason, row, column
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, self.__dict__)
+        # By default the class would be called with self.args, which are not the parameters of __init__.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
     def at(self, place: str) -> ValueError:
-        """The same complaint about a place that has another name: a line of a file, a position of a sequence."""
+        """The same error with another name of the place: a line of a file, a position of a sequence."""
         return ValueError(f"{place}: {self.reason}")
-
-
-def _restored(kind: type[RowError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RowError:
-    error = kind.__new__(kind)
-    error.args = args
-    error.__dict__.update(attributes)
-    return error

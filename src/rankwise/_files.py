@@ -1,6 +1,6 @@
-"""Formats that tables are read from and written in, and files that appear whole or not at all.
+"""Formats of tables, and files that are written whole or not at all.
 
-These are written beside their place, flushed to the disk, then renamed. A link is written through.
+A file is written under a temporary name in the same directory, flushed to the disk, then renamed. Links are followed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Format of every suffix, behind which .gz or .zst may stand.
+#: Format of every suffix, which may be followed by .gz or .zst.
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -34,20 +34,20 @@ FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file; what was there is replaced only when the new one is complete."""
+    """Write a file; an existing one is replaced only when the new one is complete."""
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Temporary file that takes the place of ``path`` if all goes well, and goes away otherwise."""
+    """Temporary file that replaces ``path`` on success and is removed otherwise."""
     with naming(path):
         final = destination(path)
-        # In the same directory: renaming is then one step for the file system.
+        # In the same directory, so that renaming is atomic.
         temporary = final.with_name(f".{final.name[:50]}.{secrets.token_hex(8)}.tmp")
         try:
-            open(temporary, "xb").close()  # inside, so that an interrupt at any moment removes it
+            open(temporary, "xb").close()  # inside "try", so that an interrupt at any moment removes it
             yield temporary
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
@@ -58,7 +58,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path | str) -> Iterator[None]:
-    """Errors of the system inside name this file: that of a full disk names none."""
+    """Make system errors inside name this file: that of a full disk names none."""
     try:
         yield
     except OSError as error:
@@ -68,7 +68,7 @@ def naming(path: Path | str) -> Iterator[None]:
 
 
 def destination(path: Path) -> Path:
-    """The file that a name stands for, behind all links; an error if no file can be put there."""
+    """The file behind all links; an error if no file can be written there."""
     final = Path(os.path.realpath(path))
     reason = None
     if final.is_dir():
@@ -85,6 +85,6 @@ def destination(path: Path) -> Path:
 
 
 def require_writable(path: Path) -> None:
-    """Say before the work what could not be written after it."""
+    """Raise before the work if the file cannot be written after it."""
     with tempfile.TemporaryFile(dir=destination(path).parent):
         pass

@@ -1,11 +1,11 @@
-"""Words of messages that differ between Python and the command: a parameter in one is an option in the other."""
+"""Words of messages that differ between Python and the command line: parameters there are options here."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-# Of the process: threads of a command speak as it does.
+# Global, so that threads of a command use the same words.
 _is_command = False
 _options: Collection[str] = ()
 
@@ -22,7 +22,7 @@ def words_of_the_command(options: Collection[str] = ()) -> Iterator[None]:
 
 
 def either(python: str, command: str) -> str:
-    """What to say to those who write Python, or to those who type a command."""
+    """The words for users of Python, or for users of the command line."""
     return command if _is_command else python
 
 
@@ -43,10 +43,10 @@ def option(name: str) -> str:
 
 
 def when_fitting(option: str) -> str:
-    """What comes before an option of ``fit`` in the message of a command that does not have it, such as ``predict``."""
+    """Prefix of an option of ``fit`` in messages of a command without this option, such as ``predict``."""
     return either("", "" if option in _options else "rankwise fit ")
 
 
 def the_classes() -> str:
-    """How classes are declared."""
+    """How to declare classes."""
     return either("classes=[...]", "--classes A,B,C")

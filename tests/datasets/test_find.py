@@ -45,6 +45,15 @@ class TestFinding:
         with pytest.raises(DatasetNotFoundError, match=r"chu_partitions/stocks_5bins.csv .* OpenML does not have it"):
             datasets.load_chu_partitions("stocks", 5)
 
+    @pytest.mark.parametrize("values", ["0.5,", ",1"])
+    def test_partitions_must_be_complete(self, tmp_path, values):
+        (tmp_path / "chu_partitions").mkdir()
+        rows = [f"{p},{split},0.5,1" for p in range(1, 21) for split in ("train", "test")]
+        rows[3] = f"2,test,{values}"
+        (tmp_path / "chu_partitions" / "stocks_5bins.csv").write_text("\n".join(["partition,split,x,y", *rows, ""]))
+        with pytest.raises(DatasetDamagedError, match="a feature or a label is missing"):
+            datasets.load_chu_partitions("stocks", 5, tmp_path)
+
     def test_a_given_directory_must_exist(self, nowhere, tmp_path, monkeypatch):
         with pytest.raises(DatasetNotFoundError, match=r"data_dir must be a directory .* Got '.*absent' instead"):
             datasets.load("stock", data_dir=tmp_path / "absent")

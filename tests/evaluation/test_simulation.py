@@ -8,7 +8,7 @@ from rankwise import CumulativeLink, TableModel
 from rankwise.annotation import Question, plan_budget
 from rankwise.datasets import make_ordinal
 from rankwise.evaluation import SimulatedRater, simulate_annotation
-from rankwise.evaluation._simulation import _Played, mean_curve
+from rankwise.evaluation._simulation import _SimulatedAnswers, mean_curve
 from rankwise.labels import encode
 from tests.cli.commands import facts, fail
 
@@ -17,7 +17,7 @@ ROWS = (X[:200], Y[:200], X[200:], Y[200:])
 
 
 def played(y, seed=0, **rater):
-    return _Played(SimulatedRater(**rater), encode(y, range(5)), np.random.RandomState(seed))
+    return _SimulatedAnswers(SimulatedRater(**rater), encode(y, range(5)), np.random.RandomState(seed))
 
 
 def test_answers_hold_the_truth_and_take_their_time():

@@ -19,9 +19,10 @@ EXACT, INTERVAL, CANDIDATES = {"exact"}, {"exact", "interval"}, {"exact", "inter
 
 @pytest.fixture
 def public(monkeypatch):
-    known = {"Plain": EXACT, "Ranger": INTERVAL, "Chooser": CANDIDATES, "Archer": CANDIDATES}
-    monkeypatch.setattr("rankwise.labels._support._public_estimators", lambda: known)
-    return known
+    kinds = {"Plain": EXACT, "Ranger": INTERVAL, "Chooser": CANDIDATES, "Archer": CANDIDATES}
+    classes = {name: type(name, (), {"label_kinds": kinds[name]}) for name in kinds}
+    monkeypatch.setattr("rankwise.labels._support._public_classes", lambda: classes)
+    return classes
 
 
 def test_who_learns_from_what(public):

@@ -1,7 +1,7 @@
-"""Annotations: made from exact labels, counted, judged for precision, and paid for.
+"""Annotations: generated from exact labels, counted, their precision, and their price.
 
-Generators return the labels themselves, not codes; strings keep no order in an array, so hand the same ``classes`` to
-whatever reads the intervals.
+Generators return labels, not codes. An array of strings has no order, so pass the same ``classes`` to the function that
+reads the intervals.
 """
 
 from rankwise.annotation._budget import Plan, Purchase, plan_budget

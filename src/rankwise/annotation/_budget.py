@@ -8,9 +8,9 @@ A budget B at a price c a label buys ``n = B / c`` rows. Mixtures need no search
 term is ``complexity * sqrt(sum s c / B)`` and the third ``sum s beta``, which is concave in s, so the smallest value is
 at a single kind of label (but for the rounding to whole rows).
 
-The bound is a worst case: it does not see that wider intervals lower the partial risk, and errs on the side of exact
-labels. The thesis' own experiments lose far less than beta. Where labelled rows are at hand, a simulation
-(:func:`rankwise.evaluation.simulate_annotation`) answers in place of the bound.
+The bound is a worst case: it ignores that wider intervals lower the partial risk, and favours exact labels. The thesis'
+own experiments lose far less than beta. With labelled rows, a simulation
+(:func:`rankwise.evaluation.simulate_annotation`) can replace the bound.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Purchase:
     Attributes
     ----------
     beta : float
-        Width ``upper - lower`` of the labels; 0 for exact ones. What the MAE may exceed the partial risk by.
+        Width ``upper - lower`` of the labels; 0 for exact ones. The MAE exceeds the partial risk by at most this.
     n_rows : int
-        How many the budget buys.
+        Number of rows that the budget buys.
     sampling : float
-        ``complexity / sqrt(n_rows)``: what the risk may exceed its estimate on these rows by.
+        ``complexity / sqrt(n_rows)``: the risk exceeds its estimate on these rows by at most this.
     """
 
     beta: float
@@ -85,7 +85,7 @@ def plan_budget(
     Parameters
     ----------
     budget : float
-        What may be spent, > 0.
+        Amount to spend, > 0.
     prices : mapping of width to price
         Price of one label by its width ``upper - lower``: ``{0: 1.0, 4: 0.2}`` for exact labels at 1 and intervals of
         five classes at a fifth of that. For labels of various widths give their mean. Kinds of which the budget buys

@@ -1,4 +1,4 @@
-"""Imprecise labels made from exact ones, as annotators would give them.
+"""Imprecise labels generated from exact ones.
 
 Type 1 and type 2 are the generators of the PRIL paper's experiments, partitions and the alpha-beta-precise process
 those of the thesis on partial annotations.
@@ -68,8 +68,8 @@ def partial_labels(
     Parameters
     ----------
     y, classes, random_state
-        As in :func:`type1_intervals`, as is what comes back. With the same ``random_state`` a larger fraction only
-        adds intervals, so that a curve over the fraction compares like with like.
+        As in :func:`type1_intervals`, like the result. With the same ``random_state`` a larger fraction only adds
+        intervals, which makes curves over the fraction comparable.
     fraction : float
         Share of the rows with an interval; exactly ``round(fraction * n)`` of them.
     kind : {1, 2}, default=1
@@ -86,7 +86,7 @@ def partial_labels(
         raise ValueError(f"kind must be 1 or 2. Got {kind!r} instead.")
     labels = _exact(y, classes)
     generator = check_random_state(random_state)
-    # All intervals are drawn before the rows are chosen: neither choice depends on the fraction.
+    # All intervals are drawn before the rows are chosen, so that no draw depends on the fraction.
     lower, upper = _type1(labels, generator) if kind == 1 else _type2(labels)
     keep_exact = generator.permutation(len(labels))[round(fraction * len(labels)) :]
     lower[keep_exact] = upper[keep_exact] = labels.lower[keep_exact]
@@ -94,17 +94,17 @@ def partial_labels(
 
 
 def partition_intervals(y: Any, size: int, classes: Any = None) -> NDArray[Any]:
-    """Cut the scale into parts of ``size`` classes, from the lowest up, and give each label its part.
+    """Cut the scale into bins of ``size`` classes, from the lowest up, and replace each label by its bin.
 
-    The annotation of the thesis' experiments (section 3.5.3): with parts of five, ages 1 to 5 become [1, 5], ages 6 to
-    10 become [6, 10]. The last part may be smaller.
+    The annotation of the thesis' experiments (section 3.5.3): with bins of five, ages 1 to 5 become [1, 5], ages 6 to
+    10 become [6, 10]. The last bin may be smaller.
 
     Parameters
     ----------
     y, classes
-        As in :func:`type1_intervals`, as is what comes back.
+        As in :func:`type1_intervals`, like the result.
     size : int
-        u >= 1, classes in a part.
+        u >= 1, classes in a bin.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def partition_intervals(y: Any, size: int, classes: Any = None) -> NDArray[Any]:
     """
     _whole("size", size, least=1)
     labels = _exact(y, classes)
-    return _decode(labels, _parts(labels, int(size)))
+    return _decode(labels, _bins(labels, int(size)))
 
 
 def alpha_beta_intervals(
@@ -127,21 +127,21 @@ def alpha_beta_intervals(
 ) -> NDArray[Any]:
     """Annotations by an alpha-beta-precise process (Definition 6): exact with probability alpha, else an interval.
 
-    The procedure of the thesis' section 3.3.1: a coin of probability ``alpha`` decides for every row by itself
-    whether the annotator must name one class. The other rows get ``beta + 1`` classes, the true one among them.
+    The procedure of the thesis' section 3.3.1: every row is independently exact with probability ``alpha``. The other
+    rows get ``beta + 1`` classes, including the true one.
 
     Parameters
     ----------
     y, classes, random_state
-        As in :func:`type1_intervals`, as is what comes back. With the same ``random_state`` a larger alpha only adds
-        exact labels.
+        As in :func:`type1_intervals`, like the result. With the same ``random_state`` a larger alpha only adds exact
+        labels.
     alpha : float
         Probability of an exact label, in [0, 1].
     beta : int
         ``upper - lower`` of the intervals, in 0..K-1.
     placement : {"random", "partition"}, default="random"
         ``"random"``: any interval of that width on the scale that holds the label, all equally likely; ``beta=1`` and
-        ``alpha=0`` give :func:`type1_intervals`. ``"partition"``: the parts of :func:`partition_intervals`, of which
+        ``alpha=0`` give :func:`type1_intervals`. ``"partition"``: the bins of :func:`partition_intervals`, of which
         the last may be smaller, as in the thesis' experiments.
 
     Examples
@@ -158,12 +158,12 @@ def alpha_beta_intervals(
     generator = check_random_state(random_state)
     coin = generator.random_sample(len(labels))
     is_random = placement == "random"
-    lower, upper = _around(labels, int(beta), generator) if is_random else _parts(labels, int(beta) + 1)
+    lower, upper = intervals_around(labels, int(beta), generator) if is_random else _bins(labels, int(beta) + 1)
     exact = coin < alpha
     return _decode(labels, (np.where(exact, labels.lower, lower), np.where(exact, labels.lower, upper)))
 
 
-def _around(labels: Labels, width: int, generator: np.random.RandomState) -> tuple[Codes, Codes]:
+def intervals_around(labels: Labels, width: int, generator: np.random.RandomState) -> tuple[Codes, Codes]:
     """Intervals of a width that hold the label and lie on the scale, all equally likely."""
     lowest = np.maximum(labels.lower - width, 0)
     highest = np.minimum(labels.lower, len(labels.order) - 1 - width)
@@ -171,7 +171,7 @@ def _around(labels: Labels, width: int, generator: np.random.RandomState) -> tup
     return lower, lower + np.int32(width)
 
 
-def _parts(labels: Labels, size: int) -> tuple[Codes, Codes]:
+def _bins(labels: Labels, size: int) -> tuple[Codes, Codes]:
     lower = (labels.lower // size * size).astype(np.int32)
     return lower, np.minimum(lower + (size - 1), len(labels.order) - 1).astype(np.int32)
 

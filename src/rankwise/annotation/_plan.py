@@ -1,10 +1,10 @@
-"""Whether labels may go missing as they do: the conditions under which learning from what is annotated is consistent.
+"""Whether an annotation plan makes learning possible: conditions for consistent learning from partial annotations.
 
 Definition 8 of the thesis, "property A", asks of the way examples are annotated:
 
-1. which parts are annotated, z, does not depend on the labels y once the input x is known (4.3), and an annotation
-   copies the label of every annotated part (4.4);
-2. for some rho > 0 every part is annotated with a probability of at least rho whatever x is, and every labelling has a
+1. the annotated parts z are independent of the labels y given the input x (4.3), and an annotation copies the label of
+   every annotated part (4.4);
+2. for some rho > 0 and every x, every part is annotated with a probability of at least rho, and every labelling has a
    probability of at least rho.
 
 Under it, minimising the partial loss is as good as minimising the complete one (Theorem 4).
@@ -32,11 +32,11 @@ class Condition:
     Attributes
     ----------
     name : str
-        What is asked.
+        The condition in words.
     holds : bool or None
-        Whether it holds; None if what was given cannot tell.
+        Whether it holds; None if the data cannot tell.
     reason : str
-        The numbers that say so.
+        The numbers behind the verdict.
     """
 
     name: str
@@ -85,28 +85,24 @@ def check_plan(
     Parameters
     ----------
     annotated : array-like of shape (n, V)
-        A plan: the probability with which each part (label, position) of each example is annotated, in numbers that are
-        not all 0 and 1. Or what happened: True, or 1, where a part was annotated, as in ``Y.notna()``.
+        A plan: the probability that each part (label, position) of each example is annotated, in numbers that are not
+        all 0 and 1. Or observed annotations: True, or 1, where a part was annotated, as in ``Y.notna()``.
     groups : array-like of shape (n,), optional
         What is known of the input x, as one value for each example (an annotator's task, a stratum); the conditions are
-        asked within each group. By default all examples form one.
+        checked within each group. By default all examples form one.
     labels : array-like of shape (n, V), optional
-        The true labels, also of parts that were not annotated: of an audited sample, say. With what happened they allow
-        a test of the independence; a plan that is drawn without looking at the labels needs none.
+        The true labels, also of parts that were not annotated, such as those of an audited sample. With observed
+        annotations they allow a test of the independence; a plan made without knowing the labels needs none.
     label_probabilities : array-like of shape (n, N), optional
-        Probability of each of the N labellings of each example, where it is known.
+        Probability of each of the N labellings of each example, if known.
     rho : float, default 0.01
-        Smallest probability that is asked for.
+        Smallest probability that is required.
     level : float, default 0.01
-        A condition on what happened fails if, were it fulfilled, something as extreme had at most this probability.
+        Significance level: a condition on observed annotations fails if its p-value is at most this.
     n_permutations : int, default 999
         Shuffles of the examples within their groups, for the test of independence.
     random_state : int, RandomState or None
         Makes these repeatable.
-
-    Returns
-    -------
-    PlanReport
 
     Examples
     --------
@@ -153,10 +149,10 @@ def _planned_chance(z: Floats, rho: float) -> Verdict:
 
 
 def _observed_chance(z: Floats, group: Places, rho: float, level: float) -> Verdict:
-    """A part that is hardly ever annotated fails if a probability of rho would very likely have shown more often."""
+    """A rarely annotated part fails if so few annotations would be very unlikely with a probability of rho."""
     sizes = np.bincount(group)
     counts = np.array([np.bincount(group, weights=column) for column in z.T])  # (V, groups)
-    # Bonferroni: the smallest of all probabilities of so few annotations, were it rho everywhere.
+    # Probabilities of at most so many annotations if each had the probability rho, corrected after Bonferroni.
     p = binom.cdf(counts, sizes, rho) * counts.size
     rate = counts / sizes
     part, where = np.unravel_index(int(np.argmin(p if p.min() <= level else rate)), rate.shape)

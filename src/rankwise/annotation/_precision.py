@@ -73,7 +73,7 @@ class Precision:
     def alpha(self) -> float:
         """Share of the exact labels.
 
-        Definition 6 asks for a probability that holds for every row and class; the bound itself only needs the share.
+        Definition 6 asks for a probability that holds for every row and class; the bound only needs the share.
         """
         return self.n_exact / self.n_rows
 
@@ -89,7 +89,7 @@ class Precision:
         return float(betaincinv(self.n_exact, self.n_rows - self.n_exact + 1, 1 - confidence))
 
     def wider_limit(self, confidence: float = 0.95) -> float:
-        """Largest probability of a label wider than ``beta`` that fits having seen none, for independent rows.
+        """Upper limit of the probability of a label wider than ``beta``, after none was seen, for independent rows.
 
         >>> round(precision([(1, 2)] * 100, classes=[1, 2, 3]).wider_limit(), 3)  # about 3 in 100
         0.03
@@ -158,18 +158,16 @@ def precision(labels: Any, classes: Any = None) -> Precision:
 
     Parameters
     ----------
-    labels : Labels or labels of any form
-        See :func:`rankwise.labels.encode`. A candidate set counts as the interval from its lowest to its highest class.
-    classes : sequence, optional
-        The classes, lowest first, unless ``labels`` are encoded.
+    labels, classes
+        As in :func:`summary`. A candidate set counts as the interval from its lowest to its highest class.
 
     Examples
     --------
-    >>> found = precision([1, (1, 2), (2, 4), None], classes=[1, 2, 3, 4])
-    >>> found
+    >>> estimate = precision([1, (1, 2), (2, 4), None], classes=[1, 2, 3, 4])
+    >>> estimate
     Precision(n_rows=3, n_exact=1, beta=2, mean_width=1.0)
     >>> from rankwise.bounds import interval_mae_risk
-    >>> round(interval_mae_risk(0.5, found.alpha, found.beta), 3)
+    >>> round(interval_mae_risk(0.5, estimate.alpha, estimate.beta), 3)
     1.833
     """
     encoded = encode(labels, classes)
@@ -182,13 +180,13 @@ def precision(labels: Any, classes: Any = None) -> Precision:
 def overlap(annotations: Any, truth: Any, classes: Any = None) -> Overlap:
     """Compare annotations with the true classes of the same rows.
 
-    The rows must be typical, and the truth must come from elsewhere: exact labels given by another annotator, say, not
-    those of the rows that the same annotator found easy.
+    The rows must be typical, and the truth must come from another source, such as exact labels by another annotator:
+    not from the rows that the same annotator found easy.
 
     Parameters
     ----------
     annotations : labels of any form
-        What annotators said, see :func:`rankwise.labels.encode`.
+        The annotators' labels, see :func:`rankwise.labels.encode`.
     truth : labels of any form
         Exact labels of the same rows. Rows where it is missing, or no single class, are left out.
     classes : sequence, optional
@@ -196,13 +194,13 @@ def overlap(annotations: Any, truth: Any, classes: Any = None) -> Overlap:
 
     Examples
     --------
-    >>> found = overlap([(1, 2), (1, 2), 2, (2, 3)], [1, 2, 2, None])
-    >>> found.rates
+    >>> comparison = overlap([(1, 2), (1, 2), 2, (2, 3)], [1, 2, 2, None])
+    >>> comparison.rates
     array([[1. , 1. , 0. ],
            [0.5, 1. , 0. ],
            [nan, nan, nan]])
     >>> from rankwise.bounds import ambiguity_degree
-    >>> ambiguity_degree(found)
+    >>> ambiguity_degree(comparison)
     1.0
     """
     labels, true = encode_both(annotations, truth, classes)

@@ -1,17 +1,17 @@
 """What to ask next: which item, and which question about it.
 
-How little is known about an item is the expected ranked probability score of its class probabilities,
+The uncertainty of an item is the expected ranked probability score of its class probabilities,
 
     ``u(P) = sum_k P(y <= k) (1 - P(y <= k))``,
 
-the score that P expects for itself; 0 when the class is known. A question gains what u falls by in expectation: an
-exact answer all of it, "at least k?" ``u(P) - P(y >= k) u(P | y >= k) - P(y < k) u(P | y < k)``, a range of some width
-what is left within the range.
+0 when the class is known. The gain of a question is the expected decrease of u: all of it for an exact answer,
+``u(P) - P(y >= k) u(P | y >= k) - P(y < k) u(P | y < k)`` for "at least k?", and u minus what is left within the range
+for a range of some width.
 
-Items are drawn with probabilities proportional to u, or to the gain per second, and not simply the largest first: those
-of which least is known are often those that nobody can tell, and a model that learns only from them gets worse than
-from random ones (``rankwise reproduce annotation`` shows it). A share of the questions, the *control*, is drawn evenly
-and asks for exact answers: its errors are those of random items, so that they can be believed.
+Items are drawn with probabilities proportional to u, or to the gain per second, and not simply the largest first: the
+most uncertain items are often those that nobody can tell, and a model that learns only from them gets worse than from
+random ones (``rankwise reproduce annotation`` shows it). A share of the questions, the *control*, is drawn evenly and
+asks for exact answers, so that its errors are unbiased: they are those of random items.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from rankwise._types import Floats, Places
 
 STRATEGIES = ("random", "uncertainty", "information")
 KINDS_OF_QUESTION = ("exact", "range", "at_least")
-#: Seconds that an answer takes, if nothing else is known: a range 0.6 times an exact one.
+#: Seconds that an answer takes by default: a range 0.6 times an exact one.
 SECONDS: Mapping[str, float] = {"exact": 10.0, "range": 6.0, "at_least": 4.0}
-_FLOOR = 1e-9  # of a chance to be drawn: what is known may be asked when nothing else is left
-_TINY = np.finfo(np.float64).tiny  # in place of a probability of zero
+_FLOOR = 1e-9  # of a chance to be drawn: certain items may be asked when nothing else is left
+_TINY = np.finfo(np.float64).tiny  # replaces a probability of zero
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class QuestionChooser:
     ----------
     strategy : {"random", "uncertainty", "information"}, default "uncertainty"
         Items evenly; in proportion to their expected ranked probability score; or items and questions in proportion to
-        what their best question gains for each second.
+        the gain per second of their best question.
     kinds : sequence of {"exact", "range", "at_least"}, default ("exact",)
         Questions that may be asked; "random" and "uncertainty" ask the first.
     seconds : mapping, optional
@@ -150,7 +150,7 @@ class QuestionChooser:
         rest = np.setdiff1d(left, even)
         kind, code, chance = self._best(P[rest])
         drawn = self._generator.choice(rest.size, n - even.size, replace=False, p=chance) if rest.size else []
-        # Controls are exact only where nothing is known yet; elsewhere they would not be random items.
+        # Controls need items about which nothing is known yet; others would not be random items.
         questions = [Question(int(item), "exact", -1, bool(admitted[item].all())) for item in even]
         return questions + [Question(int(rest[at]), self.kinds[kind[at]], int(code[at])) for at in drawn]
 
@@ -176,7 +176,7 @@ class QuestionChooser:
 
 
 def _best_split(P: Floats) -> tuple[Places, Floats]:
-    """Code k of the question "at least k?" that gains most, and its gain."""
+    """Code k of the question "at least k?" with the largest gain, and this gain."""
     gains = np.full(P.shape, -np.inf)
     for k in range(1, P.shape[1]):
         gains[:, k] = expected_rps(P) - _left_within(P[:, :k]) - _left_within(P[:, k:])
@@ -196,7 +196,7 @@ def _left_by_range(P: Floats, width: int) -> Floats:
     return left
 
 
-def _left_within(part: Floats) -> Floats:
-    """Probability that the class lies in these columns of P, times the expected score of what is then known."""
-    mass = part.sum(axis=1)
-    return np.asarray(mass * expected_rps(part / np.maximum(mass, _TINY)[:, None]))
+def _left_within(columns: Floats) -> Floats:
+    """Probability that the class lies in these columns of P, times the expected score given that."""
+    mass = columns.sum(axis=1)
+    return np.asarray(mass * expected_rps(columns / np.maximum(mass, _TINY)[:, None]))

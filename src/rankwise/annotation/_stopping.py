@@ -1,9 +1,8 @@
 """When to stop asking: the error of control answers, its range, and what more minutes are worth.
 
-Each control answer is compared with what the model predicted before it learnt from it: an honest error of a random
-item, at that time. The error at time T is modelled as ``a + b / sqrt(T)`` with ``a, b >= 0``, by least squares over the
-control answers; what more minutes are worth is how far this curve falls in them. Resampling the control answers gives
-the ranges.
+Each control answer is compared with the model's prediction before learning from it: an unbiased error of a random item
+at that time. The error at time T is modelled as ``a + b / sqrt(T)`` with ``a, b >= 0``, by least squares over the
+control answers; more minutes are worth the fall of this curve. Resampling the control answers gives the ranges.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Estimate:
     Attributes
     ----------
     value, lower, upper : float
-        The number and the ends of its range; NaN where nothing is known.
+        The number and the ends of its range; NaN if unknown.
     """
 
     value: float
@@ -56,14 +55,15 @@ class ErrorMonitor:
         self.random_state = random_state
         self._minutes: list[float] = []
         self._errors: list[float] = []
-        self._found: tuple[int, tuple[Floats, Floats]] | None = None  # curves of so many answers
+        self._fit: tuple[Floats, Floats] | None = None  # cached curves
 
     def add(self, minutes: float, error: float) -> None:
-        """Take a control answer: minutes of annotation so far, and ranks between answer and prediction."""
+        """Add a control answer: minutes of annotation so far, and ranks between answer and prediction."""
         if not 0.0 < minutes < np.inf or not 0.0 <= error < np.inf:
             raise ValueError(f"minutes must be > 0, the error >= 0, both finite. Got {minutes!r} and {error!r}.")
         self._minutes.append(float(minutes))
         self._errors.append(float(error))
+        self._fit = None
 
     def __len__(self) -> int:
         return len(self._errors)
@@ -73,15 +73,15 @@ class ErrorMonitor:
         return self._estimate(lambda a, b, now: a + b / np.sqrt(now))
 
     def worth(self, minutes: float) -> Estimate:
-        """Ranks by which the error is expected to fall in so many more minutes."""
+        """Ranks by which the error is expected to fall in this many more minutes."""
         return self._estimate(lambda a, b, now: b / np.sqrt(now) - b / np.sqrt(now + minutes))
 
     def should_stop(self, minutes: float = 10.0, worth: float = 0.01) -> bool:
-        """Whether so many more minutes are worth less than ``worth`` ranks; never before ten control answers."""
+        """Whether this many more minutes are worth less than ``worth`` ranks; never before ten control answers."""
         return len(self) >= 10 and self.worth(minutes).value < worth
 
     def curve(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Minutes of the control answers, and there the error with the ends of its range, for a picture."""
+        """Minutes of the control answers, and the error at these with the ends of its range, for plotting."""
         at = np.unique(self._minutes)
         if not at.size:
             return at, at, at, at
@@ -91,17 +91,17 @@ class ErrorMonitor:
     def _estimate(self, number: Callable[..., Floats]) -> Estimate:
         if not self._errors:
             return Estimate(*[float("nan")] * 3)
-        found = _with_range(number(*self._curves(), max(self._minutes))[:, None])
-        return Estimate(*(float(part[0]) for part in found))
+        ends = _with_range(number(*self._curves(), max(self._minutes))[:, None])
+        return Estimate(*(float(end[0]) for end in ends))
 
     def _curves(self) -> tuple[Floats, Floats]:
         """a and b of the curve through all control answers, then of those through resampled ones."""
-        n = len(self._errors)
-        if self._found is None or self._found[0] != n:
+        if self._fit is None:
+            n = len(self._errors)
             draws = check_random_state(self.random_state).randint(n, size=(_RESAMPLES if n > 1 else 0, n))
             rows = np.vstack([np.arange(n), draws])
-            self._found = n, _fitted(np.array(self._minutes)[rows], np.array(self._errors)[rows])
-        return self._found[1]
+            self._fit = _fitted(np.array(self._minutes)[rows], np.array(self._errors)[rows])
+        return self._fit
 
 
 def _with_range(numbers: Floats) -> tuple[Floats, Floats, Floats]:

@@ -156,7 +156,7 @@ def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found
         if kind == "grades":
             return found_in(y), has_weight
         rows = read_rankings(y)
-        return rows.labels_order().values.tolist() if rows.labels_present() else [], has_weight
+        return rows.labels_order().values.tolist() if rows.present else [], has_weight
 
 
 def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:

@@ -2,9 +2,7 @@
 
 Generators (``make_*``) return ``(X, y)``; loaders (``load*``) return a :class:`Dataset`. Grades are counted from 1.
 
-The real sets are not part of the package. :func:`load` looks for them in the directory given by ``data_dir``, in the
-one named by the environment variable ``RANKWISE_DATA``, in ``shared/data`` beside the checkout (for developers), and
-otherwise downloads them from OpenML.
+The real sets are not part of the package: :func:`load` searches for them in several places or downloads them.
 """
 
 from rankwise.datasets._cuts import cut_equal_frequency, cut_equal_width

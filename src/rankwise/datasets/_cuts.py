@@ -51,22 +51,15 @@ def cut_equal_frequency(values: ArrayLike, n_classes: int) -> NDArray[np.int64]:
 
 
 def cut_equal_width(values: ArrayLike, n_classes: int) -> NDArray[np.int64]:
-    """Cut numbers into grades 1..n_classes by dividing their range into parts of equal width.
+    """Cut numbers into grades 1..n_classes by dividing their range into bins of equal width.
 
-    The parts include their upper end, the first one also its lower end: this reproduces the labels of Chu and
+    The bins include their upper end, the first one also its lower end: this reproduces the labels of Chu and
     Ghahramani's benchmark of ordinal regression for most of its sets. Grades may be empty.
 
     Parameters
     ----------
-    values : array-like of shape (n_samples,)
-        Finite numbers, not all equal.
-    n_classes : int
-        Number of grades, at least 2.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int64
-        The grades.
+    values, n_classes
+        As in :func:`cut_equal_frequency`, like the result; the values must not be all equal.
 
     Examples
     --------

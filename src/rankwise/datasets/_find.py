@@ -24,11 +24,11 @@ Table = dict[str, NDArray[Any]]
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """A data set is in no data directory and cannot be downloaded; the message says how to get it."""
+    """A data set is in no data directory and cannot be downloaded; the message tells how to get it."""
 
 
 class DatasetDamagedError(ValueError):
-    """A data set was found, but does not hold what it should; the message names the file and the place."""
+    """A data set exists, but with wrong content; the message names the file and the place."""
 
 
 def key(column: str) -> str:
@@ -40,10 +40,10 @@ def read(name: str, source: TableSource, data_dir: str | os.PathLike[str] | None
     """Return the columns of a set, and where they come from."""
     paths, tried = locate(source.files, data_dir)
     if paths:
-        parts = [read_csv(path, source.text) for path in paths]
-        if any(list(part) != list(parts[0]) for part in parts):
+        tables = [read_csv(path, source.text) for path in paths]
+        if any(list(table) != list(tables[0]) for table in tables):
             raise DatasetDamagedError(f"{paths[-1]} is damaged: its columns are not those of {paths[0]}.")
-        return {c: np.concatenate([part[c] for part in parts]) for c in parts[0]}, " and ".join(map(str, paths))
+        return {c: np.concatenate([table[c] for table in tables]) for c in tables[0]}, " and ".join(map(str, paths))
 
     label = "{} (version {})".format(*source.openml)
     try:
@@ -80,7 +80,7 @@ def read_rows(path: Path, rows: Callable[[TextIO], list[list[str]]], encoding: s
 
 
 def locate(files: Sequence[str], data_dir: str | os.PathLike[str] | None) -> tuple[list[Path], list[str]]:
-    """Return the paths of all files in the first directory that has them, and why the others were passed over."""
+    """Return the paths of all files in the first directory that has them, and why earlier directories do not count."""
     places = {"data_dir": data_dir, VARIABLE: os.environ.get(VARIABLE) or None, _BESIDE: _beside_checkout()}
     tried = []
     for label, place in places.items():
@@ -118,22 +118,20 @@ def read_csv(path: Path, text: Iterable[str]) -> Table:
 
 
 def _column(cells: Sequence[str], is_text: bool, place: str) -> NDArray[Any]:
-    """Convert the cells of a column; the empty one is missing."""
+    """Convert the cells of a column; an empty one is missing."""
     if is_text:
         return np.array([cell or None for cell in cells], dtype=object)
-    try:
-        return np.fromiter((float(cell) if cell else np.nan for cell in cells), np.float64, len(cells))
-    except ValueError:
-        for i, cell in enumerate(cells, start=1):
-            try:
-                float(cell or "nan")
-            except ValueError:
-                raise DatasetDamagedError(f"{place} has {cell!r} in row {i}, which is not a number.") from None
-        raise
+    numbers = []
+    for i, cell in enumerate(cells, start=1):
+        try:
+            numbers.append(float(cell or "nan"))
+        except ValueError:
+            raise DatasetDamagedError(f"{place} has {cell!r} in row {i}, which is not a number.") from None
+    return np.array(numbers, dtype=np.float64)
 
 
 def _download(name: str, version: int) -> Any:
-    from sklearn.datasets import fetch_openml  # costs import time that only a download should pay
+    from sklearn.datasets import fetch_openml  # slow to import, and only needed here
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="A network error occurred")  # the final error says it
@@ -168,7 +166,7 @@ def _plain_or_gzipped(path: Path) -> Path | None:
 
 
 def _beside_checkout() -> Path | None:
-    """Return ``shared/data`` beside the checkout this file lies in, if there are both."""
+    """Return ``shared/data`` beside the checkout of this file, if both exist."""
     checkout = Path(__file__).resolve().parents[3]
     directory = checkout.parent / "shared" / "data"
     return directory if (checkout / "pyproject.toml").is_file() and directory.is_dir() else None

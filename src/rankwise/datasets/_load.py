@@ -32,17 +32,17 @@ class Dataset:
         Features. A column of strings is one-hot encoded: one 0/1 column named ``column=value`` for each of its values,
         in alphabetical order, all 0 where the cell is missing. A missing number is NaN.
     y : ndarray of shape (n_samples,)
-        Target: int64 if all its numbers are whole, else float64; strings where ``classes`` or the description say so.
+        Target: int64 if all its numbers are whole, else float64; strings for some sets.
     feature_names : tuple of str
         Names of the columns of X, as the source spells them.
     description : str
-        What is predicted from what.
+        What is predicted from which features.
     source : str
         The files or the OpenML set it was read from.
     classes : tuple of str or None
         The order of the classes, lowest first, if y holds strings that have one.
     extra : mapping of str to ndarray of shape (n_samples,)
-        Columns that are neither features nor target, such as the subject or the usual split.
+        Columns that are neither features nor target, such as the subject or the standard split.
     """
 
     name: str
@@ -70,10 +70,10 @@ def names() -> tuple[str, ...]:
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
     """Load a real data set with its raw target.
 
-    The set is taken from the first of these places that has it: the directory ``data_dir``; the directory named by the
+    The set is taken from the first of these places that has it: the directory ``data_dir``; the directory in the
     environment variable ``RANKWISE_DATA``; ``shared/data`` beside the checkout (for developers); OpenML, through
-    :func:`sklearn.datasets.fetch_openml`, which keeps what it downloads. The directories hold CSV files with one header
-    row, plain or gzipped, such as ``abalone/abalone.csv``; OpenML may spell columns and order rows differently.
+    :func:`sklearn.datasets.fetch_openml`, which caches downloads. The directories hold CSV files with one header row,
+    plain or gzipped, such as ``abalone/abalone.csv``; OpenML may spell columns and order rows differently.
 
     Parameters
     ----------
@@ -82,16 +82,12 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
     data_dir : path or None, default=None
         A directory that holds data sets.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     DatasetNotFoundError
         If no place has the set, or a given directory does not exist. It is a :class:`FileNotFoundError`.
     DatasetDamagedError
-        If a place has it, but not as it should be. It is a :class:`ValueError`.
+        If its content is wrong. It is a :class:`ValueError`.
     """
     return _load(one_of("load", "name", name, names()), data_dir)
 
@@ -100,12 +96,12 @@ def load_parkinsons(
     n_classes: int = 10, target: Literal["total_UPDRS", "motor_UPDRS"] = "total_UPDRS", *, standardize: bool = True,
     include_other_score: bool = True, data_dir: str | os.PathLike[str] | None = None,
 ) -> Dataset:  # fmt: skip
-    """Load the Parkinsons telemonitoring set with its UPDRS score cut into ordered grades, as the PRIL paper has it.
+    """Load the Parkinsons telemonitoring set with its UPDRS score cut into ordered grades, as in the PRIL paper.
 
-    The range of the score is divided into parts of equal width; the defaults are the paper's: ten parts of total UPDRS,
+    The range of the score is divided into bins of equal width; the defaults are the paper's: ten bins of total UPDRS,
     features of mean 0 and standard deviation 1. The paper counts 20 features without naming them. Here they are all
     columns but the target and the subject: age, sex, test time, the other UPDRS score and 16 voice measures. The other
-    score tells much about the target (motor UPDRS is a part of total UPDRS); without it 19 features remain.
+    score is highly informative (motor UPDRS is a part of total UPDRS); without it 19 features remain.
 
     Parameters
     ----------
@@ -123,7 +119,7 @@ def load_parkinsons(
     Returns
     -------
     Dataset
-        ``extra["subject#"]`` tells the 42 patients apart, where the source has it.
+        ``extra["subject#"]`` identifies the 42 patients, if the source has it.
     """
     one_of("load_parkinsons", "target", target, _UPDRS)
     raw = _load("parkinsons", data_dir, target)
@@ -144,14 +140,12 @@ def load_abalone(
     ----------
     cuts : "pril", sequence of increasing numbers, or None, default="pril"
         The largest number of rings in each class but the last. "pril" stands for (7, 9, 12), the PRIL paper's four
-        classes 1-7, 8-9, 10-12, 13-29. None leaves the rings as they are.
+        classes 1-7, 8-9, 10-12, 13-29. None keeps the rings.
     encode_sex : {"number", "one-hot"}, default="number"
         "number" codes male, female, infant as 1, 2, 3, as LIBSVM's copy does, which gives the paper's 8 features;
         "one-hot" makes three 0/1 columns of it (10 features), as in the partitions of Chu and Ghahramani.
-    standardize : bool, default=False
-        Scale each feature to mean 0 and standard deviation 1.
-    data_dir : path or None, default=None
-        As in :func:`load`.
+    standardize, data_dir
+        As in :func:`load_parkinsons`.
 
     Returns
     -------
@@ -190,10 +184,6 @@ def load_diabetes_grades(n_classes: int = 5) -> Dataset:
     n_classes : int, default=5
         Number of grades; y is 1..n_classes.
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> import numpy as np
@@ -202,7 +192,7 @@ def load_diabetes_grades(n_classes: int = 5) -> Dataset:
     >>> diabetes.X.shape, np.bincount(diabetes.y)[1:].tolist()
     ((442, 10), [87, 89, 88, 88, 90])
     """
-    from sklearn.datasets import load_diabetes  # costs import time that only this function should pay
+    from sklearn.datasets import load_diabetes  # slow to import, and only needed here
 
     bunch = load_diabetes()
     y = cut_equal_frequency(bunch.target, n_classes)

@@ -1,4 +1,4 @@
-"""Mail of seven Enron employees, filed in folders by themselves."""
+"""Mail of seven Enron employees, who filed it in folders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MailFolders:
     feature_names : tuple of str
         The words, in alphabetical order.
     texts : tuple of str
-        What the words were taken from.
+        The texts from which the words were taken.
     dates : ndarray of shape (n_messages,), datetime64[s]
         When each message was sent, UTC.
     """
@@ -66,8 +66,7 @@ def load_enron_folders(
     A word is a run of at least two letters, digits or underscores, in lower case: the tokens of scikit-learn's
     ``CountVectorizer``. There is a column for every word of the whole stream. The folders are those of Bekkerman,
     McCallum and Huang 2004: no inbox, no sent mail, at least three messages, subfolders on a level with the others.
-    kitchen-l lacks one of their 47 folders, lokay-m has four messages more than theirs. The mail is not on OpenML; the
-    data directory is found as in :func:`load`.
+    kitchen-l lacks one of their 47 folders, lokay-m has four messages more than theirs.
 
     Parameters
     ----------
@@ -76,18 +75,14 @@ def load_enron_folders(
     fields : sequence of {"from", "to", "cc", "subject", "text"}, default ("subject", "text")
         The parts of a message from which words are taken.
     data_dir : path or None, default=None
-        A directory that holds ``enron_folders/{user}.csv``, plain or gzipped.
-
-    Returns
-    -------
-    MailFolders
+        A directory with ``enron_folders/{user}.csv``, plain or gzipped; found as in :func:`load`, but not downloaded.
 
     Raises
     ------
     DatasetNotFoundError, DatasetDamagedError
         As in :func:`load`.
     """
-    from sklearn.feature_extraction.text import CountVectorizer  # costs import time that only this should pay
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and only needed here
 
     owner = "load_enron_folders"
     one_of(owner, "user", user, ENRON_USERS)
@@ -107,8 +102,8 @@ def load_enron_folders(
         )
     dates = _moments(file, table["date"])
     order = np.argsort(dates, kind="stable")
-    parts = [[cell or "" for cell in table[name][order]] for name in fields]
-    texts = tuple("\n".join(message) for message in zip(*parts, strict=True))
+    columns = [[cell or "" for cell in table[name][order]] for name in fields]
+    texts = tuple("\n".join(message) for message in zip(*columns, strict=True))
     vectorizer = CountVectorizer(binary=True, dtype=np.float64)
     X = vectorizer.fit_transform(texts)
     X.sort_indices()  # once, not in every pass over the rows

@@ -60,18 +60,13 @@ class MultilabelDataset:
 def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -> MultilabelDataset:
     """Load a multi-label set of the Mulan collection: emotions, yeast, scene or enron.
 
-    The data directory is found as in :func:`load`; OpenML is not asked.
-
     Parameters
     ----------
     name : str
         One of ``MULTILABEL_NAMES``.
     data_dir : path or None, default=None
-        A directory that holds ``multilabel/{name}.csv``, plain or gzipped, whose label columns begin with ``label:``.
-
-    Returns
-    -------
-    MultilabelDataset
+        A directory with ``multilabel/{name}.csv``, plain or gzipped; found as in :func:`load`, but not downloaded. Its
+        label columns begin with ``label:``.
     """
     one_of("load_multilabel", "name", name, MULTILABEL_NAMES)
     file = f"multilabel/{name}.csv"
@@ -96,7 +91,7 @@ def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] |
     """Load the 20 partitions of a set of Chu and Ghahramani's benchmark of ordinal regression.
 
     The labels are those of the benchmark, 1..bins; the features are not scaled. Rows are sorted by label: shuffle them
-    before learning online. The data directory is found as in :func:`load`; OpenML is not asked.
+    before learning online.
 
     Parameters
     ----------
@@ -105,7 +100,8 @@ def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] |
     bins : {5, 10}
         Number of ordered classes.
     data_dir : path or None, default=None
-        A directory that holds ``chu_partitions/{name}_{bins}bins.csv``, plain or gzipped.
+        A directory with ``chu_partitions/{name}_{bins}bins.csv``, plain or gzipped; found as in :func:`load`, but not
+        downloaded.
 
     Returns
     -------
@@ -118,8 +114,11 @@ def load_chu_partitions(name: str, bins: int, data_dir: str | os.PathLike[str] |
     table = read_offline(f"{name} in {bins} bins", file, ("split",), data_dir)
     if not {"partition", "split", "y"} < table.keys():
         raise DatasetDamagedError(f"{file} is damaged: it lacks a column partition, split, y or any feature.")
-    number, split, y = table.pop("partition"), table.pop("split"), table.pop("y").astype(np.int64)
+    number, split, y = table.pop("partition"), table.pop("split"), table.pop("y")
     X = np.column_stack(list(table.values()))
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise DatasetDamagedError(f"{file} is damaged: a feature or a label is missing.")
+    y = y.astype(np.int64)
     rows = [
         (np.flatnonzero((number == p) & (split == "train")), np.flatnonzero((number == p) & (split == "test")))
         for p in range(1, N_PARTITIONS + 1)
@@ -142,7 +141,7 @@ class Words:
     fold : ndarray of shape (n_words,), int64
         0..9.
     description : str
-        What it is.
+        What the words are.
     source : str
         The file it was read from.
     """
@@ -160,12 +159,7 @@ def load_ocr(data_dir: str | os.PathLike[str] | None = None) -> Words:
     Parameters
     ----------
     data_dir : path or None, default=None
-        A directory that holds ``ocr/letter.data``, plain or gzipped; otherwise it is looked for as in :func:`load`, but
-        not on OpenML, which does not have it.
-
-    Returns
-    -------
-    Words
+        A directory with ``ocr/letter.data``, plain or gzipped; found as in :func:`load`, but not downloaded.
     """
     path = locate_offline("ocr", "ocr/letter.data", data_dir)
     # id, letter, id of the next letter of the word or -1, word, position, fold, pixels
@@ -199,7 +193,7 @@ class Ratings:
     item, rater : int64 array of shape (n,)
         Of each answer.
     label : array of shape (n,)
-        What was answered: letters G, P, R, X, or numbers from -100 to 100.
+        The answers: letters G, P, R, X, or numbers from -100 to 100.
     true_item, true_label : array
         Items with a known label, and these labels.
     """
@@ -215,16 +209,15 @@ class Ratings:
 def load_ratings(name: str, data_dir: str | os.PathLike[str] | None = None) -> Ratings:
     """Load answers of several raters: adult content of web sites, or emotions in headlines.
 
-    The data directory is found as in :func:`load`; OpenML is not asked.
-
     Parameters
     ----------
     name : {"adult-content", "emotion"}
         92,721 ratings G < P < R < X of 11,040 web sites by 825 raters, with 333 known labels (Ipeirotis); or 7,000
         numbers from -100 to 100 for 700 questions by 38 raters, with the experts' numbers (Snow et al. 2008).
     data_dir : path or None, default=None
-        A directory that holds ``raters/adult_content.csv`` and ``raters/adult_content_truth.csv``, or the same of
-        ``emotion``, plain or gzipped, with the columns item, rater and label.
+        A directory with ``raters/adult_content.csv`` and ``raters/adult_content_truth.csv``, or the same of
+        ``emotion``, plain or gzipped, with the columns item, rater and label; found as in :func:`load`, but not
+        downloaded.
     """
     one_of("load_ratings", "name", name, RATING_NAMES)
     file, text, n_answers, n_known = _RATINGS[name]
@@ -237,5 +230,7 @@ def load_ratings(name: str, data_dir: str | os.PathLike[str] | None = None) -> R
             f"{n_answers} answers and {n_known} known labels, found {sizes[0]} and {sizes[1]}."
         )
     numbers = (answers["item"], answers["rater"], truth["item"])
+    if not all(np.isfinite(column).all() for column in numbers):
+        raise DatasetDamagedError(f"raters/{file}.csv is damaged: an item or a rater is missing.")
     item, rater, true_item = (column.astype(np.int64) for column in numbers)
     return Ratings(name, item, rater, answers["label"], true_item, truth["label"])

@@ -19,7 +19,7 @@ class TableSource:
     """Name and version."""
     description: str
     openml_target: str = ""
-    """Name of the target on OpenML, where it is another one."""
+    """Name of the target on OpenML, if it differs."""
     text: tuple[str, ...] = ()
     """Columns of strings; all others hold numbers."""
     aside: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How good is a model: progressive validation, tables, cross-validation and claims from partial labels."""
+"""Evaluation of models: progressive validation, tables, cross-validation and claims from partial labels."""
 
 from rankwise.evaluation._claims import ErrorRange, error_range
 from rankwise.evaluation._confusion import interval_confusion

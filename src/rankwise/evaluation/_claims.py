@@ -1,11 +1,11 @@
-"""What test rows with partial labels allow one to claim about the error of a model.
+"""Claims about the error of a model from test rows with partial labels.
 
 The loss of a row lies between those against the nearest and the farthest class that its label admits. The means bound
-the error on these rows; only knowledge of how they were annotated can narrow the range, which two theorems of
-:mod:`rankwise.bounds` bring in.
+the error on these rows; only knowledge of how they were annotated can narrow the range, by two theorems of
+:mod:`rankwise.bounds`.
 
 Limits for the population come on top: the lower limit of the lower end and the upper limit of the upper end, each at
-half the error probability, so that the range between them holds the risk with the confidence asked for.
+half the error probability, so that the range between them holds the risk with the required confidence.
 """
 
 import math
@@ -46,7 +46,7 @@ class ErrorRange:
     lower_limit, upper_limit : float
         Range that holds the expected loss on new rows with the given confidence.
     confidence : float
-        Its probability.
+        Probability of this range.
     n_rows : int
         Rows that count.
     """
@@ -89,33 +89,29 @@ def error_range(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows; not random, for the limits.
     missing : {"left_out", "counted"}, default="left_out"
-        Rows without a label, or with one that admits every class: left out, which is right if which rows these are has
-        nothing to do with their class; or counted, with the largest loss that they may have.
+        Rows without a label, or with one that admits every class: left out, which is right if missing labels are
+        independent of the class; or counted, with the largest possible loss.
     alpha, beta : float, optional
         The annotation process of these rows names the true class alone with a probability of at least ``alpha``, and
         no label is wider than ``beta`` ranks: Theorem 3 then keeps the upper end within ``(1 - alpha) * beta`` of the
-        lower one. For the MAE, where both are known from elsewhere; shares seen in these rows give a wider range.
+        lower one. For the MAE, with values from another source; shares seen in these rows give a wider range.
     ambiguity : float, optional
         epsilon of the annotation process: Theorem 2 then keeps the upper end below ``lower / (1 - epsilon)``. For the
         0/1 loss.
     confidence : float, default=0.95
-        Probability with which the limits hold.
+        Probability that the limits hold.
     limits : {"hoeffding", "bootstrap"}, default="hoeffding"
-        ``"hoeffding"`` holds for every distribution and number of rows, and is wide: it reckons with the largest loss
-        on the scale. ``"bootstrap"`` takes quantiles of resampled means; narrower, and right for many rows only.
+        ``"hoeffding"`` holds for every distribution and number of rows, but is wide: it assumes the largest loss on
+        the scale. ``"bootstrap"`` takes quantiles of resampled means; narrower, but only valid for many rows.
     n_resamples : int, default=1000
         Bootstrap samples.
     random_state : int, RandomState or None
         Makes the bootstrap repeatable.
 
-    Returns
-    -------
-    ErrorRange
-
     Examples
     --------
-    >>> found = error_range([(1, 2), (2, 3), 4, None], [1, 4, 4, 1], classes=[1, 2, 3, 4])
-    >>> round(found.lower, 3), round(found.upper, 3), found.n_rows
+    >>> errors = error_range([(1, 2), (2, 3), 4, None], [1, 4, 4, 1], classes=[1, 2, 3, 4])
+    >>> round(errors.lower, 3), round(errors.upper, 3), errors.n_rows
     (0.333, 1.0, 3)
     """
     _check_options(confidence, limits, missing, n_resamples)
@@ -133,7 +129,7 @@ def error_range(
     if theorem is None:
         upper_limit = limit(1, 1 - tail)
     else:
-        # Two upper limits, of which the smaller is taken: each may err half as often.
+        # The smaller of two upper limits: each gets half of the error probability.
         upper_limit = min(limit(1, 1 - tail / 2), theorem(limit(0, 1 - tail / 2)))
         upper = min(upper, theorem(lower))
     n_rows = int(np.count_nonzero(weight))
@@ -177,7 +173,7 @@ def _draw_rows(losses: Floats, weight: Floats) -> Draw:
 
 
 def _draw_groups(losses: Floats) -> Draw:
-    """Rows of equal weight and equal losses are drawn together: how many of each group, not which."""
+    """Rows of equal weight and equal losses form groups; only the number of rows of each group is drawn."""
     n = losses.shape[1]
     (least, of_least), (most, of_most) = (np.unique(row, return_inverse=True) for row in losses)
     counts = np.bincount(of_least.ravel() * most.size + of_most.ravel(), minlength=least.size * most.size)
@@ -192,7 +188,7 @@ def _draw_groups(losses: Floats) -> Draw:
 def _theorem(
     loss: Loss, alpha: float | None, beta: float | None, ambiguity: float | None, labels: Labels
 ) -> Callable[[float], float] | None:
-    """Upper end of the risk as a function of the partial risk, from what is known of the annotation process."""
+    """Upper end of the risk as a function of the partial risk, from knowledge of the annotation process."""
     named = loss if isinstance(loss, str) else None
     if (alpha is None) != (beta is None):
         raise ValueError(f"alpha and beta must be given together. Got alpha={alpha!r} and beta={beta!r}.")
@@ -200,12 +196,12 @@ def _theorem(
         if value is not None and named != wanted:
             raise ValueError(f"{name} can only be used with loss={wanted!r}. Got loss={loss!r}.")
     if alpha is not None and beta is not None:
-        interval_mae_risk(0.0, alpha, beta)  # refuses numbers that make no sense
+        interval_mae_risk(0.0, alpha, beta)  # checks alpha and beta
         width = labels.upper - labels.lower
         if width.max() > beta:
             row = int(np.argmax(width))
-            found = show(labels.classes[[labels.lower[row], labels.upper[row]]])
-            raise ValueError(f"beta must be the width of the widest label at least. Got beta={beta!r} and {found}.")
+            widest = show(labels.classes[[labels.lower[row], labels.upper[row]]])
+            raise ValueError(f"beta must be the width of the widest label at least. Got beta={beta!r} and {widest}.")
         return lambda partial_risk: interval_mae_risk(partial_risk, alpha, beta)
     if ambiguity is not None:
         interval_zero_one_risk(0.0, ambiguity)

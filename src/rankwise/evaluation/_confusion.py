@@ -1,4 +1,4 @@
-"""Ordered confusion matrix of labels of any form, and what a partial label counts for."""
+"""Ordered confusion matrix of labels of any form, and how it counts partial labels."""
 
 from typing import Any, Literal, get_args
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from rankwise._types import Floats
 from rankwise.labels import Labels
+from rankwise.labels._encoded import nearest_codes
 from rankwise.metrics._compare import compare
 
-Codes = NDArray[np.int64]
 Counting = Literal["nearest", "shared", "farthest"]
 
 
@@ -26,9 +26,9 @@ def interval_confusion(
     y_true, y_pred, classes, sample_weight
         As in :func:`rankwise.metrics.mean_absolute_error`.
     counting : {"nearest", "shared", "farthest"}, default="nearest"
-        Which class a label counts for that admits several. ``"nearest"``: the one nearest to the prediction, the lower
-        of two, so that the distances add up to the interval-insensitive MAE; ``"farthest"``: the one farthest from it,
-        so that they add up to the largest MAE that the labels allow; ``"shared"``: all of them, in equal parts.
+        How to count a label that admits several classes. ``"nearest"``: as the class nearest to the prediction, the
+        lower of two, so that the distances add up to the interval-insensitive MAE; ``"farthest"``: as the farthest one,
+        so that they add up to the largest MAE that the labels allow; ``"shared"``: as all of them, in equal shares.
 
     Examples
     --------
@@ -51,21 +51,13 @@ def confusion_of(labels: Labels, codes: NDArray[np.integer[Any]], weight: Floats
     n_classes = len(labels.order)
     if counting == "shared":
         admitted = labels.admissible()
-        part = weight / admitted.sum(axis=1)
-        return np.array([np.bincount(codes, part * column, n_classes) for column in admitted.T], dtype=np.float64)
+        share = weight / admitted.sum(axis=1)
+        return np.array([np.bincount(codes, share * column, n_classes) for column in admitted.T], dtype=np.float64)
     charged = nearest_codes(labels, codes) if counting == "nearest" else farthest_codes(labels, codes)
     cells = np.bincount(charged * n_classes + codes, weight, n_classes * n_classes)
     return np.asarray(cells, dtype=np.float64).reshape(n_classes, n_classes)
 
 
-def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> Codes:
-    """Admissible code nearest to each predicted one, the lower of two."""
-    if labels.mask is None:
-        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
-    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
-    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
-
-
-def farthest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> Codes:
+def farthest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Admissible code farthest from each predicted one, the lower of two: one of the ends."""
     return np.where(codes - labels.lower >= labels.upper - codes, labels.lower, labels.upper).astype(np.int64)

@@ -1,8 +1,8 @@
 """Cross-validation for labels of every form.
 
-scikit-learn's stratified splitter refuses missing labels and tables of interval ends. Here rows are sorted by what
-their label says, exact ones by class first, then partial ones by lower and upper end, then those without a label, and
-dealt out to the folds in turn. Any stretch of the sorted rows is thereby spread evenly, to within one row.
+scikit-learn's stratified splitter rejects missing labels and tables of interval ends. Here rows are sorted by label,
+exact ones by class first, then partial ones by lower and upper end, then missing ones, and assigned to the folds in
+turn. Any range of the sorted rows is thereby spread evenly, up to one row.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from rankwise._types import Places
 from rankwise.bounds._checks import integer
 from rankwise.calibration._inner import fitted_to, known_classes, labels_of
-from rankwise.calibration._inner import rows_at as rows_at  # the report uses it, too
+from rankwise.calibration._inner import rows_at as rows_at  # the report uses it too
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._folds import deal
 
@@ -31,17 +31,17 @@ class StratifiedIntervalKFold(BaseCrossValidator):
 
     Takes every form of label that :func:`rankwise.labels.encode` reads: exact, intervals, candidate sets, missing. For
     exact labels the folds are as balanced as those of scikit-learn's ``StratifiedKFold``; there is no warning for
-    classes with fewer rows than folds, which are spread as far as they go.
+    classes with fewer rows than folds, which are spread as evenly as possible.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     n_repeats : int, default=1
-        How often to split again, with other folds; more than once only with ``shuffle``.
+        Number of repetitions with other folds; more than one needs ``shuffle``.
     shuffle : bool, default=False
-        Deal out rows with the same label in random order. Without it they stay in blocks, in the order of the rows:
-        the first fold gets the first of them.
+        Assign rows with the same label in random order. Without it they stay in blocks, in the order of the rows: the
+        first fold gets the first of them.
     random_state : int, RandomState or None, default=None
         Makes the shuffling repeatable. Only with ``shuffle``.
     classes : sequence, optional
@@ -84,7 +84,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
         self.classes = classes
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of splits, folds times repeats. The arguments are there for scikit-learn and are ignored."""
+        """Number of splits, folds times repeats. The arguments exist for scikit-learn and are ignored."""
         return int(self.n_splits) * int(self.n_repeats)
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Split]:
@@ -95,9 +95,9 @@ class StratifiedIntervalKFold(BaseCrossValidator):
         X : array-like of shape (n, d)
             Rows; only their number matters.
         y : labels of any form
-            What the annotator said, see :func:`rankwise.labels.encode`.
+            See :func:`rankwise.labels.encode`.
         groups : object, optional
-            There for scikit-learn; a warning says that groups are not kept together.
+            Exists for scikit-learn; a warning tells that groups are not kept together.
 
         Yields
         ------
@@ -129,7 +129,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
 
 
 def splits_of(cv: Any, X: Any, labels: Labels) -> list[Split]:
-    """Rows to learn from and to test on: of a number of folds, or of a splitter."""
+    """Train and test rows of a number of folds, or of a splitter."""
     splitter = StratifiedIntervalKFold(int(cv)) if isinstance(cv, Integral) else cv
     return list(splitter.split(X, labels)) if hasattr(splitter, "split") else list(splitter)
 
@@ -141,26 +141,26 @@ def cross_val_predict(
     """Predict every row with a model that was fitted to the rows of the other folds.
 
     Like scikit-learn's function of this name, which cannot be used for probabilities from imprecise labels: it replaces
-    labels by numbers of its own. Every fold knows all classes, so that columns mean the same in all of them.
+    labels by numbers of its own. Every fold has all classes, so that columns mean the same in all of them.
 
     Parameters
     ----------
     estimator : estimator
-        What learns.
+        Clones of it are fitted.
     X : table or matrix
         Rows, in a form that the estimator takes.
     y : array-like
         Labels of any form that :func:`rankwise.labels.encode` reads.
     cv : int, splitter or list of (train, test), default 5
-        Number of folds of :class:`StratifiedIntervalKFold`, or other ones; each row must be in one test part.
+        Number of folds of :class:`StratifiedIntervalKFold`, or other folds; each row must be in one test set.
     method : str, default "predict"
-        What is asked of the models: "predict", "predict_proba", "decision_function", "project" ...
+        Method of the models to call: "predict", "predict_proba", "decision_function", "project" ...
     classes : sequence, optional
         The classes, lowest first.
     sample_weight : array-like of shape (n,), optional
         Importance of each row.
     n_jobs : int, optional
-        Folds that learn at the same time, in threads.
+        Number of folds to fit at the same time, in threads.
 
     Returns
     -------
@@ -187,5 +187,5 @@ def cross_val_predict(
     def predict(train: Places, test: Places) -> NDArray[Any]:
         return np.asarray(getattr(fitted_to(estimator, X, labels, weight, train), method)(rows_at(X, test)))
 
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(*split) for split in splits)
-    return np.asarray(np.concatenate(parts)[np.argsort(tested)])
+    folds = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(*split) for split in splits)
+    return np.asarray(np.concatenate(folds)[np.argsort(tested)])

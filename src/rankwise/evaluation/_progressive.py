@@ -18,7 +18,7 @@ from rankwise.losses import interval_insensitive
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """What a model predicted before it learnt each row, and what that cost.
+    """Predictions of a model before it learnt each row, and their losses.
 
     Attributes
     ----------
@@ -64,16 +64,16 @@ class Progress:
 
     @property
     def mistake_rate(self) -> float:
-        """Share of the rounds with a mistake, whatever their weights; rows without a label or weight are no rounds."""
+        """Share of the rounds with a mistake, ignoring weights; rows without a label or weight do not count."""
         return float(_running_mean(self.losses > 0, self.weights > 0)[-1])
 
 
 def progressive(
     model: Any, X: Any, y: Any, *, truth: Any = None, loss: Any = "mae", classes: Any = None, sample_weight: Any = None
 ) -> Progress:
-    """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` learns.
+    """Predict each row, then learn from it; return predictions and losses of all rounds. ``model`` is changed.
 
-    Every row with a label and a weight counts, the first of its class too.
+    Every row with a label and a weight counts, also the first of its class.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ def progressive(
     X, y : array-like
         Rows and the labels to learn from, of any form that :func:`rankwise.labels.encode` reads.
     truth : array-like, optional
-        Labels to judge by, when they are not those to learn from: for example the exact labels behind intervals.
+        Labels to judge by, if they differ from those to learn from: for example the exact labels behind intervals.
     loss : {"mae", "zero_one", "squared"} or matrix, default "mae"
-        Loss of a prediction; to the nearest admissible class where the label is not exact.
+        Loss of a prediction; to the nearest admissible class if the label is not exact.
     classes : array-like, optional
-        All classes, lowest first; found in ``y`` and ``truth`` otherwise.
+        All classes, lowest first; by default those in ``y`` and ``truth``.
     sample_weight : array-like, optional
-        Importance of each row, for learning (where the model takes weights) and for the average.
+        Importance of each row, for learning (if the model takes weights) and for the average.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def progressive(
         raise TypeError(
             f"{type(model).__name__} cannot learn online: it has no progressive_predict, learn_one or partial_fit."
         )
-    # A model that cannot predict yet (None) is charged as predicting the lowest class.
+    # A model that cannot predict yet (None) counts as predicting the lowest class.
     codes = np.maximum(judged.order.codes(np.asarray(predictions)), 0)
     counted = np.where(judged.is_missing, 0.0, weights if weights.size else 1.0)
     return Progress(predictions, np.where(counted > 0, interval_insensitive(judged, codes, loss), 0.0), counted)
@@ -134,7 +134,7 @@ def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:
         return encode(y, classes)
     if classes is None:
         y, truth = read(y), read(truth)
-        orders = [settle_order(part) for part in (y, truth)]
+        orders = [settle_order(y), settle_order(truth)]
         known = {v for order in orders for v in order.values.tolist()}
         longest = max(orders, key=len)
         classes = longest if len(longest) == len(known) else ClassOrder(sorted(known))

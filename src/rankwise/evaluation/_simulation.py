@@ -1,11 +1,11 @@
-"""Annotation played through: raters, strategies and kinds of question, error against minutes.
+"""Simulated annotation: raters, strategies and kinds of question, error against minutes.
 
-A simulated rater is unsure of a share of the items. Of those it can tell ``width + 1`` neighbouring classes apart from
-the others, the true one among them, each such range equally likely. Asked for a range it says this range, asked for an
-exact answer it takes its time and is right, or, if it guesses, says any of these classes. Of the other items it knows
-the class. A bias moves all answers by some ranks in this direction: the fraction is the chance of the last rank.
+A simulated rater is unsure about a share of the items. For these it knows a range of ``width + 1`` neighbouring
+classes that includes the true one, each such range equally likely. It answers a range question with this range, and an
+exact question correctly or, if it guesses, with any of these classes. For the other items it knows the class. A bias
+moves all answers by some ranks: its fraction is the probability of the last rank.
 
-Answers take seconds by their kind. Between two fits of the model come some questions; a fit sees all answers so far.
+The seconds of an answer depend on its kind. The model is fitted to all answers so far after every batch of questions.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 
 from rankwise._types import Floats
 from rankwise.annotation import Question, QuestionChooser
+from rankwise.annotation._intervals import intervals_around
 from rankwise.annotation._questions import SECONDS
 from rankwise.calibration._inner import labels_of, rows_at
 from rankwise.evaluation._tradeoff import with_classes
@@ -29,7 +30,7 @@ from rankwise.labels import Labels, encode
 
 @dataclass(frozen=True)
 class SimulatedRater:
-    """A rater to be played.
+    """A simulated rater.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class SimulatedRater:
     bias : float
         Ranks by which its answers are too high.
     unsure : float
-        Share of items of which it knows a range only.
+        Share of items for which it only knows a range.
     guesses : bool
         Whether an exact answer about these is any class of the range; otherwise it is right.
     seconds : mapping
@@ -66,7 +67,7 @@ class AnnotationCurve:
     Attributes
     ----------
     minutes, n_labels, error : ndarray
-        At every fit: minutes of annotation so far, items with an answer, and mean absolute error on the test rows.
+        For every fit: minutes of annotation so far, items with an answer, and mean absolute error on the test rows.
     """
 
     minutes: Floats
@@ -103,21 +104,21 @@ def simulate_annotation(
     classes: Any = None,
     random_state: Any = 0,
 ) -> AnnotationCurve:
-    """Play the annotation of rows whose labels are known, and say how the error falls with the minutes.
+    """Simulate the annotation of rows whose labels are known, and return how the error falls with the minutes.
 
     Parameters
     ----------
     estimator : estimator
-        Has ``predict_proba`` and learns from intervals; clones of it learn.
+        Has ``predict_proba`` and learns from intervals; clones of it are fitted.
     X, y : array-like
         Rows and exact labels of the items.
     X_test, y_test : array-like
         Rows and exact labels to judge by.
     rater : SimulatedRater, optional
-        Who answers.
+        The rater; by default one with the default parameters.
     strategy, kinds, control
-        As in :class:`rankwise.annotation.QuestionChooser`. The question "range" is answered exactly where the rater is
-        sure, and takes the seconds of an exact answer then.
+        As in :class:`rankwise.annotation.QuestionChooser`. If the rater is sure, a "range" question gets an exact
+        answer, which takes the seconds of one.
     minutes : float, default 60
         Time to spend.
     start, batch : int, default 20
@@ -125,8 +126,7 @@ def simulate_annotation(
     classes : sequence, optional
         The classes, lowest first; by default those of ``y``.
     random_state : int, RandomState or None, default 0
-        Seed of items, draws and answers. With the same one the rater says the same about an item,
-        whatever the strategy.
+        Seed of items, draws and answers. With the same seed an item gets the same answer with every strategy.
 
     Examples
     --------
@@ -148,58 +148,57 @@ def simulate_annotation(
     if not truth.is_exact.all():
         raise ValueError("a simulation needs exact labels.")
     judge = encode(y_test, truth.order)
-    played = _Played(rater, truth, generator)
+    answers = _SimulatedAnswers(rater, truth, generator)
     chooser = QuestionChooser(
         strategy, kinds, rater.seconds, control, width=rater.width, random_state=generator.randint(2**31 - 1)
     )
     for item in generator.permutation(len(truth))[:start]:
-        played.ask(Question(int(item), kinds[0] if kinds[0] != "at_least" else "exact"))
+        answers.ask(Question(int(item), kinds[0] if kinds[0] != "at_least" else "exact"))
     points = []
     while True:
-        model = _fitted(estimator, X, played)
+        model = _fitted(estimator, X, answers)
         error = float(judge.distance(truth.order.codes(model.predict(X_test))).mean())
-        points.append((played.seconds / 60.0, int(played.asked.sum()), error))
-        if played.seconds >= 60.0 * minutes:
+        points.append((answers.seconds / 60.0, int(answers.asked.sum()), error))
+        if answers.seconds >= 60.0 * minutes:
             break
-        questions = chooser.choose(model.predict_proba(X), played.known & ~played.done[:, None], batch)
+        questions = chooser.choose(model.predict_proba(X), answers.known & ~answers.done[:, None], batch)
         if not questions:
             break
         for question in questions:
-            played.ask(question)
+            answers.ask(question)
     spent, labels, errors = (np.array(column) for column in zip(*points, strict=True))
     return AnnotationCurve(spent, labels, errors)
 
 
-def _fitted(estimator: Any, X: Any, played: _Played) -> Any:
-    """The estimator, learnt from the answers so far."""
-    rows = np.flatnonzero(played.asked)
-    labels = Labels.from_mask(played.known[rows], played.truth.order)
+def _fitted(estimator: Any, X: Any, answers: _SimulatedAnswers) -> Any:
+    """The estimator, fitted to the answers so far."""
+    rows = np.flatnonzero(answers.asked)
+    labels = Labels.from_mask(answers.known[rows], answers.truth.order)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few answers do not tell all classes apart
-        return with_classes(estimator, played.truth.classes).fit(rows_at(X, rows), labels)
+        warnings.simplefilter("ignore")  # few answers do not separate all classes
+        return with_classes(estimator, answers.truth.classes).fit(rows_at(X, rows), labels)
 
 
-class _Played:
-    """What the rater knows, and what it has said so far."""
+class _SimulatedAnswers:
+    """What the rater knows, and its answers so far."""
 
     def __init__(self, rater: SimulatedRater, truth: Labels, generator: Any) -> None:
         n, n_classes = len(truth), len(truth.order)
         self.rater, self.truth = rater, truth
         width = min(rater.width, n_classes - 1)
-        lowest, highest = np.maximum(truth.lower - width, 0), np.minimum(truth.lower, n_classes - 1 - width)
-        first = generator.randint(lowest, highest + 1)
+        first, last = intervals_around(truth, width, generator)
         self.unsure = generator.random_sample(n) < rater.unsure
         moved = np.floor(rater.bias + generator.random_sample(n)).astype(int)
         guess = first + generator.randint(width + 1, size=n)
         answer = np.where(self.unsure & rater.guesses, guess, truth.lower)
         self.exact = np.clip(answer + moved, 0, n_classes - 1)
-        self.lower, self.upper = (np.clip(end + moved, 0, n_classes - 1) for end in (first, first + width))
+        self.lower, self.upper = (np.clip(end + moved, 0, n_classes - 1) for end in (first, last))
         self.known = np.ones((n, n_classes), dtype=bool)
         self.asked, self.done = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         self.seconds = 0.0
 
     def ask(self, question: Question) -> None:
-        """Take the answer to a question; one that contradicts an earlier one takes its place."""
+        """Take the answer to a question; one that contradicts earlier answers replaces them."""
         i, codes = question.item, np.arange(self.known.shape[1])
         kind = "exact" if question.kind == "range" and not self.unsure[i] else question.kind
         if kind == "at_least":

@@ -1,6 +1,6 @@
-"""Quality of predictions, probabilities and sets of classes, added up batch by batch: nothing is kept but sums.
+"""Quality of predictions, probabilities and sets of classes, as sums over batches; no rows are kept.
 
-Everywhere rows without a label, or without weight, are left out.
+Rows without a label, or without weight, are left out.
 """
 
 import math
@@ -16,7 +16,7 @@ from rankwise.metrics import Reliability, cumulative_brier_scores, log_score, ra
 
 Sets = tuple[NDArray[np.bool_], float]  #: which classes each row's set holds, and the level of the sets
 
-LEVEL = 0.9  # of intervals from probabilities, which can be asked for at any
+LEVEL = 0.9  # of intervals from probabilities, which have no level of their own
 _BINS = 10  # of the reliability of the events ``y <= k``
 _ENDS: tuple[Literal["nearest", "farthest"], ...] = ("nearest", "farthest")
 
@@ -24,7 +24,7 @@ _ENDS: tuple[Literal["nearest", "farthest"], ...] = ("nearest", "farthest")
 class RunningLoss:
     """Losses of predictions against labels of any form."""
 
-    #: What is added up for each row, and then divided by the weight.
+    #: Weighted means over rows.
     LOSSES = ("mae", "zero_one", "within_one", "mae_at_worst")
 
     def __init__(self, order: ClassOrder) -> None:
@@ -61,7 +61,7 @@ class RunningLoss:
         return float(self._sums[0] / self._weight) if self._weight else math.nan
 
     def state(self) -> dict[str, Any]:
-        """All sums, as plain values: what a checkpoint must hold."""
+        """All sums, as plain values, for a checkpoint."""
         return {name: value for name, value in vars(self).items() if name != "order"}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -118,9 +118,9 @@ class ProbabilitySums:
         self.reliability = reliability if self.reliability is None else self.reliability + reliability
 
     def results(self) -> dict[str, Any]:
-        """Means; where labels are imprecise, the best and the worst that the truth behind them could bring.
+        """Means; for imprecise labels, those of the best and the worst possible truth.
 
-        ``log_score`` is that of the labels as they are; the others are those against the nearest class, with
+        ``log_score`` is that of the labels as given; the others are those against the nearest class, with
         ``<name>_at_worst``. ``brier_scores`` has one number for each threshold.
         """
         if self.reliability is None:
@@ -140,10 +140,7 @@ class ProbabilitySums:
 
 
 def sets_of(estimator: Any, X: Any) -> Sets | None:
-    """Which classes each row's set holds, and its level: a conformal set, or an interval from the probabilities.
-
-    None for an estimator that has neither.
-    """
+    """Classes in each row's set, and its level: a conformal set, or an interval from the probabilities, or None."""
     if hasattr(estimator, "predict_set"):
         return np.asarray(estimator.predict_set(X)), float(estimator.level)
     if not (hasattr(estimator, "predict_interval") and hasattr(estimator, "predict_proba")):
@@ -192,13 +189,13 @@ class SetSums:
             }
             for size in np.flatnonzero(weight)
         ]
-        found = {"coverage": float(best.sum() / total), "coverage_at_worst": float(worst.sum() / total)}
+        shares = {"coverage": float(best.sum() / total), "coverage_at_worst": float(worst.sum() / total)}
         width = float(weight @ np.arange(weight.size) / total)
-        return {"sets": {"level": self.level, **found, "width": width, "sizes": sizes}}
+        return {"sets": {"level": self.level, **shares, "width": width, "sizes": sizes}}
 
 
 class QualitySums:
-    """Predictions, and probabilities and sets where a model has them."""
+    """Predictions, and probabilities and sets if a model has them."""
 
     def __init__(self, order: ClassOrder) -> None:
         self.loss, self.probabilities, self.sets = RunningLoss(order), ProbabilitySums(), SetSums()
@@ -218,7 +215,7 @@ class QualitySums:
 
 
 def describe(results: dict[str, Any]) -> dict[str, str]:
-    """Results in words, for people."""
+    """Results in words."""
     rows = f"{results['rows']:,}"
     if results["unlabelled_rows"]:
         rows += f" with labels, {results['unlabelled_rows']:,} without"
@@ -245,5 +242,5 @@ def describe(results: dict[str, Any]) -> dict[str, str]:
 
 
 def _range(results: dict[str, Any], name: str, inexact: int) -> str:
-    """A score, or its range where labels are imprecise."""
+    """A score, or its range if labels are imprecise."""
     return f"{results[name]:.4f}" + (f" to {results[f'{name}_at_worst']:.4f}" if inexact else "")

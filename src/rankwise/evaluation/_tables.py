@@ -1,4 +1,4 @@
-"""Models side by side: fitted to the same rows, judged on the same rows, in a table."""
+"""Comparison of models that are fitted to the same rows and judged on the same rows, in a table."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,13 +33,13 @@ def compare(
     Parameters
     ----------
     models : mapping of str to estimator
-        What to compare.
+        Models to compare.
     X, y : table or matrix, and labels of any form
         Rows to learn from.
     X_test, y_test : optional
         Rows to judge by. Without them, models are judged in folds of ``X`` and ``y``.
     cv : int, splitter or list of (train, test), default 5
-        The folds, where there are no test rows: how many of :class:`StratifiedIntervalKFold`, or other ones.
+        Number of folds of :class:`StratifiedIntervalKFold`, or other folds, if there are no test rows.
     classes : sequence, optional
         The classes, lowest first.
     sample_weight : array-like of shape (n,), optional
@@ -93,7 +93,7 @@ def _losses(labels: Labels, codes: NDArray[Any], weight: Any) -> dict[str, float
 
 
 def _in_folds(models: Mapping[str, Any], X: Any, labels: Labels, cv: Any, sample_weight: Any) -> list[dict[str, Any]]:
-    """Means over folds, which are the same for all models, and their standard errors."""
+    """Means over folds, the same for all models, and their standard errors."""
     weight, splits, results = check_weights(sample_weight, len(labels)), splits_of(cv, X, labels), []
     for name, model in models.items():
         folds, seconds = [], 0.0

@@ -1,4 +1,4 @@
-"""What interval labels cost in accuracy: one learner, the same rows, annotated ever less precisely."""
+"""Loss of accuracy by interval labels: the same learner and rows, with annotations of decreasing precision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,12 +53,12 @@ def annotation_tradeoff(
     confidence: float = 0.95,
     random_state: Any = 0,
 ) -> list[Annotated]:
-    """Make some of the exact labels intervals, learn from them, judge on test rows; for every width and portion.
+    """Turn some of the exact labels into intervals, learn, and judge on test rows, for every width and portion.
 
     Parameters
     ----------
     estimator : estimator
-        Learns from exact and interval labels; clones of it do.
+        Learns from exact and interval labels; clones of it are fitted.
     X, y : array-like
         Rows and exact labels to learn from. The annotations are made by
         :func:`rankwise.annotation.alpha_beta_intervals` with ``alpha = 1 - portion`` and ``beta = width``; with the
@@ -72,7 +72,7 @@ def annotation_tradeoff(
     prices : mapping of width to price, optional
         Price of one label by its width, 0 for exact ones, as in :func:`rankwise.annotation.plan_budget`.
     loss : {"mae", "zero_one", "squared"} or matrix, default "mae"
-        What to judge by.
+        Loss to judge by.
     classes : sequence, optional
         All classes, lowest first; by default those of ``y``.
     confidence : float, default 0.95
@@ -91,8 +91,8 @@ def annotation_tradeoff(
     >>> X, y = rw.datasets.make_ordinal(600, 3, 5, noise=0.3, random_state=0)
     >>> halves = X[:300], y[:300], X[300:], y[300:]
     >>> prices = {0: 1.0, 2: 0.4}
-    >>> found = annotation_tradeoff(rw.PRIL(random_state=0), *halves, widths=[2], portions=[0, 1], prices=prices)
-    >>> [(kind.portion, kind.cost) for kind in found]
+    >>> kinds = annotation_tradeoff(rw.PRIL(random_state=0), *halves, widths=[2], portions=[0, 1], prices=prices)
+    >>> [(kind.portion, kind.cost) for kind in kinds]
     [(0, 300.0), (1, 120.0)]
     """
     exact = encode(y, classes)
@@ -101,24 +101,24 @@ def annotation_tradeoff(
         unpriced = [width for width in (0, *widths) if width not in prices]
         if unpriced:
             raise ValueError(f"prices must name every width, and 0 for exact labels. Got none for {unpriced}.")
-    found, seen = [], {}
+    kinds, ranges = [], {}
     for width in widths:
         for portion in portions:
             intervals = alpha_beta_intervals(exact, 1 - portion, width, random_state=random_state)
             key = intervals.tobytes() if intervals.dtype != object else repr(intervals.tolist())
-            if key not in seen:  # without intervals the width does not matter
+            if key not in ranges:  # without intervals the width does not matter
                 predicted = with_classes(estimator, exact.classes).fit(X, intervals).predict(X_test)
-                seen[key] = error_range(
+                ranges[key] = error_range(
                     truth, predicted, loss=loss, confidence=confidence, limits="bootstrap", random_state=random_state
                 )
-            result = seen[key]
-            one = None if prices is None else (1 - portion) * prices[0] + portion * prices[width]
-            cost = None if one is None else float(len(exact) * one)
-            found.append(Annotated(width, portion, cost, result.lower, result.lower_limit, result.upper_limit))
-    return found
+            errors = ranges[key]
+            price = None if prices is None else (1 - portion) * prices[0] + portion * prices[width]
+            cost = None if price is None else float(len(exact) * price)
+            kinds.append(Annotated(width, portion, cost, errors.lower, errors.lower_limit, errors.upper_limit))
+    return kinds
 
 
 def with_classes(estimator: Any, classes: Any) -> Any:
-    """A fresh estimator that knows all classes, if it has a parameter for them."""
+    """A clone of the estimator with all classes, if it has a parameter for them."""
     model = clone(estimator)
     return model.set_params(classes=classes) if "classes" in model.get_params(deep=False) else model

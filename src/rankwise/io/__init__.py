@@ -1,8 +1,8 @@
 """Files of raw rows: tables of any size read in batches, label columns, and files written whole or not at all.
 
 CSV, TSV, Parquet, Arrow IPC, JSON lines, svmlight and Excel; one file, several or a directory; plain, gzip or zstd.
-Rows come in a fixed order, all but Excel's in constant memory, and every complaint names the file and the row.
-Answers of raters are read from and written for Label Studio, Argilla and potato too.
+Rows come in a fixed order, all but Excel's in constant memory, and every error names the file and the row.
+Answers of raters can also be read from and written for Label Studio, Argilla and potato.
 
 This package needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
 """
@@ -10,7 +10,7 @@ This package needs pyarrow. Without it: ``pip install 'rankwise[io]'``.
 try:
     import pyarrow as _pyarrow  # noqa: F401
 except ModuleNotFoundError as error:
-    if error.name != "pyarrow":  # pyarrow is there, but something that it needs is not: its own message says what
+    if error.name != "pyarrow":  # pyarrow is there, but misses a module that its own message names
         raise
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 

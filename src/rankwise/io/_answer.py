@@ -1,4 +1,4 @@
-"""One answer of a rater, as the files of annotation tools hold it."""
+"""One answer of a rater, as in the files of annotation tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rankwise.labels import ClassOrder, encode
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rater, or a model, said about an item."""
+    """The label that a rater, or a model, gave to an item."""
 
     item: Any
     rater: Any
     label: Any  # a class, a tuple (lower, upper) with None for an open end, a frozenset of candidates, or None
-    seconds: float | None = None  # how long it took
-    score: float | None = None  # how sure a model is
+    seconds: float | None = None  # time it took
+    score: float | None = None  # confidence of a model
     by_model: bool = False
 
 
@@ -26,7 +26,7 @@ class Answer:
 class Controls:
     """Names under which an annotation tool keeps labels."""
 
-    question: str | None  # None takes whatever there is
+    question: str | None  # None takes any
     ends: tuple[str, str]  # questions for the lower and the upper end of a range
     order: ClassOrder | None = None  # for tools that need every class of a range
 
@@ -39,17 +39,17 @@ class Controls:
 
 
 def interval(lower: Any, upper: Any) -> Any:
-    """Label with two ends: one class where they are the same."""
+    """Label with two ends; a single class where they are equal."""
     return lower if lower == upper else (lower, upper)
 
 
 def as_whole(value: Any) -> Any:
-    """JSON of other tools writes 3 as 3.0."""
+    """Convert whole floats to int: JSON of other tools writes 3 as 3.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def as_number(value: Any) -> Any:
-    """A number where a text is one, as options of a choice are; None where a text is empty."""
+    """Convert a text that is a number, such as an option of a choice; None for an empty text."""
     if not isinstance(value, str):
         return as_whole(value)
     try:
@@ -65,14 +65,14 @@ def candidates(values: Any) -> Any:
 
 
 def mapping(value: Any, what: str) -> Mapping[str, Any]:
-    """Refuse what is no JSON object."""
+    """Return a JSON object; raise for anything else."""
     if not isinstance(value, Mapping):
         raise TableError(f"{what} must be a JSON object. Got {type(value).__name__}.")
     return value
 
 
 def sequence(value: Any, what: str, of: str) -> list[Any]:
-    """Refuse what is no JSON list."""
+    """Return a JSON list; raise for anything else."""
     if not isinstance(value, list):
         raise TableError(f"{what} must be a JSON list of {of}. Got {type(value).__name__}.")
     return value

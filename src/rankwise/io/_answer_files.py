@@ -23,7 +23,7 @@ from rankwise.labels import declared_order, encode, format_labels, is_missing
 
 
 class _Tool(NamedTuple):
-    mark: str  #: entry of its JSON objects by which they are known
+    mark: str  #: entry by which its JSON objects are recognised
     read: Callable[[Any, Controls], Iterator[Answer]]
     write: Callable[..., Any]
 
@@ -53,13 +53,13 @@ def read_answers(
     path : path
         File of an annotation tool, or a table (CSV, Parquet ...) with the columns item, rater and label.
     format : {"label-studio", "argilla", "potato"} or a table's, optional
-        Without it the content of JSON files, and the suffix of others, says it.
+        By default inferred from the content of JSON files, and from the suffix of others.
     question : str, optional
-        Name of the question, or of the column of labels in a table. Without it the only one, or "label".
+        Name of the question, or of the column of labels in a table. By default the only one, or "label".
     ends : pair of str, default ("lower", "upper")
         Names of the two questions that hold the ends of a range.
     predictions : bool, default False
-        Return what models predicted, with their version as rater, in place of what people said.
+        Return the predictions of models, with their version as rater, instead of people's answers.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def write_answers(
     path : path
         File to write.
     format : {"label-studio", "argilla", "potato"} or a table's, optional
-        Without it the suffix must be that of a table; labels are then written as texts such as ``3-5``.
+        Without it, the suffix must be that of a table; labels are then written as texts such as ``3-5``.
     classes : sequence, optional
         The classes, lowest first; by default as in :func:`rankwise.labels.encode`.
     question, ends
@@ -140,9 +140,8 @@ def write_answers(
     answers = [Answer(i, r, label, s, p, "score" in table) for i, r, label, s, p in rows]
     order = declared_order(classes) if classes is not None else labels.order
     content = _TOOLS[format].write(answers, Controls(question, ends, order), items or {})
-    lines = format == "potato"
-    texts = [json.dumps(part, allow_nan=False) for part in content] if lines else [json.dumps(content, allow_nan=False)]
-    write_whole(Path(path), ("\n".join(texts) + "\n").encode())
+    lines = [json.dumps(line, allow_nan=False) for line in (content if format == "potato" else [content])]
+    write_whole(Path(path), ("\n".join(lines) + "\n").encode())
     return n
 
 

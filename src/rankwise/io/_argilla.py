@@ -1,7 +1,7 @@
 """Argilla's records: responses and suggestions by question.
 
-A rating or label question says a class, two questions the ends of a range, a multi-label question the classes that may
-be right. Both forms are read: version 2 has ``{question: [{value, user_id}]}``, version 1 a list of
+A rating or label question gives a class, two questions the ends of a range, a multi-label question the candidate
+classes. Both forms are read: version 2 has ``{question: [{value, user_id}]}``, version 1 a list of
 ``{user_id, values: {question: {value}}}``.
 """
 

@@ -26,7 +26,7 @@ _MAGIC = b"ARROW1\0\0"
 
 
 class ColumnFile:
-    """A file of columns, read piece by piece; with ``keep`` it stays open until the first pass."""
+    """A file of columns, read in pieces; with ``keep`` it stays open until the first pass."""
 
     format_name: str
     schema: Any  #: columns to read
@@ -35,7 +35,7 @@ class ColumnFile:
     def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
         self.file, self.batch_rows = file, batch_rows
         self.n_rows_seen = 0
-        self._begun: list[Any] = []  # shared with copies: whoever reads first takes it
+        self._begun: list[Any] = []  # shared with copies: the first reader takes it
         with translated(file.name, f"read it as {self.format_name}"):
             stream, reader, schema = self._look()
             self.fields = distinct_fields(file, schema)
@@ -64,7 +64,7 @@ class ColumnFile:
                     data = next(pieces, None)
                     if data is None:
                         break
-                    data.validate(full=True)  # a damaged file must not be trusted with its lengths and its UTF-8
+                    data.validate(full=True)  # lengths and UTF-8 of a damaged file cannot be trusted
                     data = data.select(self.schema.names)
                 first, row = row, row + data.num_rows
                 for start in range(max(0, skip - first), data.num_rows, self.batch_rows):
@@ -78,7 +78,7 @@ class ColumnFile:
 
 
 class ParquetFile(ColumnFile):
-    """A Parquet file: read row group by row group; those among the rows to skip are not read."""
+    """A Parquet file, read by row groups; groups within the rows to skip are not read."""
 
     format_name = "Parquet"
 
@@ -103,7 +103,7 @@ class ParquetFile(ColumnFile):
 
 
 class ArrowFile(ColumnFile):
-    """An Arrow IPC file or stream: read record batch by record batch."""
+    """An Arrow IPC file or stream, read by record batches."""
 
     format_name = "Arrow IPC"
     _has_magic = False
@@ -113,11 +113,11 @@ class ArrowFile(ColumnFile):
         if self.file.compression is None:
             self._has_magic = stream.read(len(_MAGIC)) == _MAGIC
             if self._has_magic:
-                pa.ipc.open_file(stream.raw)  # looks for the footer: a file that was cut has none
+                pa.ipc.open_file(stream.raw)  # raises without a footer: the file was cut
                 self.n_rows = arrow_dataset.IpcFileFormat().make_fragment(stream.raw).count_rows()
             stream.raw.seek(0)
             reader = self._opened(stream)
-        else:  # cannot go back: what is no stream may be a file
+        else:  # cannot seek: try a stream, then a file
             try:
                 reader = self._opened(stream)
             except pa.ArrowException:
@@ -129,7 +129,7 @@ class ArrowFile(ColumnFile):
         return iter(reader or self._opened(stream)), 0
 
     def _opened(self, stream: ByteStream) -> Any:
-        """Reader of a stream; an Arrow file is one between a magic number and a footer."""
+        """Reader of a stream; an Arrow file is a stream between a magic number and a footer."""
         if self._has_magic:
             stream.read(len(_MAGIC))
         return pa.ipc.open_stream(stream.arrow_stream)
@@ -147,7 +147,7 @@ class ExcelFile:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about styles and the like
                 self._table = as_table(pandas.read_excel(file.path, engine="openpyxl"))
-        except Exception as error:  # whatever zip, XML and pandas raise about a damaged file
+        except Exception as error:  # zip, XML and pandas raise many types about a damaged file
             raise TableError(f"{place(file.name)}: cannot read it as Excel: {tidy_message(error)}") from None
         self.fields = distinct_fields(file, self._table.schema)
         self.n_rows = self._table.num_rows
@@ -164,7 +164,7 @@ class ExcelFile:
 
 
 def distinct_fields(file: File, schema: Any) -> dict[str, Any]:
-    """The columns that a file has, by their names, which must be distinct."""
+    """Columns of a file by name; names must be distinct."""
     with translated(file.name, "read the names of its columns"):
         names = list(schema.names)
     name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))

@@ -1,4 +1,4 @@
-"""From one way of writing labels to another, and from one file format to another, batch by batch."""
+"""Convert tables between ways of writing labels and between file formats, batch by batch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
-import pyarrow.csv as arrow_csv
 from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._words import the_classes
+from rankwise.io._csv import NULLS
 from rankwise.io._input_files import Paths
 from rankwise.io._label_columns import GoodLabels, LabelColumns, located
 from rankwise.io._row_batch import Batch, Quarantine, forget, numeric_matrix
@@ -24,9 +24,8 @@ from rankwise.io._write import TableWriter
 from rankwise.labels import ClassOrder
 from rankwise.labels._format import as_order, candidates, format_labels, interval_ends
 
-_MOST_COLUMNS = 10_000  # that an svmlight file is spread into
+_MOST_COLUMNS = 10_000  # of an svmlight file written as columns
 _NOT_A_FLOAT = r"^[+-]?0\d|^[+-]?\d{16,}$|(?:\d\.?){18}"  # codes, and more digits than a float has
-_MISSING = pa.array(arrow_csv.ConvertOptions().null_values)
 
 
 def convert(
@@ -50,20 +49,20 @@ def convert(
     Parameters
     ----------
     paths, format, types, batch_rows, on_error, quarantine
-        As in :func:`open_table`. Rows whose labels cannot be read count as bad rows, too.
+        As in :func:`open_table`. Rows whose labels cannot be read also count as bad rows.
     **reading
         How the files are written, as in :func:`open_table`: ``separator``, ``decimal``, ``encoding``, ...
     output : path
-        File to write, whole or not at all. Its suffix says the format unless ``output_format`` does.
+        File to write, whole or not at all. Its suffix gives the format unless ``output_format`` does.
     labels_from : LabelColumns, optional
-        Where the labels are. Without it the columns are copied as they are.
+        Where the labels are. Without it, the columns are copied unchanged.
     labels_to : LabelColumns, optional
-        Columns that take their place: one with texts, or a lower and an upper end. Without it the same as
-        ``labels_from``. An svmlight file has its own place for labels, and candidates with commas between them.
+        Columns that replace them: one with texts, or a lower and an upper end. By default the same as
+        ``labels_from``. An svmlight file has its own place for labels; its candidates are separated by commas.
     style : {"shortest", "candidates"}
         How texts are written: ``3-5``, or ``3|4|5``; see :func:`rankwise.labels.format_labels`.
     classes : sequence or ClassOrder, optional
-        The classes, lowest first. Needed where candidates are to be listed for open intervals or those of names.
+        The classes, lowest first. Needed to list the candidates of open intervals or intervals of names.
 
     Returns
     -------
@@ -107,7 +106,7 @@ def convert_table(
     types: Mapping[str, Any] | None = None,
     quarantine: Quarantine | None = None,
 ) -> int:
-    """:func:`convert` of a table that is open; without a quarantine a bad row is an error."""
+    """:func:`convert` of an open table; without a quarantine a bad row is an error."""
     if labels_from is not None and table.format in ("csv", "tsv"):
         types = {**labels_from.csv_types, **(types or {})}
     n = 0
@@ -130,9 +129,9 @@ def convert_table(
 
 
 def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any) -> Table:
-    """The table with some columns read such that they are written, in a given format, without a change.
+    """The table with some columns read such that they can be written in a given format without a change.
 
-    In a text file they are text. Elsewhere columns of CSV have a type if it holds all that their texts say, which takes
+    In a text file they are text. Elsewhere a column of CSV has a type if that represents all its texts, which takes
     a pass over them: 123 is a number, and 00123 and 12:30 are not.
     """
     if table.format not in ("csv", "tsv") or format in ("csv", "tsv"):
@@ -151,9 +150,9 @@ def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any)
 
 
 def _holds(kind: Any, texts: Any) -> bool:
-    """Whether values of a type keep all that texts say; marks of missing values say no more than a missing number."""
+    """Whether values of a type represent texts completely; marks of missing values are equal to a missing number."""
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    present = texts.filter(compute.invert(compute.is_in(texts, _MISSING))) if is_number else texts.drop_null()
+    present = texts.filter(compute.invert(compute.is_in(texts, NULLS))) if is_number else texts.drop_null()
     try:
         values = present.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -167,7 +166,7 @@ def _holds(kind: Any, texts: Any) -> bool:
 
 @dataclass
 class _Conversion:
-    """What happens to every batch; the type of interval ends is that of the classes, or of the first batch."""
+    """Conversion of every batch; the type of interval ends is that of the classes, or of the first batch."""
 
     source: LabelColumns | None
     target: LabelColumns | None
@@ -177,7 +176,7 @@ class _Conversion:
     end_type: Any = None
 
     def rows(self, good: GoodLabels) -> Any:
-        """Good rows of a batch as they are to be written."""
+        """Good rows of a batch in the form to be written."""
         source = self.source
         if self.format == "svmlight":
             return self._matrix(good)

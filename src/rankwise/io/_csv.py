@@ -17,7 +17,8 @@ from rankwise.io._row_batch import Quarantine
 from rankwise.io._table_errors import TableError, place, shown, translated
 from rankwise.io._text_files import TextFile, TextStyle, one_batch, plain_complaint, utf8_complaint
 
-_NULLS = pa.array(arrow_csv.ConvertOptions().null_values, pa.string())
+#: Texts that are read as missing values.
+NULLS = pa.array(arrow_csv.ConvertOptions().null_values, pa.string())
 _QUOTE = ord('"')
 #: Bytes that are not UTF-8 are an error in their row, not a type.
 _READ_AS = {pa.binary(): pa.string()}
@@ -28,7 +29,7 @@ class CSVFile(TextFile):
 
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.names: list[str] = []
-        self.header = b""  #: the line of the names as it stands there
+        self.header = b""  #: the line of the names, unchanged
         self._usual = style.separator or ("\t" if file.format == "tsv" else ",")
         self._separate(self._usual)
         super().__init__(file, quarantine, keep, style)
@@ -38,7 +39,7 @@ class CSVFile(TextFile):
         self.dialect = {"delimiter": ord(separator), "quote": _QUOTE}
 
     def begin(self, content: bytes) -> None:
-        """Find the separator: if the usual one is not among the names, another one that is can be no part of them."""
+        """Find the separator: if the header lacks the usual one, another separator in it cannot be part of a name."""
         names = content.lstrip().partition(b"\n")[0].decode(errors="replace")
         separator = self._usual
         if self.style.separator is None and separator not in names:
@@ -105,11 +106,11 @@ class CSVFile(TextFile):
         return plain_complaint(error)
 
     def _inferred(self, content: bytes) -> dict[str, Any]:
-        """Types of the columns as the first rows look."""
+        """Types of the columns, inferred from the first rows."""
         try:
             schema = self._read(content, self.names, {}).schema if content else ()
         except Exception:
-            # Bad rows among the first: look at the others. The bad ones are met again in their turn.
+            # Bad rows among the first: infer from the others. The bad ones are reported when they are read.
             starts, _, _, _ = self.records(content)
             bounds = [*starts.tolist(), len(content)]
             records = [content[i:j] for i, j in pairwise(bounds)]
@@ -119,7 +120,7 @@ class CSVFile(TextFile):
         return {field.name: _READ_AS.get(field.type, field.type) for field in schema}
 
     def _values(self, record: bytes) -> list[str]:
-        """The fields of a record; none if it cannot be split."""
+        """The fields of a record; an empty list if it cannot be split."""
         try:
             lines = StringIO(record.decode("utf-8"), newline="")
             return next(csv.reader(lines, delimiter=self.delimiter, strict=True))
@@ -129,7 +130,7 @@ class CSVFile(TextFile):
     def _read(self, content: bytes, columns: Sequence[str], types: Mapping[str, Any], as_written: bool = False) -> Any:
         options = arrow_csv.ConvertOptions(column_types=dict(types), include_columns=list(columns))
         options.decimal_point = self.style.decimal
-        if as_written:  # NA is a text, and "" another one than nothing at all
+        if as_written:  # NA is a text, and "" differs from an empty field
             options.null_values, options.strings_can_be_null, options.quoted_strings_can_be_null = [""], True, False
         table = arrow_csv.read_csv(
             pa.BufferReader(content),
@@ -143,11 +144,11 @@ class CSVFile(TextFile):
 
 
 def _with_nulls(batch: Any, as_they_stand: Set[str]) -> Any:
-    """Texts such as NA become missing values, except in columns where they may be what is meant."""
+    """Texts such as NA become missing values, except in columns where they may be meant literally."""
     for k, field in enumerate(batch.schema):
         if pa.types.is_string(field.type) and field.name not in as_they_stand:
             column = batch.column(k)
-            missing = pc.is_in(column, value_set=_NULLS)
+            missing = pc.is_in(column, value_set=NULLS)
             if pc.any(missing).as_py():
                 batch = batch.set_column(k, field, pc.if_else(missing, pa.scalar(None, field.type), column))
     return batch

@@ -29,8 +29,8 @@ class File:
     path: Path
     format: str
     compression: str | None
-    shown: str = ""  #: what errors show instead of the path
-    held: Any = None  #: what must live as long as the file is needed
+    shown: str = ""  #: name in errors instead of the path
+    held: Any = None  #: object that must live as long as the file is needed
 
     @property
     def name(self) -> str:
@@ -62,7 +62,7 @@ class ByteStream:
             self.arrow_stream = pa.CompressedInputStream(self.raw, file.compression)
 
     def read(self, n: int) -> bytes:
-        """Up to n bytes; none at the end."""
+        """Up to n bytes; empty at the end."""
         with translated(self._file.name, "read it"):
             return bytes(self.arrow_stream.read(n))
 
@@ -79,7 +79,7 @@ class ByteStream:
 
 
 def find_files(paths: Paths, format: str | None) -> list[File]:
-    """Files of one table, sorted by name; a directory stands for the files below it that are not hidden."""
+    """Files of one table, sorted by name; a directory means the files below it that are not hidden."""
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)} or None. Got {format!r} instead.")
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
@@ -102,14 +102,14 @@ def find_files(paths: Paths, format: str | None) -> list[File]:
 
 
 def split_suffix(path: Path) -> tuple[str | None, str | None]:
-    """Format and compression that a file's name says."""
+    """Format and compression by a file's suffixes."""
     compression = _COMPRESSIONS.get(path.suffix.lower())
     inner = path.with_suffix("") if compression else path
     return SUFFIXES.get(inner.suffix.lower()), compression
 
 
 def _standard_input(format: str) -> File:
-    """What comes on the standard input, in a temporary file: tables are read more than once."""
+    """The standard input, copied to a temporary file: tables are read more than once."""
     with translated("standard input", "read it"):
         copy = tempfile.NamedTemporaryFile(prefix="rankwise-", suffix=f".{format}")  # noqa: SIM115 - goes with the File
         shutil.copyfileobj(sys.stdin.buffer, copy)
@@ -125,9 +125,8 @@ def _required(path: Path) -> Path:
 
 
 def _below(folder: Path, format: str | None) -> list[Path]:
-    hidden = (".", "_")
-    inside = [p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(hidden)]
-    inside = [p for p in inside if not any(part.startswith(hidden) for part in p.relative_to(folder).parts)]
+    inside = [p for p in folder.rglob("*") if p.is_file()]
+    inside = [p for p in inside if not any(name.startswith((".", "_")) for name in p.relative_to(folder).parts)]
     if format is None:
         inside = [p for p in inside if split_suffix(p)[0] is not None]
     if not inside:

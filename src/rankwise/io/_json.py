@@ -47,7 +47,7 @@ class JSONLinesFile(TextFile):
         odd = starts[np.frombuffer(content, np.uint8)[starts] != ord("{")].tolist()
         if not all(_is_object(content[start : start + _MOST_SPACES]) for start in odd):
             raise BadRecordError("every line must hold one object")
-        # With columns=None a field that the first rows do not have is an error rather than lost in silence.
+        # With columns=None a field that the first rows do not have is an error, not silently lost.
         data = _read(content, self.schema, "error" if self.columns is None else "ignore")
         if data.num_rows != starts.size:
             raise BadRecordError("every line must hold one object")
@@ -79,18 +79,18 @@ class JSONLinesFile(TextFile):
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line can be an object; others must not reach pyarrow, whose reader a line ``null`` crashes."""
+    """Whether a line can be an object; others must not reach pyarrow, whose reader crashes at a line ``null``."""
     return line.lstrip().startswith(b"{")
 
 
 def _too_deep(content: bytes) -> str | None:
-    """What is wrong if values are nested so deep that pyarrow's reader, which calls itself, runs out of stack."""
+    """Error message for values nested so deep that pyarrow's recursive reader runs out of stack, else None."""
     depth = nesting(content)
     return None if depth <= _DEEPEST else f"values must be nested at most {_DEEPEST} deep. Got {depth} levels."
 
 
 def _schemas(lines: list[bytes]) -> Iterator[Any]:
-    """Columns that the lines have; those that cannot be read together are halved, bad ones met again in their turn."""
+    """Columns of the lines, which are halved until each half can be read; bad lines are reported when they are read."""
     try:
         yield _read(b"\n".join(lines), None, "infer").schema
     except Exception:

@@ -18,7 +18,7 @@ from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
-from rankwise.labels._format import as_order, said_by_row
+from rankwise.labels._format import as_order, distinct_labels
 from rankwise.labels._grammar import UnreadableLabelsError, has_name, mixed_types
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
@@ -34,7 +34,7 @@ class LabelColumns:
     ----------
     label : str, optional
         Column of labels: numbers, names, lists of candidates, or texts such as ``3-5``, ``>=4``, ``2|3|7`` and ``?``
-        (see :func:`rankwise.labels.parse_labels`). Of an svmlight file the labels are taken, whatever this says.
+        (see :func:`rankwise.labels.parse_labels`). Ignored for svmlight files, which have labels of their own.
     lower, upper : str, optional
         Columns of interval ends, both included, instead; a missing value, a blank or ``?`` is open on that side.
     weight : str, optional
@@ -79,7 +79,7 @@ class LabelColumns:
 
     @property
     def csv_types(self) -> dict[str, str]:
-        """``types`` for :func:`open_table` on CSV: labels are text as it stands, in which ``NA`` may be a class."""
+        """``types`` for :func:`open_table` on CSV: labels are unchanged text, in which ``NA`` may be a class."""
         return {} if self.label is None else {self.label: "large_string"}
 
     def read(self, batch: Batch, classes: Any = None) -> tuple[Any, NDArray[np.float64] | None]:
@@ -104,13 +104,13 @@ class LabelColumns:
             When a label or weight breaks a rule; it names the file, the row and the value.
         """
         order = as_order(classes)
-        written = self.of(batch)
+        labels = self.of(batch)
         with located(batch, self.label_names):
-            y = _checked(written.values.said(order), order)
-        return y, written.weights()
+            y = _checked(labels.values.parsed(order), order)
+        return y, labels.weights()
 
     def of(self, batch: Batch) -> BatchLabels:
-        """What the label columns of a batch hold, read once, to be interpreted when the classes are known."""
+        """The label columns of a batch, read once, to be interpreted when the classes are known."""
         with located(batch, self.label_names):
             return BatchLabels(self, batch, self._values(batch))
 
@@ -121,18 +121,18 @@ class LabelColumns:
     def find_classes(self, table: Table) -> ClassOrder:
         """Classes of a whole table in their order, in one pass: open it with ``columns=labels.names``.
 
-        Numbers sort, whole interval ends bring the whole numbers between them, and names sort with an
+        Numbers sort, whole interval ends imply the whole numbers between them, and names sort with an
         :class:`rankwise.labels.OrderWarning`.
         """
         return find_classes(lambda: (self.of(batch).good(None) for batch in table.first_batches()), self)
 
     @property
     def label_names(self) -> list[str]:
-        """Names of the columns without that of the weights."""
+        """Names of the columns of labels, without the weights."""
         return [name for name in (self.label, self.lower, self.upper) if name is not None]
 
     def _values(self, batch: Batch) -> _Values:
-        """The labels of a batch as its columns hold them."""
+        """The labels of a batch, as in its columns."""
         if batch.labels is not None:
             y = batch.labels
             if not isinstance(y, np.ndarray):
@@ -211,43 +211,43 @@ class BatchLabels:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Labels as columns hold them."""
+    """Labels as in their columns."""
 
-    held: Any  #: labels, a tuple of two columns of texts of ends, or the number of each row's text among ``texts``
+    content: Any  #: labels, a tuple of two columns of texts of ends, or the index of each row's text in ``texts``
     texts: list[Any] | None = None  #: the distinct texts of a column of text
     language: str = "en"  #: of their words
 
-    def said(self, order: ClassOrder | None) -> Any:
+    def parsed(self, order: ClassOrder | None) -> Any:
         """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
         if self.texts is not None:
-            texts = pa.DictionaryArray.from_arrays(pa.array(self.held), pa.array(self.texts, pa.large_string()))
+            texts = pa.DictionaryArray.from_arrays(pa.array(self.content), pa.array(self.texts, pa.large_string()))
             return parse_labels(texts, order, language=self.language)
-        if isinstance(self.held, tuple):
-            return np.column_stack([parse_ends(column, order, self.language) for column in self.held])
-        return self.held
+        if isinstance(self.content, tuple):
+            return np.column_stack([parse_ends(column, order, self.language) for column in self.content])
+        return self.content
 
     def read(self, order: ClassOrder | None) -> Any:
         """The same, checked, and encoded if the classes are known."""
         if order is None:
-            return _checked(self.said(None), None)
-        y = self.said(order) if self.texts is None else Texts(None, self.texts, self.held, self.language)
+            return _checked(self.parsed(None), None)
+        y = self.parsed(order) if self.texts is None else Texts(None, self.texts, self.content, self.language)
         return encode(y, order)
 
     def take(self, rows: NDArray[np.intp]) -> _Values:
         if self.texts is not None:
-            used, codes = np.unique(self.held[rows], return_inverse=True)
-            return replace(self, held=codes, texts=[self.texts[k] for k in used])
-        if isinstance(self.held, tuple):
-            return replace(self, held=tuple(column.take(pa.array(rows)) for column in self.held))
-        return _Values(self.held[rows] if isinstance(self.held, np.ndarray) else [self.held[i] for i in rows])
+            used, codes = np.unique(self.content[rows], return_inverse=True)
+            return replace(self, content=codes, texts=[self.texts[k] for k in used])
+        if isinstance(self.content, tuple):
+            return replace(self, content=tuple(column.take(pa.array(rows)) for column in self.content))
+        return _Values(self.content[rows] if isinstance(self.content, np.ndarray) else [self.content[i] for i in rows])
 
     def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """A row for every distinct label, and which of these every row has."""
-        if isinstance(self.held, list):
-            each = np.arange(len(self.held))
+        """A row of every distinct label, and the index of every row's label among these."""
+        if isinstance(self.content, list):
+            each = np.arange(len(self.content))
             return each, each
-        are_texts = isinstance(self.held, tuple)
-        table = np.column_stack([distinct_texts(c)[0] for c in self.held]) if are_texts else self.held
+        are_texts = isinstance(self.content, tuple)
+        table = np.column_stack([distinct_texts(c)[0] for c in self.content]) if are_texts else self.content
         _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
         return rows, groups.ravel()
 
@@ -274,7 +274,7 @@ def label_error(batch: Batch, row: int, reason: str, names: list[str]) -> TableR
 
 
 def _checked(y: Any, order: ClassOrder | None) -> Any:
-    """Labels as they are, if they could be encoded; without classes only crossed ends are noticed."""
+    """Return labels that can be encoded unchanged, else raise; without classes only crossed ends are detected."""
     if order is not None:
         encode(y, order)
     elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "if":
@@ -303,7 +303,7 @@ def _exact(column: Any) -> Any:
 
 
 def _halve(check: Callable[[NDArray[np.intp]], Any], rows: NDArray[np.intp], reasons: NDArray[Any]) -> None:
-    """Note in ``reasons`` why rows fail a check, by halving those that do."""
+    """Store in ``reasons`` why rows fail a check, by halving those that do."""
     try:
         check(rows)
     except ValueError as error:
@@ -316,20 +316,20 @@ def _halve(check: Callable[[NDArray[np.intp]], Any], rows: NDArray[np.intp], rea
 
 
 def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColumns) -> ClassOrder:
-    """Classes of all labels, as they were read without classes, in their order.
+    """Classes, in their order, of all labels that were read without classes.
 
-    ``labels`` is called again only to name the row whose label does not belong.
+    ``labels`` is called again only to name the row of a wrong label.
     """
     distinct: dict[Any, None] = {}  # in the order in which they are met
     n = 0
     for good in labels():
         is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
-        distinct.update(dict.fromkeys(said_by_row(np.unique(good.y, axis=0) if is_table else good.y)[1]))
+        distinct.update(dict.fromkeys(distinct_labels(np.unique(good.y, axis=0) if is_table else good.y)[1]))
         n += len(good.y)
     if not n:
         raise ValueError("it has no rows that can be used.")
-    # Only all labels together say which whole numbers lie between the ends of open intervals. An exact label beside
-    # intervals is one, whether it was written as one number or as two.
+    # Only all labels together tell which whole numbers lie between the ends of open intervals. An exact label beside
+    # intervals is an interval, whether it was written as one number or as two.
     present = [label for label in distinct if label is not None]
     _refuse_mixed_types(present, columns, labels)
     if any(isinstance(label, tuple) for label in present):
@@ -349,7 +349,7 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
 
 
 def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
-    """Name the labels of the rarer type where some are numbers and others are names: how many rows, and the first."""
+    """Reject a mixture of numbers and names; the error lists the labels of the rarer type with their rows."""
     names = {label for label in labels if has_name(label)}
     if not names or len(names) == len(labels):
         return
@@ -361,11 +361,11 @@ def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callabl
 
 
 def _occurrences(labels: Iterable[GoodLabels]) -> tuple[Counter[Any], dict[Any, tuple[Batch, int]]]:
-    """How many rows hold each distinct label, and the first of them."""
+    """Number of rows of each distinct label, and the first of them."""
     counts: Counter[Any] = Counter()
     first: dict[Any, tuple[Batch, int]] = {}
     for good in labels:
-        groups, distinct = said_by_row(good.y)
+        groups, distinct = distinct_labels(good.y)
         for group, row, count in zip(*np.unique(groups, return_index=True, return_counts=True), strict=True):
             counts[distinct[group]] += int(count)
             first.setdefault(distinct[group], (good.batch, int(row)))
@@ -379,5 +379,5 @@ def _located_error(
     """Error about wrong labels, the first of them for this reason, with the rows that hold them."""
     error = UnreadableLabelsError(reason, [(label, counts[label], k) for k, label in enumerate(wrong)])
     batch, row = first[wrong[0]]
-    told = error.told(lambda k: first[wrong[k]][0].place(first[wrong[k]][1]).removeprefix(f"file {batch.file}, "))
-    return label_error(batch, row, told, columns.label_names)
+    reason = error.told(lambda k: first[wrong[k]][0].place(first[wrong[k]][1]).removeprefix(f"file {batch.file}, "))
+    return label_error(batch, row, reason, columns.label_names)

@@ -1,7 +1,7 @@
 """Label Studio's JSON: tasks with annotations and predictions.
 
-A Rating says a class, a pair of Numbers the ends of a range (one of them alone: at least, at most), Choices the
-classes that may be right. An annotation without a result says nothing, a cancelled one is left out.
+A Rating gives a class, a pair of Numbers the ends of a range (one of them alone: at least, at most), Choices the
+candidate classes. An annotation without a result is a missing label, a cancelled one is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_tasks(tasks: Any, controls: Controls) -> Iterator[Answer]:
 
 
 def label_of(result: Sequence[Any], controls: Controls) -> Any:
-    """What the regions of one annotation say together."""
+    """Label of all regions of one annotation."""
     ends: list[Any] = [None, None]
     exact = None
     for region in result:
@@ -53,7 +53,7 @@ def label_of(result: Sequence[Any], controls: Controls) -> Any:
 
 
 def result_of(label: Any, controls: Controls, to_name: str) -> list[dict[str, Any]]:
-    """Regions that say a label."""
+    """Regions that express a label."""
 
     def region(name: str, kind: str, value: Any) -> dict[str, Any]:
         return {"from_name": name, "to_name": to_name, "type": kind, "value": {kind: value}}
@@ -72,7 +72,7 @@ def result_of(label: Any, controls: Controls, to_name: str) -> list[dict[str, An
 
 
 def write_tasks(answers: Sequence[Answer], controls: Controls, shown: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """Tasks as Label Studio imports them: one for each item, with the answers for it."""
+    """Tasks as Label Studio imports them: one for each item, with its answers."""
     tasks: dict[Any, dict[str, Any]] = {}
     for answer in answers:
         data = dict(shown.get(answer.item, {"item": answer.item}))

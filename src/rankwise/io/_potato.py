@@ -1,6 +1,6 @@
 """Potato's annotations: a JSON object for each user and instance, one on a line.
 
-``label_annotations`` has the schemes: a range slider says ``range_low`` and ``range_high``, as texts; a slider, a
+``label_annotations`` has the schemes: a range slider has ``range_low`` and ``range_high``, as texts; a slider, a
 Likert scale or a text box a number; radio buttons and check boxes the options that are on.
 """
 
@@ -28,37 +28,35 @@ def read_instances(instances: Any, controls: Controls) -> Iterator[Answer]:
         yield Answer(item, instance.get("user_id", instance.get("user")), _label(schemes.get(scheme)), seconds)
 
 
-def _label(said: Any) -> Any:
-    if not isinstance(said, Mapping):
-        return as_number(said)
-    if _LOW in said or _HIGH in said:
-        return interval(as_number(said.get(_LOW)), as_number(said.get(_HIGH)))
+def _label(answer: Any) -> Any:
+    if not isinstance(answer, Mapping):
+        return as_number(answer)
+    if _LOW in answer or _HIGH in answer:
+        return interval(as_number(answer.get(_LOW)), as_number(answer.get(_HIGH)))
     # By identity: 0 and 1 may be points of a scale.
-    options = [(key, value) for key, value in said.items() if value is not None and value is not False]
+    options = [(key, value) for key, value in answer.items() if value is not None and value is not False]
     return candidates([key if value is True or value in _ON else value for key, value in options if value not in _OFF])
 
 
 def write_instances(answers: Sequence[Answer], controls: Controls, shown: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """Objects to be written on a line each; intervals and numbers as ranges, other labels as options that are on."""
+    """Objects to be written one per line; intervals and numbers as ranges, other labels as options that are on."""
     instances = []
     for answer in answers:
         label = answer.label
         ends = label if isinstance(label, tuple) else (label, label)
-        said: dict[str, Any]
-        if label is None:
-            said = {}
-        elif not isinstance(label, frozenset) and all(isinstance(end, (int, float)) for end in ends if end is not None):
-            said = {name: str(end) for name, end in zip((_LOW, _HIGH), ends, strict=True) if end is not None}
+        scheme: dict[str, Any]
+        if not isinstance(label, frozenset) and all(isinstance(end, (int, float)) for end in ends if end is not None):
+            scheme = {name: str(end) for name, end in zip((_LOW, _HIGH), ends, strict=True) if end is not None}
         else:
-            said = {str(member): True for member in controls.members(label)}
+            scheme = {str(member): True for member in controls.members(label)}
         instance: dict[str, Any] = {
             "user_id": answer.rater,
             "instance_id": answer.item,
             "displayed_text": str(next(iter(dict(shown.get(answer.item, {})).values()), "")),
-            "label_annotations": {controls.question or "label": said},
+            "label_annotations": {controls.question or "label": scheme},
             "span_annotations": {},
         }
-        instances.append(
-            instance | ({} if answer.seconds is None else {"behavioral_data": {"time_spent": answer.seconds}})
-        )
+        if answer.seconds is not None:
+            instance["behavioral_data"] = {"time_spent": answer.seconds}
+        instances.append(instance)
     return instances

@@ -1,4 +1,4 @@
-"""Where the records of a text are: compiled, since every byte is looked at."""
+"""Positions of the records of a text; compiled, since it inspects every byte."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,5 +93,5 @@ def _nesting(content):
 
 
 def nesting(content: bytes) -> int:
-    """How deep the values of JSON lines are nested, however wrong they are."""
+    """How deep the values of JSON lines are nested, valid or not."""
     return int(_nesting(np.frombuffer(content, dtype=np.uint8)))

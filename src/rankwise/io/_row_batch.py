@@ -1,4 +1,4 @@
-"""Some rows of a table with the place they come from, and their columns of numbers as a matrix."""
+"""Some rows of a table with their place in its files, and their numeric columns as a matrix."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from rankwise.io._table_errors import TableError, TableRowError, place
 
-#: Rows copied at a time: their part of the matrix stays in the cache while it is filled column by column.
+#: Rows copied at a time: this block of the matrix stays in the cache while it is filled column by column.
 _ROWS_AT_A_TIME = 4096
 
-#: Gets the file, the row from 1, the text of the row (or the value found) and the reason of every row left out.
+#: Gets the file, the row from 1, the text of the row (or the wrong value) and the reason of every row left out.
 Quarantine = Callable[[str, int, str, str], None]
 
 
 def forget(file: str, row: int, text: str, reason: str) -> None:
-    """Quarantine for rows that nobody wants to see."""
+    """Quarantine that drops the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +37,14 @@ class Batch:
     first_row : int
         Data row of the first of them in the file, from 1.
     end : int
-        Rows of the table up to and with this batch, those left out included: ``Table.batches(start_row=end)`` goes on
-        behind it.
+        Rows of the table up to the end of this batch, those left out included: ``Table.batches(start_row=end)``
+        continues after it.
     bytes_read : int
         Bytes of the table's files that have been read, of ``Table.n_bytes``.
     labels : array, list or None
-        The labels of an svmlight file: numbers, or tuples of candidates where it has several for a row.
+        The labels of an svmlight file: numbers, or tuples of candidates where a row has several.
     rows : int64 array or None
-        Data rows in the file, where some between them were left out.
+        Data rows in the file, if some in between were left out.
     """
 
     data: Any
@@ -65,11 +65,11 @@ class Batch:
         return self.first_row + i if self.rows is None else int(self.rows[i])
 
     def place(self, i: int) -> str:
-        """Where the i-th row of the batch stands: file, row, and line where that means something."""
+        """Where the i-th row of the batch is: file, row, and line of a text file."""
         return place(self.file, self.row_number(i), self._line_of(i))
 
     def error(self, i: int, reason: str, column: Any = None, what: str = "") -> TableRowError:
-        """Error about the i-th row of the batch; ``what`` names the columns to blame as the message does."""
+        """Error about the i-th row of the batch; ``what`` names the columns to blame in the message."""
         return TableRowError(self.file, self.row_number(i), self._line_of(i), reason, column=column, what=what)
 
     def as_json(self, i: int) -> str:
@@ -83,7 +83,7 @@ class Batch:
 
     @property
     def texts(self) -> list[bytes]:
-        """The rows of a text file as it has them, without the ends of their lines."""
+        """The rows of a text file, unchanged, without line ends."""
         assert self._text is not None
         return self._text(self._numbers)
 
@@ -99,11 +99,11 @@ class Batch:
         return replace(self, data=data, first_row=self.row_number(start), end=end, labels=labels, rows=rows)
 
     def keep(self, mask: NDArray[np.bool_]) -> Batch:
-        """The rows where the mask is true; each still knows its place."""
+        """The rows where the mask is true; each keeps its place."""
         return self.take(np.flatnonzero(mask))
 
     def take(self, kept: NDArray[np.intp]) -> Batch:
-        """Some of the rows, in their order; each still knows its place."""
+        """Some of the rows, in their order; each keeps its place."""
         if len(kept) == len(self):
             return self
         rows = self._numbers[kept]

@@ -1,7 +1,7 @@
 """svmlight files: a label (or several, with commas between them) and ``index:value`` pairs a line.
 
-scikit-learn's reader parses them. Rows of all blocks get the same shape when the largest index, whether indices begin
-at 0, and whether rows have several labels are known: when all rows have been read once.
+scikit-learn's reader parses them. All rows must be read once before blocks get the same shape: only then the largest
+index, whether indices begin at 0, and whether rows have several labels are known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rankwise.io._table_errors import shown
 from rankwise.io._text_files import BadRecordError, TextFile, TextStyle, plain_complaint, utf8_complaint
 
 MAX_FEATURES = 10_000_000
-_LARGEST_INDEX = 2**31 - 1  # that scikit-learn's reader can hold
+_LARGEST_INDEX = 2**31 - 1  # of scikit-learn's reader
 _INDEX = re.compile(rb"(?<=\s)(\d{10,}):")  # those that may be larger
 _COMMENT = re.compile(rb"#[^\r\n]*")
 _SEVERAL_LABELS = re.compile(rb"^[^\s#]*,", re.MULTILINE)
@@ -41,14 +41,14 @@ class SVMLightShape:
         self.is_known = False  #: whether all rows have been read
 
     def include(self, batch: Batch) -> None:
-        """Take rows as they were read, with their indices as columns, into account."""
+        """Include rows as they were read, with their indices as columns."""
         indices = batch.data.indices
         if indices.size:
             self.largest, self.smallest = max(self.largest, int(indices.max())), min(self.smallest, int(indices.min()))
         self.several_labels = self.several_labels or isinstance(batch.labels, list)
 
-    def refuse(self, indices: NDArray[np.int32]) -> None:
-        """Refuse indices outside the limits."""
+    def check(self, indices: NDArray[np.int32]) -> None:
+        """Raise for indices outside the limits."""
         base = 1 if self.declared is None else self.declared
         if indices.size and indices.max() - base >= self.max_features:
             raise BadRecordError(
@@ -61,7 +61,7 @@ class SVMLightShape:
 
     @property
     def index_base(self) -> int:
-        """Index of the first column: as declared, or 0 if any row has it."""
+        """Index of the first column: as declared, else 0 if any row has it."""
         return min(1, self.smallest) if self.declared is None else self.declared
 
     @property
@@ -74,7 +74,7 @@ class SVMLightShape:
         return pa.schema([("label", pa.list_(pa.float64()) if self.several_labels else pa.float64())])
 
     def applied(self, batch: Batch) -> Batch:
-        """Rows as they were read in the shape of all rows."""
+        """Convert rows to the shape of all rows."""
         matrix, labels = batch.data, batch.labels
         indices = matrix.indices - self.index_base
         matrix = sparse.csr_matrix((matrix.data, indices, matrix.indptr), shape=(len(batch), self.n_features))
@@ -84,7 +84,7 @@ class SVMLightShape:
 
 
 class SVMLightFile(TextFile):
-    """An svmlight file; its batches have the indices as columns, and ``shape`` is that of all files of the table."""
+    """An svmlight file; its batches have the indices as columns; all files of the table share ``shape``."""
 
     dialect = MappingProxyType({"spaces_are_blank": True, "comment": ord("#")})
 
@@ -106,15 +106,15 @@ class SVMLightFile(TextFile):
             raise BadRecordError(f"an index must be at most {_LARGEST_INDEX}. Got {largest}.")
         several = _SEVERAL_LABELS.search(content) is not None
         matrix, labels = load_svmlight_file(BytesIO(content), zero_based=True, multilabel=several)
-        self.shape.refuse(matrix.indices)
+        self.shape.check(matrix.indices)
         return matrix, labels
 
-    def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-        width = max((matrix.shape[1] for matrix, _ in parts), default=1)
-        for matrix, _ in parts:
+    def joined(self, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        width = max((matrix.shape[1] for matrix, _ in pieces), default=1)
+        for matrix, _ in pieces:
             matrix.resize((matrix.shape[0], width))
-        matrix = sparse.vstack([sparse.csr_matrix((0, width)), *(matrix for matrix, _ in parts)], format="csr")
-        labels = [labels for _, labels in parts]
+        matrix = sparse.vstack([sparse.csr_matrix((0, width)), *(matrix for matrix, _ in pieces)], format="csr")
+        labels = [labels for _, labels in pieces]
         if any(isinstance(some, list) for some in labels):
             return matrix, [row for some in labels for row in (some if isinstance(some, list) else zip(some.tolist()))]
         return matrix, np.concatenate([np.empty(0), *labels])
@@ -123,5 +123,5 @@ class SVMLightFile(TextFile):
         complaint = utf8_complaint(record)
         if complaint or isinstance(error, BadRecordError):
             return complaint or str(error)
-        found = shown(record.decode().strip())
-        return f"a row must be a label and index:value pairs. Got {found}: {plain_complaint(error)}"
+        text = shown(record.decode().strip())
+        return f"a row must be a label and index:value pairs. Got {text}: {plain_complaint(error)}"

@@ -19,7 +19,7 @@ from rankwise.io._svmlight import MAX_FEATURES, SVMLightFile, SVMLightShape
 from rankwise.io._table_errors import TableError, place, shown
 from rankwise.io._text_files import TextFile, TextStyle
 
-#: Files that stay open between the look at their columns and the first pass; each holds a block of 2 MB.
+#: Files that stay open after their columns were inspected until the first pass; each holds a block of 2 MB.
 _KEPT_OPEN = 8
 
 
@@ -40,38 +40,38 @@ def open_table(
 ) -> Table:
     r"""Open files as one table, to be read in batches.
 
-    Each file is opened to see its columns. The first eight stay open until the first pass, which goes on from there.
+    Each file is opened to inspect its columns. The first eight stay open until the first pass, which continues there.
 
     Parameters
     ----------
     paths : path or list of paths
-        Files, or directories that stand for the files below them that are not hidden. They are read in the order of
+        Files, or directories, which mean the files below them that are not hidden. They are read in the order of
         their names and must have the same columns and types. ``-`` alone is the standard input, CSV by default.
     format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight", "xlsx"}, optional
-        Format of all files. Without it the suffix says it: .csv, .tsv, .parquet, .pq, .arrow, .arrows, .feather, .ipc,
-        .jsonl, .ndjson, .svm, .svmlight, .libsvm, .xlsx; .gz or .zst behind it says that the file is compressed.
+        Format of all files. By default it follows from the suffix: .csv, .tsv, .parquet, .pq, .arrow, .arrows,
+        .feather, .ipc, .jsonl, .ndjson, .svm, .svmlight, .libsvm, .xlsx; compressed files have .gz or .zst after it.
         Of an Excel workbook the first sheet is read, into memory.
     columns : list of str, optional
-        Columns to read, in this order. Without it all columns are read.
+        Columns to read, in this order. By default all columns.
     types : dict, optional
-        pyarrow's types, or their names, of columns in CSV and JSON lines. The others get the type of what the first
-        2 MB hold; a column that is empty there holds numbers. A later value of another type is an error.
+        pyarrow's types, or their names, of columns in CSV and JSON lines. The other types are inferred from the first
+        2 MB; a column that is empty there holds numbers. A later value of another type is an error.
     batch_rows : int, default 65536
         Most rows of a batch.
     on_error : {"stop", "skip"}
-        What a row that cannot be read does: stop with an error that names it, or be left out.
+        What to do with a row that cannot be read: stop with an error that names it, or leave it out.
     quarantine : callable, optional
         With ``on_error="skip"``, called with the file, the row from 1, the text of the row and the reason.
     separator : str, optional
-        Separator of CSV columns. Without it a comma, or a tab in TSV; if the header has none, a semicolon, a tab or a
-        bar that it has instead, which ``Table.remarks`` says.
+        Separator of CSV columns. By default a comma, or a tab in TSV; if the header lacks it, a semicolon, a tab or a
+        bar in the header, which ``Table.remarks`` reports.
     decimal : {".", ","}
         Decimal mark of numbers in CSV.
     encoding : str, optional
-        Encoding of text files. Without it UTF-8, or UTF-16 if they begin with its mark.
+        Encoding of text files. By default UTF-8, or UTF-16 if they begin with its mark.
     index_base : {0, 1}, optional
-        Index of the first feature of svmlight files. Without it 0 if any row has the index 0, and 1 otherwise: give
-        that of the rows a model has learnt from (``Table.index_base``) to files that it predicts.
+        Index of the first feature of svmlight files. By default 0 if any row has the index 0, else 1. To predict, give
+        the one of the training files (``Table.index_base``).
     max_features : int, default 10,000,000
         Most features of svmlight files; a row with a larger index is an error, before it takes the memory.
 
@@ -98,14 +98,12 @@ def open_table(
         raise ValueError(f"batch_rows must be a whole number >= 1. Got {batch_rows!r} instead.")
     if index_base not in (None, 0, 1):
         raise ValueError(f"index_base must be 0, 1 or None. Got {index_base!r} instead.")
-    if on_error == "skip" and quarantine is None:
-        quarantine = forget
     return Table(
         find_files(paths, format),
         list(columns) if columns is not None else None,
         {name: _arrow_type(name, kind) for name, kind in (types or {}).items()},
         int(batch_rows),
-        quarantine if on_error == "skip" else None,
+        (quarantine or forget) if on_error == "skip" else None,
         TextStyle(separator, decimal, encoding),
         SVMLightShape(index_base, max_features),
     )
@@ -121,7 +119,7 @@ class Table:
     files : list of str
         Their names, in the order they are read.
     n_rows : int or None
-        Number of rows where that is known without reading them all.
+        Number of rows, if known without reading them all.
     n_bytes : int
         Size of the files on the disk.
     """
@@ -157,7 +155,7 @@ class Table:
         return (JSONLinesFile if self.format == "jsonl" else CSVFile)(file, quarantine, keep, self._style)
 
     def _choose(self, columns: list[str] | None, as_written: Sequence[str]) -> None:
-        """Settle which columns are read, and their types in all files."""
+        """Set the columns to read, and their types in all files."""
         if self._shape is not None:
             if columns is not None:
                 raise TableError(f"{place(self.files[0])}: an svmlight file has no named columns to choose from.")
@@ -188,12 +186,12 @@ class Table:
 
     @property
     def n_features(self) -> int | None:
-        """Number of features of svmlight files, for which all rows are read once."""
+        """Number of features of svmlight files; reads all rows once."""
         return None if self._shape is None else self._known_shape().n_features
 
     @property
     def index_base(self) -> int | None:
-        """Index of the first feature of svmlight files, for which all rows are read once."""
+        """Index of the first feature of svmlight files; reads all rows once."""
         return None if self._shape is None else self._known_shape().index_base
 
     def select(
@@ -203,14 +201,14 @@ class Table:
         quarantine: Quarantine | None = None,
         as_written: Sequence[str] = (),
     ) -> Table:
-        """The same files with other columns, types or another quarantine, without another look at them.
+        """The same files with other columns, types or another quarantine, without inspecting them again.
 
         Parameters
         ----------
         columns, types, quarantine
-            As in :func:`open_table`; by default all columns, the types as they were, and rows left out forgotten.
+            As in :func:`open_table`; by default all columns, the same types, and rows left out are dropped.
         as_written : list of str
-            Columns that are only passed on: CSV columns are text, every character as in the file, and JSON texts that
+            Columns that are only copied: CSV columns are text, every character as in the file, and JSON texts that
             look like dates stay texts.
         """
         other = copy(self)
@@ -225,9 +223,9 @@ class Table:
 
     @property
     def remarks(self) -> list[str]:
-        """What was found out about how the files are written, and nobody had declared."""
-        found = [(r.file.name, filter(None, r.remarks.values())) for r in self._readers if isinstance(r, TextFile)]
-        return [f"{place(name)}: {remark}" for name, remarks in found for remark in remarks]
+        """What was inferred about how the files are written, without a declaration."""
+        readers = [reader for reader in self._readers if isinstance(reader, TextFile)]
+        return [f"{place(r.file.name)}: {remark}" for r in readers for remark in r.remarks.values() if remark]
 
     @property
     def separator(self) -> str:
@@ -236,7 +234,7 @@ class Table:
 
     @property
     def header(self) -> bytes | None:
-        """The line before the rows of CSV files, if all have the same one; empty for JSON lines, None for others."""
+        """The header line of CSV files, if it is the same in all; empty for JSON lines, None for others."""
         headers = {getattr(reader, "header", None) for reader in self._readers}
         return headers.pop() if len(headers) == 1 else None
 
@@ -246,8 +244,8 @@ class Table:
         Parameters
         ----------
         start_row : int, default 0
-            Rows to leave out at the beginning, counted over all files: ``end`` of the last batch that was used, to go
-            on behind it. Whole files and row groups of Parquet are not even read; text is read but not parsed.
+            Rows to skip at the beginning, counted over all files: ``end`` of the last batch that was used, to continue
+            after it. Whole files and row groups of Parquet are not even read; text is read but not parsed.
         """
         if self._shape is None:
             yield from self.first_batches(start_row)
@@ -289,13 +287,13 @@ class Table:
         n, size = len(batch), self._batch_rows
         for start in range(0, n, size):
             stop = min(n, start + size)
-            # Rows left out behind the last one belong to it.
+            # Rows left out after the last one belong to it.
             end = batch.end if stop == n else batch.row_number(stop) - 1
             yield batch.slice(start, stop, end)
 
 
 def read_columns(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
-    """All values of some columns, in memory, as Python's own."""
+    """All values of some columns, in memory, as Python objects."""
     values: dict[str, list[Any]] = {name: [] for name in names}
     for batch in table.batches():
         for name in names:
@@ -304,7 +302,7 @@ def read_columns(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _common_schema(readers: list[Any]) -> Any:
-    """Columns and types of all files, in the order of the first; text files may say a column's type together."""
+    """Columns and types of all files, in the order of the first; types of text files are merged."""
     first = readers[0]
     fields = {field.name: field for field in first.schema}
     for reader in readers[1:]:
@@ -330,7 +328,7 @@ def _common_schema(readers: list[Any]) -> Any:
 def _common_type(known: Any, other: Any, reader: Any) -> Any:
     if known == other:
         return known
-    if isinstance(reader, TextFile):  # types that were guessed from the first rows
+    if isinstance(reader, TextFile):  # types were inferred from the first rows
         numbers = {pa.int64(), pa.float64()}
         if pa.types.is_null(known) or pa.types.is_null(other):
             return other if pa.types.is_null(known) else known

@@ -1,4 +1,4 @@
-"""The one error of files that cannot be read or written, and the translation of pyarrow's into it."""
+"""The error of files that cannot be read or written, and the translation of pyarrow's errors into it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rankwise._errors import RowError
 from rankwise.labels._order import one_line
 
 _LONGEST_MESSAGE = 200
-shown = one_line  #: a value found, for an error message
+shown = one_line  #: a wrong value, for an error message
 
-#: What pyarrow raises about a damaged or foreign file; a corrupt length asks for more memory than there is.
+#: Errors of pyarrow about a damaged or foreign file; a corrupt length asks for more memory than there is.
 _PYARROW_ERRORS = (pa.ArrowException, OSError, EOFError, LookupError, ValueError, MemoryError, OverflowError, TypeError)
 
 
@@ -48,7 +48,7 @@ class TableRowError(RowError, TableError):
 
 
 def place(file: str, row: int | None = None, line: int | None = None) -> str:
-    """Where something is: the file, the data row from 1, and the line of a text file."""
+    """A place for an error message: the file, the data row from 1, and the line of a text file."""
     where = f"file {file}"
     if row is not None:
         where += f", row {row}"
@@ -59,7 +59,7 @@ def place(file: str, row: int | None = None, line: int | None = None) -> str:
 
 @contextmanager
 def translated(file: str, doing: str) -> Iterator[None]:
-    """Errors of pyarrow and of the system inside become a :class:`TableError` that names the file."""
+    """Convert errors of pyarrow and of the system inside to a :class:`TableError` that names the file."""
     try:
         yield
     except TableError:

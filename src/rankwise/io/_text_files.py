@@ -1,7 +1,7 @@
 """Text files, one record a line: read in blocks of whole records, each block parsed at once.
 
-A block that does not parse is halved until its bad records stand alone, so that a rule of any parser ends in the row,
-the line and the text that broke it, whatever the parser itself says.
+A block that does not parse is halved until its bad records are alone, so that every error names the row, the line and
+the text, whatever the parser reports.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rankwise.io._table_errors import TableError, TableRowError, place, tidy_mes
 
 BLOCK_BYTES = 2 << 20
 _LONGEST_RECORD = 16 << 20
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such files begin with
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 
 
 @dataclass(frozen=True)
 class TextStyle:
-    """How text files are written, as far as it was declared."""
+    """How text files are written, as far as declared."""
 
     separator: str | None = None
     decimal: str = "."
@@ -68,25 +68,25 @@ class TextBlock:
 
 
 class TextFile:
-    """A text file of one record a line. Formats say how records are found, parsed and found wrong.
+    """A text file of one record a line. Formats define how records are located, parsed and reported as wrong.
 
-    The first block is read at once; with ``keep`` it and the open file wait for the first pass, which goes on from
+    The first block is read at once; with ``keep`` it and the open file are kept for the first pass, which continues
     there. The quarantine gets every record that cannot be read; without one the first of them is an error.
     """
 
-    dialect: Mapping[str, Any]  #: how records are told apart, see :func:`rankwise.io._records.find_records`
+    dialect: Mapping[str, Any]  #: options of :func:`rankwise.io._records.find_records`
     n_rows: int | None = None
-    fields: dict[str, Any]  #: columns that the first rows have
+    fields: dict[str, Any]  #: columns of the first rows
     schema: Any  #: columns to read
 
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.file, self.style = file, style
-        self.remarks: dict[str, str] = {}  #: what was found in the first bytes, and is worth saying
+        self.remarks: dict[str, str] = {}  #: what the first bytes revealed, for the user
         self.quarantine = quarantine
-        self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has come to its end
-        self.columns: list[str] | None = None  #: columns that were asked for
+        self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has reached its end
+        self.columns: list[str] | None = None  #: requested columns
         self.as_written: set[str] = set()  #: columns that are text, every character as in the file
-        self._begun: list[Iterator[TextBlock]] = []  # shared with copies: whoever reads first goes on from it
+        self._begun: list[Iterator[TextBlock]] = []  # shared with copies: the first reader continues from it
         blocks, seen = self._blocks_from_the_start(), []
         for block in blocks:
             seen.append(block)
@@ -101,29 +101,29 @@ class TextFile:
         return set(names)
 
     def tells_columns(self, content: bytes) -> bool:
-        """Whether some record of a block can tell what the columns are."""
+        """Whether some record of a block determines the columns."""
         return bool(content.strip())
 
     def look(self, content: bytes) -> None:
-        """Find out what the columns are from the first records that tell."""
+        """Determine the columns from the first records that do."""
 
     def parse(self, content: bytes) -> tuple[Any, Any]:
         """Data and labels (None but for svmlight) of whole records; any exception means that some are bad."""
         raise NotImplementedError  # each format has its own
 
-    def joined(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-        """Data and labels of several parts; of none, no rows."""
-        return one_batch(pa.Table.from_batches([data for data, _ in parts], self.schema)), None
+    def joined(self, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Data and labels of several pieces; no rows if there are none."""
+        return one_batch(pa.Table.from_batches([data for data, _ in pieces], self.schema)), None
 
     def complaint(self, record: bytes, error: BaseException) -> str:
-        """What is wrong with one record that does not parse: the rule and the value found."""
+        """Error message for one record that does not parse: the rule and the wrong value."""
         raise NotImplementedError  # each format has its own
 
     def begin(self, content: bytes) -> None:
-        """Look at the first bytes of the file, before records are told apart."""
+        """Inspect the first bytes of the file, before records are located."""
 
     def header_size(self, content: bytes) -> tuple[int, int]:
-        """Bytes and lines before the first record of the file; 0, 0 where there is no header."""
+        """Bytes and lines before the first record of the file; 0, 0 without a header."""
         return 0, 0
 
     def records(self, content: bytes, *, at_end: bool = True) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
@@ -141,7 +141,7 @@ class TextFile:
             while True:
                 more = read(max(BLOCK_BYTES, len(rest)))
                 if more.endswith(b"\r"):
-                    more += read(1)  # so that "\r\n" is never cut in two
+                    more += read(1)  # so that "\r\n" is never split
                 content = rest + more
                 if at_start and content:
                     content = content.removeprefix(b"\xef\xbb\xbf")
@@ -162,7 +162,7 @@ class TextFile:
                     break
 
     def batches(self, skip: int) -> Iterator[Batch]:
-        """Parsed blocks behind the first ``skip`` rows; ``end`` counts the rows of this file."""
+        """Parsed blocks after the first ``skip`` rows; ``end`` counts the rows of this file."""
         row = 0  # rows before the block
         for block in self.blocks():
             if row < skip:
@@ -198,10 +198,10 @@ class TextFile:
         return Batch(data, self.file.name, first_row, row + n, block.position, labels, rows, line_of, texts_of)
 
     def _salvaged(self, block: TextBlock, row: int) -> tuple[tuple[Any, Any], NDArray[np.int64], int]:
-        """Parse what can be parsed of a block; bad records go to the quarantine, or the first one is an error."""
+        """Parse the good records of a block; bad ones go to the quarantine, or the first one is an error."""
         starts, lines, _, _ = self.records(block.content)
         bounds = np.append(starts, len(block.content))
-        parts: list[tuple[Any, Any]] = []
+        pieces: list[tuple[Any, Any]] = []
         good = np.zeros(len(starts), dtype=bool)
         open_ranges = [(0, len(starts))]
         while open_ranges:
@@ -213,12 +213,12 @@ class TextFile:
                 data, labels = self.parse(content)
                 if data.shape[0] != last - first:
                     raise BadRecordError(f"it must hold one row. Got {data.shape[0]}")
-                parts.append((data, labels))
+                pieces.append((data, labels))
                 good[first:last] = True
             except Exception as error:
                 if last - first > 1:
                     middle = (first + last) // 2
-                    open_ranges += [(middle, last), (first, middle)]  # the earlier half is looked at first
+                    open_ranges += [(middle, last), (first, middle)]  # the earlier half comes first
                     continue
                 reason = self.complaint(content, error)
                 number, line = row + first + 1, block.first_line + int(lines[first])
@@ -226,7 +226,7 @@ class TextFile:
                     raise TableRowError(self.file.name, number, line, reason) from None
                 text = content.decode("utf-8", errors="replace").rstrip("\r\n")
                 self.quarantine(self.file.name, number, text, reason)
-        return self.joined(parts), row + 1 + np.flatnonzero(good), len(starts)
+        return self.joined(pieces), row + 1 + np.flatnonzero(good), len(starts)
 
     def _cut(self, content: bytes, *, at_end: bool) -> tuple[int, int]:
         """End of the last whole record, and the lines up to there."""
@@ -238,7 +238,7 @@ class TextFile:
         return end, content.count(b"\n", 0, end)
 
     def _utf8(self, stream: ByteStream) -> Callable[[int], bytes]:
-        """What reads the bytes of the text as UTF-8, whatever its encoding; never empty before the end."""
+        """A function that reads bytes of the text as UTF-8, whatever its encoding; never empty before the end."""
         first, encoding = stream.read(2), self.style.encoding
         if encoding is None and first in _UTF_16:
             encoding = "utf-16"
@@ -254,8 +254,8 @@ class TextFile:
                 try:
                     content = decoder.decode(raw, final=not raw).encode()
                 except UnicodeDecodeError as error:
-                    found = error.object[max(0, error.start - 10) : error.end + 10].decode("ascii", "backslashreplace")
-                    raise TableError(f"{place(self.file.name)}: text must be {encoding}. Got '{found}'.") from None
+                    around = error.object[max(0, error.start - 10) : error.end + 10].decode("ascii", "backslashreplace")
+                    raise TableError(f"{place(self.file.name)}: text must be {encoding}. Got '{around}'.") from None
                 if content or not raw:
                     return content
 
@@ -269,7 +269,7 @@ def one_batch(table: Any) -> Any:
 
 
 def utf8_complaint(record: bytes) -> str | None:
-    """What is wrong if a record is not UTF-8."""
+    """Error message for a record that is not UTF-8, else None."""
     try:
         record.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -282,5 +282,5 @@ def utf8_complaint(record: bytes) -> str | None:
 
 
 def plain_complaint(error: BaseException) -> str:
-    """The parser's own words."""
+    """Error message of the parser itself."""
     return f"cannot be read: {tidy_message(error)}"

@@ -28,7 +28,7 @@ from rankwise.io._table_errors import TableError, place, shown, translated
 if TYPE_CHECKING:
     from rankwise.io._table import Table
 
-_WRITTEN = ("parquet", "arrow", "csv", "tsv", "jsonl", "svmlight")  # formats, of those that are read
+_WRITTEN = ("parquet", "arrow", "csv", "tsv", "jsonl", "svmlight")  # formats that are not only read
 
 
 class TableWriter:
@@ -37,11 +37,11 @@ class TableWriter:
     Parameters
     ----------
     path : path
-        File to write; one that is there is replaced. Its suffix says the format, and .gz or .zst the compression.
+        File to write; an existing one is replaced. Its suffix gives the format, and .gz or .zst the compression.
     schema : pyarrow.Schema, optional
-        Columns and types. Without it those of the first batch.
+        Columns and types. By default those of the first batch.
     format : str, optional
-        Format, if the suffix does not say it.
+        Format, if it does not follow from the suffix.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class TableWriter:
         ----------
         rows : pyarrow.RecordBatch, pyarrow.Table, Batch or Lines
             Rows with the columns of the schema; for an svmlight file a Batch that holds a matrix and labels; for a text
-            file its lines, the header of CSV among them.
+            file its lines, including the header of CSV.
         """
         if isinstance(rows, Batch) and not sparse.issparse(rows.data):
             rows = rows.data
@@ -130,7 +130,7 @@ class TableWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            with suppress(Exception):  # what closing says of a file that is given up does not matter
+            with suppress(Exception):  # errors of closing a file that is discarded do not matter
                 self._opened.__exit__(kind, error, trace)
             return
         with translated(str(self._path), "write it"), self._opened:
@@ -182,14 +182,14 @@ def write_table(
 
 
 def append_column(batch: Batch, name: str, values: Any) -> Any:
-    """The raw rows of a batch with a column more, as a record batch: what ``predict`` writes.
+    """The raw rows of a batch with one more column, as a record batch: what ``predict`` writes.
 
     Parameters
     ----------
     batch : Batch
         Some rows. Of an svmlight file only the labels are kept, as the column ``label``.
     name : str
-        Name of the new column, which must not be there yet.
+        Name of the new column, which must not exist yet.
     values : array-like
         One value for every row.
 
@@ -216,7 +216,7 @@ def append_columns(batch: Batch, more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a text file as they are to be written."""
+    """Lines of a text file, ready to be written."""
 
     content: bytes
     num_rows: int
@@ -240,7 +240,7 @@ def appended_lines(table: Table, more: Any, batch: Batch | None = None) -> Lines
 
 
 class TextBody:
-    """What writes rows of a text format into a stream of bytes; ``names`` are the columns of CSV, its first line."""
+    """Writer of rows of a text format into a stream of bytes; ``names`` are the columns of CSV, its first line."""
 
     def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
         self._sink = sink
@@ -254,7 +254,7 @@ class TextBody:
         self._sink.write(rows.content if isinstance(rows, Lines) else _as_lines(self._rows(rows)))
 
     def close(self) -> None:
-        """Nothing more will come; the stream stays open."""
+        """Finish writing; the stream stays open."""
         self._begin()
         self._sink.flush()
 
@@ -269,9 +269,9 @@ def _as_lines(rows: Iterable[str]) -> bytes:
 
 
 def _csv_rows(columns: Sequence[Any], delimiter: str) -> list[str]:
-    """Rows of CSV, with quotes only where they are needed: a value that needs none is written as it is."""
+    """Rows of CSV, with quotes only where they are needed."""
     cells = [_cells(column, delimiter) for column in columns]
-    if len(cells) == 1:  # a line without anything on it is no row
+    if len(cells) == 1:  # an empty line is not a row
         cells = [cells[0].fill_null('""')]
     rows = _joined(*cells, delimiter, null_handling="replace", null_replacement="")
     return list(rows.to_pylist())
@@ -279,7 +279,7 @@ def _csv_rows(columns: Sequence[Any], delimiter: str) -> list[str]:
 
 def _cells(column: Any, delimiter: str) -> Any:
     cells = column.cast(pa.large_string())
-    if pa.types.is_primitive(column.type):  # numbers, booleans, dates: nothing in them needs quotes
+    if pa.types.is_primitive(column.type):  # numbers, booleans, dates: they never need quotes
         return cells
     special = f'["\r\n{re.escape(delimiter)}]'
     quoted = compute.or_(compute.match_substring_regex(cells, special), compute.equal(cells, ""))
@@ -289,8 +289,8 @@ def _cells(column: Any, delimiter: str) -> Any:
     return compute.if_else(quoted, _joined('"', doubled, '"', ""), cells)
 
 
-def _joined(*parts: Any, **options: Any) -> Any:
-    large = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+def _joined(*columns: Any, **options: Any) -> Any:
+    large = [pa.scalar(column, pa.large_string()) if isinstance(column, str) else column for column in columns]
     return compute.binary_join_element_wise(*large, **options)
 
 
@@ -316,7 +316,7 @@ def _svmlight_rows(batch: Batch) -> list[str]:
 
 
 def _svmlight_label(label: Any) -> str:
-    """A number, or several with commas; NaN where a label says nothing."""
+    """A number, or several with commas; NaN for a missing label."""
     if isinstance(label, (tuple, list)):
         return ",".join(map(_svmlight_label, label))
     return "nan" if label is None else f"{label:.17g}"

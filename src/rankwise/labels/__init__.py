@@ -1,8 +1,8 @@
-"""What the annotator said, turned into codes: the one encoder and the one decoder of the package.
+"""Annotations turned into codes: the one encoder and the one decoder of the package.
 
-Whatever form ``y`` has, it becomes a :class:`Labels`: every row the interval ``[lower, upper]`` of class codes
-0..K-1 that the annotation admits, with a mask where an admissible set has holes. An exact label is an interval of
-width 0, a missing one the full interval; algorithms never ask which it was.
+Whatever form ``y`` has, it becomes a :class:`Labels`: every row is the interval ``[lower, upper]`` of class codes
+0..K-1 that the annotation admits, with a mask where an admissible set has gaps. An exact label is an interval of
+width 0, a missing one the full interval; algorithms do not distinguish them.
 """
 
 from rankwise.labels._encode import declared_order, decode, encode

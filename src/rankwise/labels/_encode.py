@@ -1,6 +1,6 @@
 """Every accepted form of ``y`` -> :class:`Labels`, and back.
 
-Reading happens in three steps: :mod:`rankwise.labels._read` says what the container holds (values, interval ends,
+Reading takes three steps: :mod:`rankwise.labels._read` extracts what the container holds (values, interval ends,
 candidate sets or a mask, and an order if the container carries one), the order of the classes is settled, and the
 values become codes.
 """
@@ -47,16 +47,16 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         - list mixing all of these, row by row: a tuple is an interval, a set holds candidates;
         - :class:`Labels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
 
-        A row means the same whatever the other rows are. Lists inside a list could be either, and are refused.
+        What a row means never depends on the other rows. Lists inside a list are ambiguous and rejected.
     classes : sequence or ClassOrder, optional
         The classes, lowest first. Without it an ordered ``Categorical`` (or polars ``Enum``) gives the order, numbers
-        sort (intervals with whole ends bring the whole numbers between them: "3 to 5" says that there is a 4), and
-        strings sort with an :class:`OrderWarning`.
+        sort (an interval with whole ends implies the whole numbers between them: "3 to 5" implies a 4), and strings
+        sort with an :class:`OrderWarning`.
     n_rows : int, optional
         Number of rows that ``y`` must have.
     ordered : bool, default True
         Whether the order of the classes matters. If not, strings without an order sort silently, unless ``y`` holds
-        intervals, which need one to be read.
+        intervals, which need an order.
 
     Examples
     --------
@@ -73,7 +73,10 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         )
     order = settle_order(raw, classes, ordered)
     if isinstance(raw, Texts):
-        return _encode_texts(raw, order, raw.said(None if classes is None else order))
+        labels = raw.read_labels(None if classes is None else order)
+        with raw.blaming(range(len(labels))):  # each distinct label is encoded once, however many rows repeat it
+            distinct = read_cells(labels)
+            return _CODERS[type(distinct)](distinct, order).take(raw.groups)
     return _CODERS[type(raw)](raw, order)
 
 
@@ -100,7 +103,7 @@ def declared_order(classes: Any) -> ClassOrder:
 
 
 def settle_order(raw: Raw, classes: Any = None, ordered: bool = True) -> ClassOrder:
-    """Order of the classes: the one given, else the one that the container carries, else that of the labels in it."""
+    """Order of the classes: as declared, else as the container carries it, else inferred from the labels."""
     if classes is not None:
         return declared_order(classes)
     if isinstance(raw, Encoded):
@@ -150,7 +153,7 @@ def _encode_intervals(raw: Intervals, order: ClassOrder, rows: NDArray[np.intp] 
             good = _lookup.interval_codes(numbers, *table, lower, upper)
         if good:
             return Labels(order, lower, upper)
-        # There is a bad row: fall through to the plain code, which says what is wrong with it.
+        # There is a bad row: fall through to the plain code, which reports it.
     low, high = _end_codes(ends[:, 0], order, -np.inf), _end_codes(ends[:, 1], order, np.inf)
     _refuse_unknown(low, ends[:, 0], order, "lower end", rows)
     _refuse_unknown(high, ends[:, 1], order, "upper end", rows)
@@ -159,17 +162,16 @@ def _encode_intervals(raw: Intervals, order: ClassOrder, rows: NDArray[np.intp] 
     crossed = lower > upper
     if crossed.any():
         at = int(np.argmax(crossed))
-        found = f"[{one_line(ends[at, 0])}, {one_line(ends[at, 1])}]"
         raise RowError(
             f"the lower end of an interval must not be above its upper end. "
-            f"Got {found} with the classes {show(order.values)}.",
+            f"Got [{one_line(ends[at, 0])}, {one_line(ends[at, 1])}] with the classes {show(order.values)}.",
             int(at if rows is None else rows[at]),
         )
     return Labels(order, lower, upper)
 
 
 def _end_codes(ends: NDArray[Any], order: ClassOrder, open_at: float) -> Codes:
-    """Codes of interval ends, where the infinity on their side says as little as NaN."""
+    """Codes of interval ends; the infinity on their side is open, like NaN."""
     codes = order.codes(ends)
     unknown = np.flatnonzero(codes == _lookup.UNKNOWN)
     is_open = [is_infinite(end) and end == open_at for end in ends[unknown].tolist()]
@@ -192,8 +194,8 @@ def _encode_ranges(raw: Ranges, order: ClassOrder) -> Labels:
     if empty.any():
         row = int(np.argmax(empty))
         brackets = ("[" if raw.closed_left else "(") + "{}, {}" + ("]" if raw.closed_right else ")")
-        found = brackets.format(raw.left[row], raw.right[row])
-        raise RowError(f"an interval must hold at least one class. Got {found} of {show(order.values)}.", row)
+        interval = brackets.format(raw.left[row], raw.right[row])
+        raise RowError(f"an interval must hold at least one class. Got {interval} of {show(order.values)}.", row)
     return Labels(order, lower, upper)
 
 
@@ -223,17 +225,11 @@ def _encode_candidates(raw: Candidates, order: ClassOrder) -> Labels:
     missing = codes == _lookup.MISSING
     if (missing & in_company).any():
         row = int(rows[np.argmax(missing & in_company)])
-        found = show(raw.members[rows == row])
-        raise RowError(f"a candidate set must not hold missing values. Got {found} instead.", row)
+        members = show(raw.members[rows == row])
+        raise RowError(f"a candidate set must not hold missing values. Got {members} instead.", row)
     mask[rows[missing]] = True
     mask[rows[~missing], codes[~missing]] = True
     return Labels.from_mask(mask, order)
-
-
-def _encode_texts(raw: Texts, order: ClassOrder, said: list[Any]) -> Labels:
-    with raw.blaming(range(len(said))):  # each distinct label is encoded once, however many rows repeat it
-        distinct = read_cells(said)
-        return _CODERS[type(distinct)](distinct, order).take(raw.groups)
 
 
 def _refuse_unknown(

@@ -1,4 +1,4 @@
-"""Encoded labels: the value that everything takes in place of ``y``, so that labels are read once."""
+"""Encoded labels: accepted everywhere in place of ``y``, so that labels are read once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NO_CODES: Codes = np.empty(0, dtype=np.int32)
 
 
 class EncodedRows(ABC):
-    """Rows from which slices, row numbers and booleans select, as scikit-learn's splitters do."""
+    """Rows that can be indexed by slices, row numbers and booleans, as scikit-learn's splitters do."""
 
-    __array_ufunc__ = None  # so that an array beside == is not compared element by element
+    __array_ufunc__ = None  # so that == with an array does not compare element by element
     __hash__ = None  # type: ignore[assignment]
 
     @abstractmethod
@@ -50,10 +50,10 @@ class EncodedRows(ABC):
 class Labels(EncodedRows):
     """Encoded labels: row i admits the class codes ``lower[i] .. upper[i]``, both included.
 
-    Every function and estimator that takes ``y`` takes these too and does not read the labels again.
+    Every function and estimator that takes ``y`` also takes these and does not read the labels again.
     scikit-learn's splitters and searches accept them: they have a length, ``labels[rows]`` are the labels of some
     rows, and ``np.asarray(labels)`` is an array of classes, or of texts such as ``3-5`` unless all labels are exact.
-    ``labels[3]`` and ``labels.tolist()`` give the labels themselves. Nobody should write into the arrays.
+    ``labels[3]`` and ``labels.tolist()`` give the labels themselves. Do not write into the arrays.
 
     Attributes
     ----------
@@ -160,13 +160,13 @@ class Labels(EncodedRows):
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:
-        """Rows whose label says nothing."""
+        """Rows whose label is missing or admits every class."""
         full = (self.lower == 0) & (self.upper == len(self.order) - 1) & (len(self.order) > 1)
         return np.asarray(full if self.mask is None else full & self.mask.all(axis=1))
 
     @property
     def has_gaps(self) -> NDArray[np.bool_]:
-        """Rows whose label is a candidate set and no interval."""
+        """Rows whose label is a candidate set that is not an interval."""
         if self.mask is None:
             return np.zeros(len(self), dtype=bool)
         return np.asarray(self.mask.sum(axis=1) <= self.upper - self.lower)
@@ -189,11 +189,11 @@ class Labels(EncodedRows):
         return replace(self, lower=self.lower[rows], upper=self.upper[rows], mask=mask)
 
     def distinct(self) -> tuple[Self, NDArray[np.intp]]:
-        """The labels that occur, and which of them each row has: exact ones by class, then partial, then missing."""
+        """The distinct labels, and the index of each row's label: exact ones by class, then partial, then missing."""
         k = len(self.order)
         kind = np.where(self.is_exact, 0, np.where(self.is_missing, 2, 1)).astype(np.int64)
         key = (kind * k + self.lower) * k + self.upper
-        if self.mask is not None:  # sets with the same ends are told apart
+        if self.mask is not None:  # distinguish sets with the same ends
             sets, which = np.unique(self.mask, axis=0, return_inverse=True)
             key = key * len(sets) + which.ravel()
         _, first, groups = np.unique(key, return_index=True, return_inverse=True)
@@ -227,8 +227,8 @@ class Labels(EncodedRows):
     def recoded(self, order: ClassOrder) -> Labels:
         """The same labels among other classes, which must contain all of these.
 
-        Missing labels stay missing. Intervals keep their ends, and admit new classes between them, unless the order of
-        the classes is another one: then they admit the same classes as before, as candidate sets do.
+        Missing labels stay missing. Intervals keep their ends and admit new classes between them, unless the classes
+        are in another order: then they admit the same classes as before, as candidate sets do.
         """
         if order == self.order:
             return self if order.values.dtype == self.classes.dtype else replace(self, order=order)
@@ -252,14 +252,19 @@ class Labels(EncodedRows):
     def distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
         codes = np.asarray(codes, dtype=np.int64)
-        if self.mask is None:
-            return np.asarray(np.maximum(0, np.maximum(self.lower - codes, codes - self.upper)))
-        apart = np.abs(np.arange(len(self.order)) - codes[:, None])
-        return np.asarray(np.where(self.mask, apart, len(self.order)).min(axis=1))
+        return np.asarray(np.abs(codes - nearest_codes(self, codes)))
+
+
+def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Admissible code nearest to each predicted one, the lower of two."""
+    if labels.mask is None:
+        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
+    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
+    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
 
 
 def _text(label: Any) -> str:
-    """A label as it is written: ``3``, ``3-5``, ``2|7`` or ``?``."""
+    """A label as text: ``3``, ``3-5``, ``2|7`` or ``?``."""
     if isinstance(label, tuple):
         return "-".join(map(as_text, label))
     if isinstance(label, frozenset):
@@ -271,7 +276,7 @@ def _text(label: Any) -> str:
 class RankingLabels(EncodedRows):
     """Encoded feedback about rankings; row i holds the places ``indptr[i] .. indptr[i + 1] - 1`` of the other arrays.
 
-    :func:`encode_rankings` and all that call it take these in place of ``y``; ``labels[rows]`` are those of some rows.
+    :func:`encode_rankings` and its callers take these in place of ``y``; ``labels[rows]`` are the labels of some rows.
 
     Attributes
     ----------
@@ -284,7 +289,7 @@ class RankingLabels(EncodedRows):
     below : int32 array
         Code of the other label of every preference; empty where relevant labels were given.
     names_all : bool
-        Whether the labels as given, and not only their rows, say which labels there are: an indicator matrix does.
+        Whether the input defines all labels, also those of no row: an indicator matrix does.
     """
 
     order: ClassOrder
@@ -301,7 +306,7 @@ class RankingLabels(EncodedRows):
             return NotImplemented
         arrays = ((self.indptr, other.indptr), (self.above, other.above), (self.below, other.below))
         same = self.order == other.order and self.names_all == other.names_all
-        return same and all(np.array_equal(mine, its) for mine, its in arrays)
+        return same and all(np.array_equal(*pair) for pair in arrays)
 
     def __repr__(self) -> str:
         what = "preferences" if self.has_preferences else "relevant labels"

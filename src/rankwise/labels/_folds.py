@@ -1,4 +1,4 @@
-"""Rows dealt out to folds so that each fold has the same mixture of labels, whatever their kind."""
+"""Rows distributed over folds so that each fold has the same mixture of labels, whatever their kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankwise._types import Places
 from rankwise.labels._encode import encode
 from rankwise.labels._encoded import Labels
 
-_ENOUGH = 10  # rows of a stratum: as many as folds that anybody asks for
+_ENOUGH = 10  # rows of a stratum: the largest number of folds in common use
 
 
 def as_labels(y: Any, classes: Any = None) -> Labels:
@@ -21,14 +21,14 @@ def as_labels(y: Any, classes: Any = None) -> Labels:
 
     With it ``cv=5``, ``cross_val_score``, ``cross_val_predict``, ``GridSearchCV`` and ``learning_curve`` work for
     intervals, candidate sets and missing labels as for exact ones: the object can be indexed and stratified, every fold
-    knows all classes in their order, and every estimator and metric of rankwise takes it.
+    has all classes in their order, and every estimator and metric of rankwise takes it.
 
     Parameters
     ----------
     y : array-like
         Labels of any form that :func:`encode` reads: an (n, 2) table with NaN, a list of tuples and sets, texts ...
     classes : sequence, optional
-        The classes, lowest first. Needed where neither the container nor numbers tell their order.
+        The classes, lowest first. Needed where neither the container nor numbers give their order.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def as_labels(y: Any, classes: Any = None) -> Labels:
 class FoldedLabels(Labels):
     """Labels whose array is what splitters stratify by: unless all are exact, rare labels share a stratum.
 
-    scikit-learn's splitters warn of, or refuse, a stratum with fewer rows than folds. Here neighbours in the order of
-    :meth:`Labels.distinct` are put together until they are enough, and are called by the first and the last of them.
+    scikit-learn's splitters warn about, or reject, a stratum with fewer rows than folds. Here neighbours in the order
+    of :meth:`Labels.distinct` are merged until they are enough, and named after the first and the last of them.
     """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -72,7 +72,7 @@ class FoldedLabels(Labels):
 
 
 def _joined(counts: Places) -> Places:
-    """Stratum of every group: neighbours together until they have enough rows; a small rest joins the last.
+    """Stratum of every group: neighbours are merged until they have enough rows; a small rest joins the last.
 
     >>> _joined(np.array([12, 4, 7, 3])).tolist()
     [0, 1, 1, 1]

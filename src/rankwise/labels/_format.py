@@ -1,4 +1,4 @@
-"""Labels written as text and as interval ends: the way back from :mod:`rankwise.labels._grammar`.
+"""Labels written as text and as interval ends: the inverse of :mod:`rankwise.labels._grammar`.
 
 Every distinct label is written once, however many rows repeat it.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankwise._words import the_classes
 from rankwise.labels._encode import declared_order, encode
 from rankwise.labels._encoded import Labels
-from rankwise.labels._grammar import LabelReader, each
+from rankwise.labels._grammar import LabelReader, map_distinct
 from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, numbered, one_line
 from rankwise.labels._raw import Candidates, Coded, Exact, Intervals, Texts
 from rankwise.labels._read import read
@@ -29,8 +29,8 @@ def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> ND
     y : array-like
         Labels of any form that :func:`encode` reads.
     classes : sequence or ClassOrder, optional
-        The classes, lowest first. Without them labels are written as they were said, and names must not hold signs
-        of the notation.
+        The classes, lowest first. Without them labels are written as given, and names must not hold signs of the
+        notation.
     style : {"shortest", "candidates"}
         ``3-5`` where a label is an interval, or ``3|4|5`` for every label that is not exact.
 
@@ -50,23 +50,23 @@ def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> ND
         raise ValueError(f"style must be 'shortest' or 'candidates'. Got {style!r} instead.")
     order = _order_of(y, classes)
     reader = LabelReader(order)
-    return _each(y, order, lambda said: _written(said, reader, style))
+    return _map_labels(y, order, lambda label: _written(label, reader, style))
 
 
 def interval_ends(y: Any, classes: Any = None) -> NDArray[Any]:
     """Lower and upper ends of labels, an object array (n, 2); None is open. Candidates must not have gaps."""
     order = _order_of(y, classes)
-    ends = _each(y, order, lambda said: _ends(said, order))
+    ends = _map_labels(y, order, lambda label: _ends(label, order))
     return np.array([*ends.tolist()], dtype=object).reshape(-1, 2)
 
 
 def candidates(y: Any, classes: Any = None) -> NDArray[Any]:
-    """Candidates of labels, an object array of tuples; None for a label that says nothing.
+    """Candidates of labels, an object array of tuples; None for a missing label.
 
     Without classes, intervals must be closed and of whole numbers.
     """
     order = _order_of(y, classes)
-    return _each(y, order, lambda said: None if said is None else tuple(_members(said, order)))
+    return _map_labels(y, order, lambda label: None if label is None else tuple(_members(label, order)))
 
 
 def as_order(classes: Any) -> ClassOrder | None:
@@ -78,20 +78,20 @@ def _order_of(y: Any, classes: Any) -> ClassOrder | None:
     return y.order if classes is None and isinstance(y, Labels) else as_order(classes)
 
 
-def _each(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
-    """What ``write`` makes of the label of every row, called once for each distinct one; errors name the row."""
-    groups, distinct = said_by_row(y if order is None else encode(y, order))
-    return as_object_array(each(distinct, groups, write))[groups]
+def _map_labels(y: Any, order: ClassOrder | None, write: Any) -> NDArray[Any]:
+    """Apply ``write`` to the label of every row, called once for each distinct one; errors name the row."""
+    groups, distinct = distinct_labels(y if order is None else encode(y, order))
+    return as_object_array(map_distinct(distinct, groups, write))[groups]
 
 
-def said_by_row(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
-    """Distinct labels as they were said, and which of them every row has."""
+def distinct_labels(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    """Index of each row's label among the distinct ones, and these, as they were given."""
     if isinstance(y, Labels):
         labels, groups = y.distinct()
         return groups, labels.tolist()
     raw = read(y)
     if isinstance(raw, Texts):
-        raw = raw.rows(raw.said(None))
+        raw = raw.rows()
     if isinstance(raw, Coded):
         raw = raw.as_exact()
     if isinstance(raw, Exact):
@@ -118,30 +118,30 @@ def _interval(lower: Any, upper: Any) -> Any:
     return lower if lower == upper else (lower, upper)
 
 
-def _written(said: Any, reader: LabelReader, style: str) -> str:
+def _written(label: Any, reader: LabelReader, style: str) -> str:
     """The first way of writing a label that reads back as the same."""
     order = reader.order
-    if said is None:
+    if label is None:
         forms = ["?"]
-    elif isinstance(said, tuple) and style == "shortest":
-        lower, upper = (None if end is None else as_text(end) for end in said)
+    elif isinstance(label, tuple) and style == "shortest":
+        lower, upper = (None if end is None else as_text(end) for end in label)
         forms = [f"<={upper}" if lower is None else f">={lower}" if upper is None else f"{lower}-{upper}"]
         if order is not None:  # a name may hold a "-" that makes this ambiguous
             first, last = reader.texts[0], reader.texts[-1]
             forms += [f"<={upper}"] if lower == first else [f">={lower}"] if upper == last else []
-            forms += ["|".join(map(as_text, _members(said, order)))]
+            forms += ["|".join(map(as_text, _members(label, order)))]
     else:
-        forms = ["|".join(map(as_text, _members(said, order)))]
+        forms = ["|".join(map(as_text, _members(label, order)))]
     for text in forms:
-        if _reads_as(text, said, reader, style):
+        if _reads_as(text, label, reader, style):
             return text
     raise ValueError(
-        f"{one_line(_shown(said))} cannot be written as text that reads back: names hold signs that mean something "
+        f"{one_line(_shown(label))} cannot be written as text that reads back: names hold signs that mean something "
         f"there (- | < > ?)."
     )
 
 
-def _reads_as(text: str, said: Any, reader: LabelReader, style: str) -> bool:
+def _reads_as(text: str, label: Any, reader: LabelReader, style: str) -> bool:
     try:
         parsed = reader.parse(text)
     except ValueError:
@@ -149,29 +149,26 @@ def _reads_as(text: str, said: Any, reader: LabelReader, style: str) -> bool:
     order = reader.order
     if order is not None:
         everything = list(range(len(order)))
-        meant = everything if said is None else [order.code(value) for value in _members(said, order)]
+        meant = everything if label is None else [order.code(value) for value in _members(label, order)]
         return sorted(meant) == (everything if parsed is None else reader.codes(parsed).tolist())
-    if style == "candidates" and isinstance(said, tuple):
-        said = frozenset(_members(said, None))
-    return bool(parsed == said)
+    if style == "candidates" and isinstance(label, tuple):
+        label = frozenset(_members(label, None))
+    return bool(parsed == label)
 
 
-def _members(said: Any, order: ClassOrder | None) -> list[Any]:
+def _members(label: Any, order: ClassOrder | None) -> list[Any]:
     """All classes that a label admits, lowest first."""
-    if isinstance(said, tuple):
-        return _between(said, order)
-    if isinstance(said, frozenset):
-        return sorted(said, key=order.code if order is not None else _plain_key)
-    return [said]
-
-
-def _between(ends: tuple[Any, Any], order: ClassOrder | None) -> list[Any]:
-    lower, upper = ends
+    if isinstance(label, frozenset):
+        return sorted(label, key=order.code if order is not None else _plain_key)
+    if not isinstance(label, tuple):
+        return [label]
+    lower, upper = label
     if order is not None:
         return list(order.values[order.code(lower) : order.code(upper) + 1].tolist())
-    if not all(map(_is_whole, ends)) or upper - lower >= _MOST_BETWEEN:
+    if not all(map(_is_whole, label)) or upper - lower >= _MOST_BETWEEN:
         raise ValueError(
-            f"the classes between the ends of {one_line(ends)} are not known: declare the classes with {the_classes()}."
+            f"the classes between the ends of {one_line(label)} are not known: declare the classes with "
+            f"{the_classes()}."
         )
     return list(range(int(lower), int(upper) + 1))
 
@@ -184,16 +181,16 @@ def _plain_key(value: Any) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
-def _ends(said: Any, order: ClassOrder | None) -> tuple[Any, Any]:
-    if isinstance(said, tuple):
-        return said
-    if isinstance(said, frozenset):
-        members = _members(said, order)
+def _ends(label: Any, order: ClassOrder | None) -> tuple[Any, Any]:
+    if isinstance(label, tuple):
+        return label
+    if isinstance(label, frozenset):
+        members = _members(label, order)
         if order is None and all(map(_is_whole, members)) and members[-1] - members[0] == len(members) - 1:
             return members[0], members[-1]
-        raise ValueError(f"the candidates {one_line(_shown(said))} have gaps: they are not an interval.")
-    return said, said
+        raise ValueError(f"the candidates {one_line(_shown(label))} have gaps: they are not an interval.")
+    return label, label
 
 
-def _shown(said: Any) -> Any:
-    return sorted(said, key=_plain_key) if isinstance(said, frozenset) else said
+def _shown(label: Any) -> Any:
+    return sorted(label, key=_plain_key) if isinstance(label, frozenset) else label

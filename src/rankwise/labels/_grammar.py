@@ -1,7 +1,7 @@
 """The one grammar of labels written as text, for Python and for the command.
 
-A text is *said* to be one of four things: None, a class, a tuple ``(lower, upper)`` with None for an open end, or a
-frozenset of candidates. A text is a range, a bound in words or a list of alternatives only if its parts are numbers or
+A text means one of four things: None (missing), a class, a tuple ``(lower, upper)`` with None for an open end, or a
+frozenset of candidates. It is a range, a bound in words or a list of alternatives only if its pieces are numbers or
 declared classes, so ``ex-smoker`` is a name. What one row means never depends on another row.
 """
 
@@ -33,9 +33,9 @@ _DIGIT = re.compile(r"\d")
 _COMMAS = re.compile(r"\d+(?:,\d+)+")
 _SIGNS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "\u00a0": " "})
 
-#: Texts that say nothing, unless a class has that name. "none" is not among them: it is often the lowest class.
-_NOTHING = frozenset(("", "?", "-", "nan", "-nan", "na", "n/a", "n.a.", "null", "#n/a", "#na", "#n/a n/a"))
-_NOTHING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
+#: Texts for a missing label, unless a class has that name. "none" is not among them: it is often the lowest class.
+_MISSING = frozenset(("", "?", "-", "nan", "-nan", "na", "n/a", "n.a.", "null", "#n/a", "#na", "#n/a n/a"))
+_MISSING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
 
 #: What people write in words, by language; X and Y stand for numbers or classes.
 _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -91,7 +91,7 @@ LANGUAGES = tuple(_WORDS)
 class LabelReader:
     """Reads labels written as text.
 
-    Names of declared classes may stand in place of numbers, and a text that is such a name means that class.
+    Names of declared classes may replace numbers, and a text that is such a name means that class.
     """
 
     def __init__(self, order: ClassOrder | None = None, language: str = "en") -> None:
@@ -107,20 +107,20 @@ class LabelReader:
             self._code.setdefault(text.translate(_SIGNS), code)
         exact = self._values if order is not None and order.is_exact_in_float else []
         self._number = {float(value): code for code, value in enumerate(exact)}
-        self._nothing, self._phrases, self._or, self._unit = _patterns(language)
+        self._missing, self._phrases, self._or, self._unit = _patterns(language)
 
     def parse(self, text: str) -> Any:
-        """What a text says."""
+        """The label that a text means."""
         text = text.strip()
         if text in self._code:
             return self._values[self._code[text]]
-        if text.lower() in self._nothing:
+        if text.lower() in self._missing:
             return None
         plain = text.translate(_SIGNS).strip()
         whole = self.value(plain)
         if whole is not None:
             return whole
-        if plain in self._nothing:
+        if plain in self._missing:
             return None
         bound = _BOUND.fullmatch(plain)
         if bound:
@@ -130,17 +130,17 @@ class LabelReader:
             return self.value(plus[1]), None
         if self.order is not None or _DIGIT.search(plain):
             for read in (self._in_words, self._between):
-                said = read(plain, text)
-                if said is not None:
-                    return said
+                label = read(plain, text)
+                if label is not None:
+                    return label
         if "|" in text:
-            return frozenset(self._end(part, text) for part in text.split("|"))
+            return frozenset(self._end(name, text) for name in text.split("|"))
         return self._listed(plain, text) or self._name(text)
 
     def end(self, text: str) -> Any:
-        """What a text says that is one end of an interval: a class or number, None where it is open."""
+        """One end of an interval, written as text: a class or number, None where it is open."""
         text = text.strip()
-        if text not in self._code and text.lower() in self._nothing:
+        if text not in self._code and text.lower() in self._missing:
             return None
         value = self.value(text)
         return _name(text, text) if value is None else value
@@ -158,17 +158,17 @@ class LabelReader:
         code = self._number.get(float(text))
         return None if code is None else self._values[code]
 
-    def codes(self, said: Any) -> NDArray[np.intp]:
+    def codes(self, label: Any) -> NDArray[np.intp]:
         """Codes of the declared classes that a label admits."""
         assert self.order is not None
         code, k = self.order.code, len(self.order)
-        if isinstance(said, frozenset):
-            return np.unique([code(value) for value in said])
-        lower, upper = said if isinstance(said, tuple) else (said, said)
+        if isinstance(label, frozenset):
+            return np.unique([code(value) for value in label])
+        lower, upper = label if isinstance(label, tuple) else (label, label)
         return np.arange(0 if lower is None else code(lower), k if upper is None else code(upper) + 1)
 
     def _end(self, name: str, text: str) -> Any:
-        """A part that must be a class, or without declared classes a number or a name."""
+        """A piece of a text that must be a class, or without declared classes a number or a name."""
         value = self.value(name)
         if value is not None:
             return value
@@ -220,8 +220,8 @@ class LabelReader:
                 return self._interval(value, self.value(other), text)
         return None
 
-    def parts(self, text: str) -> list[tuple[Any, Any]]:
-        """Lower and upper ends that a text can be cut into: names and negative numbers may hold a ``-`` themselves."""
+    def intervals(self, text: str) -> list[tuple[Any, Any]]:
+        """All intervals that a text can be read as: names and negative numbers may hold a ``-`` themselves."""
         plain = text.translate(_SIGNS)
         cuts = [(i, i + 1) for i, sign in enumerate(plain) if sign == "-"]
         cuts += [match.span() for match in _DOTS.finditer(plain)]
@@ -230,10 +230,10 @@ class LabelReader:
 
     def _between(self, plain: str, text: str) -> Any:
         """Read ``lower-upper``; None if it is not so."""
-        cuts = self.parts(plain)
-        if len(cuts) > 1:
-            raise ValueError(f"{text!r} can be read as an interval in {len(cuts)} ways: list the candidates with |.")
-        return self._interval(*cuts[0], text) if cuts else None
+        ways = self.intervals(plain)
+        if len(ways) > 1:
+            raise ValueError(f"{text!r} can be read as an interval in {len(ways)} ways: list the candidates with |.")
+        return self._interval(*ways[0], text) if ways else None
 
     def _interval(self, lower: Any, upper: Any, text: str) -> tuple[Any, Any]:
         place = (lambda value: value) if self.order is None else self.order.code
@@ -244,14 +244,15 @@ class LabelReader:
 
     def _listed(self, plain: str, text: str) -> frozenset[Any] | None:
         """Read "4 or 5" and "4/5"; None if it is not so."""
-        for parts in (self._or.split(plain), plain.split("/")):
-            values = [self.value(part) for part in parts] if len(parts) > 1 else [None]
+        for split in (self._or.split(plain), plain.split("/")):
+            names = [name.strip() for name in split]
+            values = [self.value(name) for name in names] if len(names) > 1 else [None]
             if None in values:
                 continue
             if "/" in plain and not self._neighbours(values):
                 raise ValueError(
-                    f"cannot read {one_line(text)} as a label: it may be a score out of {parts[-1].strip()} or list "
-                    f"candidates. Write {parts[0].strip()}, or {'|'.join(part.strip() for part in parts)}."
+                    f"cannot read {one_line(text)} as a label: it may be a score out of {names[-1]} or list "
+                    f"candidates. Write {names[0]}, or {'|'.join(names)}."
                 )
             return frozenset(values)
         return None
@@ -273,11 +274,11 @@ class LabelReader:
 def _patterns(
     language: str,
 ) -> tuple[frozenset[str], list[tuple[str, re.Pattern[str]]], re.Pattern[str], re.Pattern[str]]:
-    """Words for nothing, phrases with what they mean, the word between candidates, and units."""
+    """Words for a missing label, phrases with their meaning, the word between candidates, and units."""
     words = _WORDS[language]
     signs = (">=", "<=", ">", "<", "of", "-")
     return (
-        _NOTHING | {word.lower() for word in words["?"]},
+        _MISSING | {word.lower() for word in words["?"]},
         [(sign, _phrase(phrase)) for sign in signs for phrase in words[sign]],
         re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
         re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
@@ -320,7 +321,7 @@ class UnreadableLabelsError(RowError):
         super().__init__(self.told(lambda row: f"row {row}"), found[0][2])
 
     def told(self, place: Callable[[int], str]) -> str:
-        """The reason, with the other labels and where each is first; ``place`` names a row."""
+        """The reason, with the other labels and the first row of each; ``place`` names a row."""
         (_, count, _), *others = self.found
         message = self.first_reason + (f" {count} rows hold this label." if count > 1 else "")
         if not others:
@@ -333,18 +334,18 @@ class UnreadableLabelsError(RowError):
         return f"{message} Nor can these be read: {', '.join(named)}{more}."
 
 
-def each(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
-    """What a function makes of each distinct label; a ``ValueError`` blames the rows that ``groups`` gives it."""
-    made: list[Any] = []
+def map_distinct(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
+    """Apply a function to each distinct label; ``groups`` tells which rows to name where it raises ``ValueError``."""
+    results: list[Any] = []
     bad: dict[int, tuple[Any, str]] = {}
     for group, label in enumerate(distinct):
         try:
-            made.append(function(label))
+            results.append(function(label))
         except ValueError as error:
             bad[group] = (label, str(error))
     if bad:
         raise unreadable(bad, groups)
-    return made
+    return results
 
 
 def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> UnreadableLabelsError:
@@ -355,25 +356,25 @@ def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> Unr
     return UnreadableLabelsError(rows[0][3], [(label, count, row) for row, count, label, _ in rows])
 
 
-def refuse_doubtful(said: list[Any], groups: NDArray[np.intp]) -> None:
-    """Refuse labels that only other rows make doubtful: names among numbers, and names that may be ranges of others.
+def refuse_doubtful(labels: list[Any], groups: NDArray[np.intp]) -> None:
+    """Reject labels that only other rows make doubtful: names among numbers, and names that may be ranges of others.
 
-    Nothing is read in another way for the sake of other rows.
+    No label is read differently because of other rows.
     """
-    names = {value for label in said for value in _values(label) if isinstance(value, str)}
-    is_name = np.array([has_name(label) for label in said], dtype=bool)
-    is_number = np.array([label is not None for label in said], dtype=bool) & ~is_name
+    names = {value for label in labels for value in _values(label) if isinstance(value, str)}
+    is_name = np.array([has_name(label) for label in labels], dtype=bool)
+    is_number = np.array([label is not None for label in labels], dtype=bool) & ~is_name
     if is_name.any() and is_number.any():
-        rows = np.bincount(groups, minlength=len(said))
-        by_name = rows[is_name].sum() <= rows[is_number].sum()
-        most, odd = ("numbers", is_name) if by_name else ("names", is_number)
-        raise unreadable({k: (said[k], mixed_types(said[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
+        rows = np.bincount(groups, minlength=len(labels))
+        names_are_rarer = rows[is_name].sum() <= rows[is_number].sum()
+        most, odd = ("numbers", is_name) if names_are_rarer else ("names", is_number)
+        raise unreadable({k: (labels[k], mixed_types(labels[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
     if any("-" in name.translate(_SIGNS) for name in names):
         reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
-        ranges = [k for k, label in enumerate(said) if isinstance(label, str) and reader.parts(label)]
+        ranges = [k for k, label in enumerate(labels) if isinstance(label, str) and reader.intervals(label)]
         why = f"may be a class of its own or the range between two others: {_declare()}"
         if ranges:
-            raise unreadable({k: (said[k], f"{one_line(said[k])} {why}") for k in ranges}, groups)
+            raise unreadable({k: (labels[k], f"{one_line(labels[k])} {why}") for k in ranges}, groups)
 
 
 def _values(label: Any) -> Iterable[Any]:
@@ -386,7 +387,7 @@ def has_name(label: Any) -> bool:
 
 
 def mixed_types(label: Any, most: str) -> str:
-    """What is wrong with a number among names, or the reverse; ``most`` says what the other labels are."""
+    """Error message for a number among names, or the reverse; ``most`` is what the other labels are."""
     why = f"where most are {most}, and these have no common order. Correct it, or {_declare()}"
     return f"a label is {one_line(label)} {why}"
 

@@ -9,7 +9,7 @@ MISSING, UNKNOWN = -1, -2
 
 @register_jitable
 def _search(value, ascending, code_of):
-    """Code of a number among the classes in ascending order, UNKNOWN if it is none of them, MISSING for NaN."""
+    """Code of a number among the classes in ascending order, UNKNOWN if it is not a class, MISSING for NaN."""
     if np.isnan(value):
         return MISSING
     position = np.searchsorted(ascending, value)
@@ -20,7 +20,7 @@ def _search(value, ascending, code_of):
 
 @register_jitable
 def _guess(value, first, per_class, last):
-    """Place of a value if the classes are evenly spaced, which they nearly always are. In the table, whatever comes."""
+    """Place of a value if the classes are evenly spaced, as they nearly always are; in the table for every value."""
     place = (value - first) * per_class + 0.5
     return int(place) if 0.0 <= place < last + 1.0 else 0
 
@@ -62,7 +62,7 @@ def interval_codes(ends, ascending, code_of, lower, upper):
 
 @kernel
 def consecutive_intervals(ends, first, last, lower, upper):
-    """The same when the classes are first, first + 1, ..., last: no table, no branch, several rows an instruction.
+    """The same for the classes first, first + 1, ..., last: no table, no branch, several rows per instruction.
 
     The ends are compared as they are: the difference of two numbers may overflow.
     """

@@ -22,7 +22,7 @@ _MISSING = -1
 class MultiLabels(EncodedRows):
     """A table of binary annotations.
 
-    :func:`encode_multilabel` and all that call it take it in place of ``Y``; ``labels[rows]`` are those of some rows.
+    :func:`encode_multilabel` and its callers take it in place of ``Y``; ``labels[rows]`` are the labels of some rows.
 
     Attributes
     ----------
@@ -86,15 +86,11 @@ def encode_multilabel(Y: Any, classes: Any = None, n_rows: int | None = None) ->
     Y : array-like of shape (n, L)
         0 and 1, booleans, or two values of your own (the smaller one is the negative class), and NaN, None or NA where
         an entry is missing: an array, nested lists, a masked array, a pandas, polars or pyarrow table. A SciPy sparse
-        matrix has no missing entries: what is not stored is 0. :class:`MultiLabels` are returned as they are.
+        matrix has no missing entries: what is not stored is 0. :class:`MultiLabels` are returned unchanged.
     classes : array-like of two values, optional
         The classes, if they are known; by default 0 and 1, or the two values that occur.
     n_rows : int, optional
-        How many rows there must be.
-
-    Returns
-    -------
-    MultiLabels
+        Number of rows that ``Y`` must have.
 
     Examples
     --------

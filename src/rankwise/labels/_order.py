@@ -25,11 +25,11 @@ EXACT_IN_FLOAT = 2.0**53
 
 
 class OrderWarning(UserWarning):
-    """Strings were put into alphabetical order because nothing said what their order is."""
+    """Strings were sorted alphabetically because no order was given."""
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a single label says nothing: None, NaN, NaT, pandas' NA or numpy's masked."""
+    """Return whether a single label is missing: None, NaN, NaT, pandas' NA or numpy's masked."""
     if value is None or value is np.ma.masked:
         return True
     try:
@@ -43,26 +43,26 @@ def is_infinite(value: Any) -> bool:
 
 
 def as_object_array(values: Iterable[Any]) -> NDArray[Any]:
-    """1-D object array that keeps every element as it is, tuples and lists included."""
+    """1-D object array that keeps every element unchanged, tuples and lists included."""
     items = list(values)
     return np.fromiter(items, dtype=object, count=len(items))
 
 
 def numbered(items: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Number of each item among the distinct ones, and these, in the order of their appearance.
+    """Index of each item among the distinct ones, and these, in the order of their appearance.
 
     >>> numbered("abca")
     (array([0, 1, 2, 0]), ['a', 'b', 'c'])
     """
-    place: dict[Any, int] = {}
-    numbers = [place.setdefault(item, len(place)) for item in items]
-    return np.array(numbers, dtype=np.intp), list(place)
+    index: dict[Any, int] = {}
+    indices = [index.setdefault(item, len(index)) for item in items]
+    return np.array(indices, dtype=np.intp), list(index)
 
 
 def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as numbers where that loses nothing: float64 takes None and NaN too, whole numbers must be complete.
+    """Convert objects to a numeric array where that loses nothing; floats may have None and NaN among them.
 
-    Anything else, whole numbers with gaps or beyond 64 bits among them, stays an array of objects.
+    Anything else stays an array of objects, such as whole numbers with missing values or beyond 64 bits.
     """
     if values.dtype.kind != "O" or values.size == 0:
         return values
@@ -90,11 +90,11 @@ def numbers_if_possible(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def tidy(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as numbers and strings as strings where an object array holds nothing else."""
+    """Convert an object array that holds only numbers, or only strings, to a numeric or string array."""
     values = numbers_if_possible(values)
     if values.dtype.kind != "O" or values.size == 0:
         return values
-    # numpy would strip null characters from the end of a string
+    # NumPy would strip null characters from the end of a string.
     strings = all(isinstance(v, str) and not v.endswith("\0") for v in values.tolist())
     return values.astype(np.str_) if strings else values
 
@@ -105,7 +105,7 @@ class ClassOrder:
     Parameters
     ----------
     classes : sequence
-        Distinct labels, lowest first. Numbers need not be evenly spaced nor ascending: the order given is the order.
+        Distinct labels, lowest first. Numbers need not be evenly spaced nor ascending: their order here counts.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class ClassOrder:
         return self.values[ascending].astype(dtype), ascending.astype(np.int32)
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Code of every element of a 1-D array; MISSING (-1) for none, UNKNOWN (-2) for a value that is not a class."""
+        """Code of every element of a 1-D array; MISSING (-1) for a missing one, UNKNOWN (-2) if it is not a class."""
         out = np.empty(values.size, dtype=np.int32)
         same_type = comparable(values, self)
         if same_type is not None:
@@ -168,7 +168,7 @@ class ClassOrder:
         try:
             codes = map(self._code_of.get, items, repeat(_lookup.UNKNOWN))
             out[:] = np.fromiter(codes, dtype=np.int32, count=len(items))
-        except TypeError:  # something unhashable is among them: look at each
+        except TypeError:  # an item is not hashable: check each
             out[:] = [self._code_of.get(v, _lookup.UNKNOWN) if _is_hashable(v) else _lookup.UNKNOWN for v in items]
         for i in np.flatnonzero(out == _lookup.UNKNOWN):
             if is_missing(items[i]):
@@ -176,7 +176,7 @@ class ClassOrder:
         return out
 
     def inserted(self, value: Any) -> tuple[ClassOrder, int]:
-        """The order with one class more, at its sorted place, and that place."""
+        """The order with one more class at its sorted place, and that place."""
         values = self.values.tolist()
         try:
             place = sum(v < value for v in values)
@@ -193,7 +193,7 @@ def comparable(
 ) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[np.int32]]] | None:
     """Values and class table in one type, int64 or float64, so that two compiled versions serve all numbers.
 
-    None when they are not all numbers, or when neither type holds the classes and tells all values apart from them.
+    None when they are not all numbers, or when neither type can hold the classes and distinguish all values from them.
     """
     if not order.is_numeric or values.dtype.kind not in "iufb":
         return None
@@ -207,7 +207,7 @@ def comparable(
 
 
 def one_line(value: Any) -> str:
-    """Anything for an error message: on one line, and not too long."""
+    """A value for an error message: on one line, and not too long."""
     text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
@@ -229,7 +229,7 @@ def show(classes: NDArray[Any]) -> str:
 
 
 def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
-    """Order of the labels that occur: numbers sort, strings sort with a warning that says how to give the order."""
+    """Order of the labels that occur: numbers sort, strings sort with a warning that tells how to declare the order."""
     if values.dtype.kind == "f":
         present = np.unique(values[np.isfinite(values)])
     elif values.dtype.kind in "iub":
@@ -266,7 +266,7 @@ def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _as_python(value: Any) -> Any:
-    """A number of Python's instead of NumPy's, which does not compare with every other number."""
+    """Convert NumPy's numbers to Python's: NumPy's do not compare with every other number."""
     is_number = isinstance(value, (np.integer, np.floating)) and value.dtype.kind in "iuf"
     return value.item() if is_number else value
 
@@ -287,7 +287,7 @@ def _is_hashable(value: Any) -> bool:
 
 
 def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
-    """Warn of undeclared classes that nobody can have meant: a single one, a measurement, or identifiers."""
+    """Warn about undeclared classes that are unlikely to be meant: a single one, a measurement, or identifiers."""
     k, classes = len(order), show(order.values)
     if k == 1:
         warn_user(
@@ -310,7 +310,7 @@ def warn_of_classes(order: ClassOrder, n_labels: int) -> None:
 
 
 def refuse_continuous(present: NDArray[Any], n: int) -> None:
-    """Measurements are not grades: non-integer numbers that hardly ever repeat are refused."""
+    """Reject measurements, which are not grades: non-integer numbers that hardly ever repeat."""
     if np.any(present != np.floor(present)) and 2 * present.size > n:
         what, how = either("y", "The column"), either(" (for example with numpy.digitize)", "")
         raise ValueError(

@@ -1,7 +1,7 @@
 """Annotations about the ranking of labels -> codes: relevant labels, or preferences.
 
-The labels have no order among themselves. Without a declaration they are sorted where they can be, or taken in the
-order in which they appear in a stream.
+The labels have no order. Without a declaration they are sorted if possible, or taken in the order in which they appear
+in a stream.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Preferences(Sequence[Any]):
     """For every example, pairs of labels of which the first should be ranked above the second.
 
     Relevant labels and full rankings are special cases: "each of these above each of the others", "each above all that
-    follow it". An example without pairs says nothing.
+    follow it". An example without pairs has no information.
 
     Parameters
     ----------
     rows : iterable of lists of pairs
-        For every example a list of pairs ``(above, below)``; None or an empty list for an example that says nothing.
+        For every example a list of pairs ``(above, below)``; None or an empty list for an example without information.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Preferences(Sequence[Any]):
     def from_rankings(cls, rankings: Iterable[Sequence[Any] | None]) -> Preferences:
         """Preferences of rankings, best first: every label above all that follow it, k (k - 1) / 2 pairs for k labels.
 
-        Labels that a ranking does not name are not compared.
+        Labels that are not in a ranking are not compared.
         """
         orders = [[] if ranking is None else list(ranking) for ranking in rankings]
         return cls([(above, below) for p, above in enumerate(order) for below in order[p + 1 :]] for order in orders)
@@ -110,7 +110,7 @@ def encode_rankings(y: Any, classes: Any = None, *, n_rows: int | None = None, g
     ----------
     y : array-like
         - indicator matrix (n, k) of 0 and 1: array, sparse matrix, or frame, whose columns are then the labels;
-        - list of label lists (or sets, tuples): the relevant labels of each row; an empty one, or None, says nothing;
+        - list of label lists (or sets, tuples): the relevant labels of each row; empty or None: missing;
         - 1-D: the one relevant label of each row; NaN, None: missing;
         - :class:`Preferences`: pairs of labels, the first to be ranked above the second;
         - :class:`RankingLabels`: returned as they are, or recoded if ``classes`` are others, which must contain theirs.
@@ -133,13 +133,13 @@ def encode_rankings(y: Any, classes: Any = None, *, n_rows: int | None = None, g
     (array([0, 2, 2, 3]), array([0, 2, 1], dtype=int32))
     """
     rows = read_rankings(y)
-    if n_rows is not None and len(rows) != n_rows:
+    if n_rows is not None and rows.n_rows != n_rows:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(rows)}."
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {rows.n_rows}."
         )
     if classes is not None:
         order = declared_order(classes)
-        return rows.encoded(_with_new(order, rows.labels_present()) if growing else order)
+        return rows.encoded(_with_new(order, rows.present) if growing else order)
     return rows.encoded(rows.labels_by_appearance() if growing else rows.labels_order())
 
 
@@ -153,21 +153,15 @@ class _Rows:
     declared: Any = None  #: all labels in their order, where the container has one
     are_singles: bool = False  #: whether a row has one label at most, as a column of grades has
 
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def labels_present(self) -> list[Any]:
-        return self.present
-
     def labels_by_appearance(self) -> ClassOrder:
-        """All labels, as they come."""
+        """All labels, in the order of their appearance."""
         present = _distinct(self.present)
         if not present:
             raise ValueError(f"no row names a label, so the labels are unknown: declare them with {the_classes()}.")
         return ClassOrder(present)
 
     def labels_order(self) -> ClassOrder:
-        """All labels: as the container has them, else sorted if they can be."""
+        """All labels: in the order of the container, else sorted if possible."""
         if self.declared is not None:
             return self.declared if isinstance(self.declared, ClassOrder) else ClassOrder(self.declared)
         order = ClassOrder(_sorted_if_possible(self.labels_by_appearance().values.tolist()))
@@ -212,7 +206,7 @@ def _singles(raw: Exact | Coded | Texts) -> _Rows:
 
 
 def _codes(labels: list[Any], ends: NDArray[np.int64], order: ClassOrder) -> Codes:
-    """Codes of labels; ``ends`` says where the rows begin and end among them."""
+    """Codes of labels; ``ends`` are the places where the rows begin and end among them."""
     try:
         codes = np.fromiter((order.index.get(label, -1) for label in labels), np.int32, len(labels))
     except TypeError as error:
@@ -228,7 +222,7 @@ def _indicated(matrix: Any, names: list[Any] | None = None) -> _Rows:
     """A matrix of 0 and 1 with a column for every label, or for every label that has a name here."""
     matrix = sparse.csr_matrix(require_sound(matrix, "y"))
     if not (matrix.has_canonical_format and np.all(matrix.data)):
-        matrix = matrix.copy()  # what follows works in place, and the arrays are the caller's
+        matrix = matrix.copy()  # the caller's arrays must not change
     matrix.sum_duplicates()
     wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))  # NaN is neither
     if wrong.size:
@@ -260,7 +254,7 @@ def _indicated(matrix: Any, names: list[Any] | None = None) -> _Rows:
 
 
 def read_rankings(y: Any) -> _Rows:
-    """Say what a container of rankings holds."""
+    """Return what a container of rankings holds."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     if isinstance(y, RankingLabels):
@@ -279,7 +273,7 @@ def read_rankings(y: Any) -> _Rows:
     if isinstance(y, np.ndarray) or kind == "object" or not hasattr(y, "__len__"):
         array = np.asarray(y)
         if array.ndim == 2:
-            return _read_matrix(array)
+            return read_rankings(only_column(array)) if array.shape[1] == 1 else _indicated(_numbers(array))
         if array.ndim != 1:
             _refuse(y)
         if array.dtype.kind == "O":
@@ -301,10 +295,6 @@ def _read_frame(y: Any) -> _Rows:
         return read_rankings(y.column(0) if is_arrow else y[names[0]])
     matrix = np.column_stack([np.asarray(column) for column in y.columns]) if is_arrow else y.to_numpy()
     return _indicated(_numbers(matrix), None if names == list(range(len(names))) else names)
-
-
-def _read_matrix(y: NDArray[Any]) -> _Rows:
-    return read_rankings(only_column(y)) if y.shape[1] == 1 else _indicated(_numbers(y))
 
 
 def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -344,7 +334,7 @@ def _one_row(given: Any, row: int) -> list[Any]:
 def _sorted_if_possible(labels: list[Any]) -> list[Any]:
     try:
         return sorted(labels)
-    except TypeError:  # of several types: they have no order, and a set has none of its own
+    except TypeError:  # labels of several types have no order, nor has a set
         return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._words import the_classes
 from rankwise.labels._encoded import Labels
-from rankwise.labels._grammar import LabelReader, each, refuse_doubtful
+from rankwise.labels._grammar import LabelReader, map_distinct, refuse_doubtful
 from rankwise.labels._order import (
     EXACT_IN_FLOAT,
     ClassOrder,
@@ -33,7 +33,7 @@ _NO_LISTS = (
     "a list inside y may be an interval or candidates: write a tuple (lower, upper) for an interval, a set {a, b} for "
     "candidates, or give all rows as one array, (n, 2) for intervals or boolean (n, K) for candidates."
 )
-_MOST_CLASSES = 10_000  # that intervals of whole numbers may imply; more must be declared
+_MOST_CLASSES = 10_000  # implied by intervals of whole numbers; more must be declared
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Exact(Raw):
 
 @dataclass(frozen=True, eq=False)
 class Coded(Raw):
-    """One category a row, by its number in ``categories``; -1 for none."""
+    """One category a row, by its index in ``categories``; -1 where missing."""
 
     categories: NDArray[Any]
     codes: NDArray[np.intp]
@@ -78,7 +78,7 @@ class Coded(Raw):
 
     @staticmethod
     def make(categories: Sequence[Any], codes: Any, *, ordered: bool) -> Raw:
-        """Coded labels, or texts if the categories are such and carry no order."""
+        """Coded labels, or texts if the categories are texts without an order."""
         values, codes = tidy(as_object_array(categories)), np.asarray(codes, dtype=np.intp)
         items = values.tolist()
         if ordered or not any(isinstance(value, str) for value in items):
@@ -104,7 +104,7 @@ class Intervals(Raw):
 
     @staticmethod
     def from_tuples(tuples: list[tuple[Any, ...]], rows: Sequence[int]) -> Intervals:
-        """Read tuples ``(lower, upper)``; ``rows`` are the rows they stand in."""
+        """Read tuples ``(lower, upper)``; ``rows`` are their rows."""
         if not set(map(len, tuples)) <= {2}:
             row, ends = next((row, ends) for row, ends in zip(rows, tuples, strict=True) if len(ends) != 2)
             raise RowError(f"an interval is a tuple (lower, upper). Got {one_line(ends)} instead.", row)
@@ -139,7 +139,7 @@ class Ranges(Raw):
 
 @dataclass(frozen=True, eq=False)
 class Candidates(Raw):
-    """Candidate sets and intervals, mixed: the members of all sets with the row of each, the intervals likewise."""
+    """Candidate sets and intervals, mixed: the members of all sets and the intervals, each with its row."""
 
     n_rows: int
     members: NDArray[Any]
@@ -157,7 +157,7 @@ class Candidates(Raw):
 
 @dataclass(frozen=True, eq=False)
 class Texts(Raw):
-    """Labels of which some are text, read when the classes are known: the distinct ones, and which each row has."""
+    """Labels with texts among them, read once the classes are known: the distinct ones, and the index of each row's."""
 
     distinct: list[Any]
     groups: NDArray[np.intp]
@@ -175,14 +175,14 @@ class Texts(Raw):
     def values_present(self) -> NDArray[Any]:
         values = whole_if_possible(self.parsed.values_present())
         # Where numbers are not whole, how often they repeat tells grades from measurements.
-        return values if values.dtype.kind != "f" else self.rows(self.said(None)).values_present()
+        return values if values.dtype.kind != "f" else self.rows().values_present()
 
-    def said(self, order: ClassOrder | None) -> list[Any]:
-        """What the distinct labels say; with ``order`` they may name its classes."""
-        return self._said_without_classes if order is None else self._read_by(order)
+    def read_labels(self, order: ClassOrder | None) -> list[Any]:
+        """The distinct labels, parsed; with ``order`` texts may name its classes."""
+        return self._labels_without_classes if order is None else self._read_by(order)
 
     @cached_property
-    def _said_without_classes(self) -> list[Any]:
+    def _labels_without_classes(self) -> list[Any]:
         return self._read_by(None)
 
     def _read_by(self, order: ClassOrder | None) -> list[Any]:
@@ -190,26 +190,26 @@ class Texts(Raw):
         reader = cache(lambda: LabelReader(order, self.language))  # most columns hold nothing but declared classes
         cells = [None if is_missing(cell) else cell for cell in self.distinct]
 
-        def said(cell: Any) -> Any:
+        def parse(cell: Any) -> Any:
             return reader().parse(cell) if isinstance(cell, str) and cell not in classes else cell
 
-        return each(cells, self.groups, said)
+        return map_distinct(cells, self.groups, parse)
 
     @cached_property
     def parsed(self) -> Raw:
-        """The distinct labels that say something where no classes are declared."""
-        said = self.said(None)
-        refuse_doubtful(said, self.groups)
-        known = [k for k, label in enumerate(said) if label is not None]
-        labels = [said[k] for k in known]
+        """The distinct labels that are not missing, where no classes are declared."""
+        distinct = self._labels_without_classes
+        refuse_doubtful(distinct, self.groups)
+        known = [k for k, label in enumerate(distinct) if label is not None]
+        labels = [distinct[k] for k in known]
         if any(isinstance(label, tuple) for label in labels):
             labels = [label if isinstance(label, (set, frozenset)) else as_ends(label) for label in labels]
         with self.blaming(known):
             return read_cells(labels)
 
-    def rows(self, said: list[Any]) -> Raw:
-        """All rows, of which the distinct labels say this."""
-        return read_cells(as_object_array(said)[self.groups].tolist())
+    def rows(self) -> Raw:
+        """All rows, where no classes are declared."""
+        return read_cells(as_object_array(self._labels_without_classes)[self.groups].tolist())
 
     @contextmanager
     def blaming(self, numbers: Sequence[int]) -> Iterator[None]:
@@ -224,7 +224,7 @@ class Texts(Raw):
 
 
 def _key(cell: Any) -> Any:
-    """Key of a cell that is not text: 1, 1.0 and True are told apart, and nothing needs to be hashable."""
+    """Key of a cell that is not text: 1, 1.0 and True differ, and a cell need not be hashable."""
     try:
         hash(cell)
     except TypeError:
@@ -259,7 +259,7 @@ class Encoded(Raw):
 
 
 def whole_if_possible(values: NDArray[Any]) -> NDArray[Any]:
-    """Finite numbers, as integers if all are whole; anything that is not a float as it is."""
+    """Finite numbers, as integers if all are whole; values that are not floats are returned unchanged."""
     if values.dtype.kind != "f":
         return values
     finite = values[np.isfinite(values)]
@@ -275,7 +275,7 @@ def as_ends(label: Any) -> tuple[Any, ...]:
 
 
 def with_whole_numbers_between(ends: NDArray[Any]) -> NDArray[Any]:
-    """Ends of intervals, and the whole numbers inside them if the ends are whole: "3 to 5" says that there is a 4."""
+    """Ends of intervals, and the whole numbers inside them if the ends are whole: "3 to 5" implies a 4."""
     if ends.dtype.kind not in "iuf":
         return ends.ravel()
     known = ends[np.isfinite(ends)]
@@ -308,20 +308,20 @@ def read_cells(items: list[Any]) -> Raw:
     interval_rows: list[int] = []
     members: list[Any] = []
     member_rows: list[int] = []
-    for row, said in enumerate(items):
-        if isinstance(said, tuple):
-            intervals.append(said)
+    for row, label in enumerate(items):
+        if isinstance(label, tuple):
+            intervals.append(label)
             interval_rows.append(row)
-        elif isinstance(said, (set, frozenset)):
-            if not said:
+        elif isinstance(label, (set, frozenset)):
+            if not label:
                 raise RowError("a candidate set must not be empty.", row)
-            members.extend(said)
-            member_rows.extend(repeat(row, len(said)))
-        elif isinstance(said, list) or (isinstance(said, np.ndarray) and said.ndim):
-            raise RowError(f"{_NO_LISTS} Got {one_line(said)}.", row)
+            members.extend(label)
+            member_rows.extend(repeat(row, len(label)))
+        elif isinstance(label, list) or (isinstance(label, np.ndarray) and label.ndim):
+            raise RowError(f"{_NO_LISTS} Got {one_line(label)}.", row)
         else:
-            scalar = said.item() if isinstance(said, np.ndarray) else said
-            members.append(None if said is np.ma.masked else scalar)
+            scalar = label.item() if isinstance(label, np.ndarray) else label
+            members.append(None if label is np.ma.masked else scalar)
             member_rows.append(row)
     return Candidates(
         None,

@@ -1,7 +1,6 @@
-"""Containers of annotations: what does ``y`` hold, before any class has a code.
+"""Containers of annotations: what ``y`` holds, before any class has a code.
 
-pandas, polars and pyarrow are recognised without being imported: an object of theirs can only exist if the caller has
-imported them.
+pandas, polars and pyarrow are recognised without an import: their objects exist only if the caller has imported them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from rankwise.labels._raw import Coded, Encoded, Exact, Intervals, Mask, Ranges,
 
 
 def read(y: Any) -> Raw:
-    """Say what a container of annotations holds; what is read already stays as it is."""
+    """Return what a container of annotations holds; what is read already is returned unchanged."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     if isinstance(y, Raw):
@@ -72,7 +71,7 @@ def _read_array(y: NDArray[Any]) -> Raw:
 
 
 def only_column(y: NDArray[Any]) -> NDArray[Any]:
-    """The column of a table that has one only, with scikit-learn's warning."""
+    """The column of a table with a single column, with scikit-learn's warning."""
     warn_user(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
         "(n_samples, ), for example using ravel().",
@@ -94,7 +93,7 @@ def _read_list(items: list[Any]) -> Raw:
 
 
 def candidate_sets(rows: list[Any]) -> list[Any]:
-    """Rows of a column of lists, which hold candidates as they do in files."""
+    """Rows of a column of lists, which hold candidates, as in files."""
     sets: list[Any] = []
     for row, members in enumerate(rows):
         try:
@@ -128,16 +127,15 @@ def _read_columns(columns: list[Raw]) -> Raw:
     if len(columns) == 1:
         return columns[0]
     columns = [column.as_exact() if isinstance(column, (Coded, Texts)) else column for column in columns]
-    if columns and all(isinstance(column, Exact) and column.values.dtype.kind == "b" for column in columns):
-        return Mask(None, np.column_stack([column.values_present() for column in columns]))
-    if len(columns) != 2 or not all(isinstance(column, Exact) for column in columns):
+    exact = [column for column in columns if isinstance(column, Exact)]
+    if len(exact) == len(columns) > 0 and all(column.values.dtype.kind == "b" for column in exact):
+        return Mask(None, np.column_stack([column.values for column in exact]))
+    if not len(exact) == len(columns) == 2:
         raise ValueError(
             f"a frame of labels has one column (labels), two ([lower, upper], one label in each) or a boolean one for "
             f"every class. Got {len(columns)} columns."
         )
-    lower, upper = columns
-    assert isinstance(lower, Exact)
-    assert isinstance(upper, Exact)
+    lower, upper = exact
     if lower.order is not None and upper.order is not None and list(lower.order) != list(upper.order):
         raise ValueError(
             f"the columns [lower, upper] must have the same categories. "

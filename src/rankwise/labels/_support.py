@@ -1,4 +1,4 @@
-"""Which estimator learns from which kind of label, so that a refusal can name the ones that would do."""
+"""Which estimator learns from which kind of label, so that an error can name suitable ones."""
 
 from __future__ import annotations
 
@@ -17,27 +17,23 @@ KINDS = ("exact", "interval", "candidates")
 
 def estimators_for(kind: str) -> list[str]:
     """Names of the estimators ``rankwise.Name`` that learn from labels of this kind, whatever has been imported."""
-    return sorted(name for name, kinds in _public_estimators().items() if kind in kinds)
+    return sorted(name for name, public in _public_classes().items() if kind in getattr(public, "label_kinds", ()))
 
 
 def estimators_with(method: str) -> list[str]:
     """Names of the estimators ``rankwise.Name`` that have a method."""
-    return sorted(name for name, kind in _public_classes().items() if callable(getattr_static(kind, method, None)))
-
-
-def _public_estimators() -> dict[str, frozenset[str]]:
-    return {name: kinds for name, kind in _public_classes().items() if (kinds := getattr(kind, "label_kinds", None))}
+    return sorted(name for name, public in _public_classes().items() if callable(getattr_static(public, method, None)))
 
 
 def _public_classes() -> dict[str, type]:
-    # This layer knows no estimator and imports none, except here, where a message is about to be written: a table
-    # that estimators enter on import would hold only those imported so far, and the user's own.
+    # This layer imports no estimator except here, for a message: a registry that estimators enter on import would hold
+    # only those imported so far, and the user's own.
     rankwise = import_module("rankwise")
     return {name: getattr(rankwise, name) for name in rankwise.__all__ if name[0].isupper()}
 
 
 def require_support(labels: Labels, estimator: str, kinds: Iterable[str]) -> None:
-    """Raise unless every row is of a kind the estimator learns from; name kind, row, value and who can."""
+    """Raise unless every row is of a kind the estimator learns from; name kind, row, value and suitable estimators."""
     kinds = frozenset(kinds)
     if "candidates" not in kinds and labels.has_gaps.any():
         row = int(np.argmax(labels.has_gaps))

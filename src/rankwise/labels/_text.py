@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
-from rankwise.labels._grammar import LabelReader, each
+from rankwise.labels._grammar import LabelReader, map_distinct
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, numbered, one_line
 
 
@@ -18,18 +18,17 @@ def parse_labels(texts: Any, classes: Any = None, *, language: str = "en") -> An
     """Read labels written as text.
 
     ``3`` is exact, ``3-5`` an interval with both ends included, ``>=4``, ``<=2``, ``>4`` and ``<2`` are open on one
-    side, ``2|3|7`` lists candidates, ``?``, blanks and None say nothing; so do the other ways of writing them, such as
-    ``3 to 5``, ``4+`` and ``n/a``, that the page on labels lists. ``fit`` reads texts so by itself, in English.
+    side, ``2|3|7`` lists candidates, ``?``, blanks and None are missing labels. The page on labels lists other ways of
+    writing them, such as ``3 to 5``, ``4+`` and ``n/a``. ``fit`` reads texts the same way, in English.
 
     Parameters
     ----------
     texts : sequence of str or None
         A list, a NumPy array, a column of pandas or polars, or a (dictionary) array of pyarrow.
     classes : sequence or ClassOrder, optional
-        The classes, lowest first. With them, names of classes may stand in place of numbers, and may hold ``-`` and
-        ``|`` themselves; ``>4`` begins at the next class, and every text must mean at least one class. Without them,
-        a text is a range only if both ends are numbers, any other text is a name, and ``>`` and ``<`` need whole
-        numbers.
+        The classes, lowest first. With them, names of classes may replace numbers, and may hold ``-`` and ``|``
+        themselves; ``>4`` begins at the next class, and every text must mean at least one class. Without them, a text
+        is a range only if both ends are numbers, any other text is a name, and ``>`` and ``<`` need whole numbers.
     language : {"en", "de", "fr", "es"}, default "en"
         Language of words such as "at least 4" and "unknown".
 
@@ -55,15 +54,15 @@ def parse_labels(texts: Any, classes: Any = None, *, language: str = "en") -> An
     codes, distinct = distinct_texts(texts)
     order = None if classes is None else declared_order(classes)
     reader = LabelReader(order, language)
-    parsed = each(distinct, codes, lambda text: None if text is None else reader.parse(_checked(text)))
+    parsed = map_distinct(distinct, codes, lambda text: None if text is None else reader.parse(_checked(text)))
     return _collected(parsed, codes) if order is None else _rows_of(parsed, codes, reader, order)
 
 
 def parse_ends(texts: Any, classes: ClassOrder | None, language: str = "en") -> NDArray[Any]:
-    """Interval ends written as text, one a row: numbers or names of classes, None where a text says nothing."""
+    """Interval ends written as text, one per row: numbers or names of classes, None for a missing one."""
     codes, distinct = distinct_texts(texts)
     reader = LabelReader(classes, language)
-    ends = each(distinct, codes, lambda text: None if text is None else reader.end(_checked(text)))
+    ends = map_distinct(distinct, codes, lambda text: None if text is None else reader.end(_checked(text)))
     return as_object_array(ends)[codes]
 
 
@@ -74,7 +73,7 @@ def _checked(text: Any) -> str:
 
 
 def distinct_texts(texts: Any) -> tuple[NDArray[np.intp], list[Any]]:
-    """Number of each row's text among the distinct ones, and these; missing ones are None."""
+    """Index of each row's text among the distinct ones, and these; missing ones are None."""
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None and isinstance(texts, pyarrow.ChunkedArray):
         texts = texts.unify_dictionaries().combine_chunks()
@@ -95,7 +94,7 @@ def distinct_texts(texts: Any) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def _collected(parsed: list[Any], codes: NDArray[np.intp]) -> Any:
-    """One container for labels without declared classes: as simple as they allow."""
+    """The simplest container that holds labels without declared classes."""
     if all(map(is_number_or_none, parsed)):
         return _numbers(parsed)[codes]
     if not any(isinstance(label, frozenset) for label in parsed):
@@ -110,7 +109,7 @@ def is_number_or_none(value: Any) -> bool:
 
 
 def _numbers(values: list[Any]) -> NDArray[Any]:
-    """Whole numbers if all are, otherwise float64 with NaN for none."""
+    """Whole numbers if all are, otherwise float64 with NaN for None."""
     if values and all(isinstance(value, int) for value in values):
         return np.array(values, dtype=np.int64)
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

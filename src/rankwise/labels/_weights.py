@@ -23,7 +23,7 @@ def check_weights(sample_weight: Any, n: int, unit: str = "row") -> NDArray[np.f
     sample_weight : array-like of shape (n,), a number or None
         The weights as the caller gave them.
     n : int
-        How many there must be.
+        Number of weights that there must be.
     unit : str, default "row"
         What one weight belongs to, for messages.
     """

@@ -1,4 +1,4 @@
-"""Several raters for the same items: how far they agree, one label from all their answers, and what each rater is like.
+"""Several raters for the same items: agreement, one label from all answers, and a model of each rater.
 
 Answers come as a long table with the columns item, rater and label, or as a wide one with a row for each item and a
 column for each rater; in pandas, polars, pyarrow or a dict of columns. Labels have every form of

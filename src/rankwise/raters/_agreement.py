@@ -1,4 +1,4 @@
-"""How far raters agree, from exact and imprecise answers.
+"""Agreement of raters, from exact and imprecise answers.
 
 **Alpha** is Krippendorff's: one minus observed over expected disagreement,
 
@@ -7,7 +7,7 @@
 with ``o_ab = sum over items of (pairs of answers a, b) / (answers of the item - 1)``, ``n_a = sum_b o_ab``, n their
 sum, and the ordinal difference ``d_ck = (sum_{g=c..k} n_g - (n_c + n_k) / 2)^2`` of classes. Answers that admit several
 classes differ by the least difference of two that they admit: those that overlap do not contradict each other. For
-``n_g`` they share one vote among their classes. Of exact labels it is Krippendorff's ordinal alpha.
+``n_g`` they share one vote among their classes. For exact labels it is Krippendorff's ordinal alpha.
 
 Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
 """
@@ -48,13 +48,13 @@ class Overlaps:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far raters agree.
+    """Agreement of raters.
 
     Attributes
     ----------
     alpha : float
-        Krippendorff's alpha for ordered classes: 1 is perfect, 0 chance. NaN where nothing can be told: no two answers
-        for an item, or no two answers that differ.
+        Krippendorff's alpha for ordered classes: 1 is perfect, 0 chance. NaN if undefined: no two answers for an item,
+        or no two answers that differ.
     overlap : float
         Share of the pairs of answers for an item that admit a common class; NaN without such pairs.
     pairs : Overlaps
@@ -62,14 +62,14 @@ class Agreement:
     raters : ndarray
         Names, in the order in which they first occur.
     n_answers : int array of shape (n_raters,)
-        Answers of each that say something.
+        Answers of each that are not missing.
     bias : float array of shape (n_raters,)
         Mean of the middle of the rater's answer minus the mean middle of the others' for the same item, in ranks: a
         positive one answers high. NaN for a rater who shares no item.
     width : float array of shape (n_raters,)
         Mean number of ranks between the ends of the answers; 0 for exact ones.
     missing : float array of shape (n_raters,)
-        Share of the answers that say nothing.
+        Share of missing answers.
     """
 
     alpha: float
@@ -110,10 +110,10 @@ def agreement(
     --------
     >>> from rankwise.raters import agreement
     >>> wide = {"Ann": [1, 2, 3, 5], "Bo": [1, "2-3", 3, None], "Cy": [2, 3, 4, "4-5"]}
-    >>> found = agreement(wide, classes=range(1, 6))
-    >>> round(found.alpha, 3), round(found.overlap, 3)
+    >>> result = agreement(wide, classes=range(1, 6))
+    >>> round(result.alpha, 3), round(result.overlap, 3)
     (0.841, 0.5)
-    >>> print(found)
+    >>> print(result)
     alpha 0.841, overlap 0.500, 3 raters
     rater  answers    bias   width  missing
     Ann          4   -0.31    0.00     0.00
@@ -168,7 +168,7 @@ def _overlaps(answers: Answers) -> tuple[Overlaps, float]:
     order = np.argsort(answers.item, kind="stable")
     size = np.bincount(answers.item, minlength=answers.items.size)
     start = np.cumsum(size) - size
-    # Every answer with those behind it of the same item.
+    # Pair every answer with the later ones about the same item.
     behind = size[answers.item[order]] - (np.arange(order.size) - start[answers.item[order]]) - 1
     one = np.repeat(np.arange(order.size), behind)
     other = one + 1 + np.arange(one.size) - np.repeat(np.cumsum(behind) - behind, behind)

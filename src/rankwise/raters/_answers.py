@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._types import Places
 from rankwise.labels import ClassOrder, Labels, encode, is_missing
-from rankwise.labels._order import as_object_array, tidy
+from rankwise.labels._order import as_object_array, numbered, tidy
 from rankwise.labels._read import read
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Who said what about which item: answer i says ``labels[i]``."""
+    """Answers with their items and raters: answer i is ``labels[i]``."""
 
     items: NDArray[Any]  # names, in the order in which they first occur
     raters: NDArray[Any]
-    item: Places  # places of each answer's item among these
+    item: Places  # index of each answer's item
     rater: Places
     labels: Labels
 
@@ -35,7 +35,7 @@ class Answers:
         return Answers(self.items, self.raters, self.item[rows], self.rater[rows], self.labels.take(rows))
 
     def informative(self) -> Answers:
-        """The answers that say something."""
+        """The answers that are not missing."""
         return self.take(~self.labels.is_missing)
 
     def last(self) -> Answers:
@@ -75,25 +75,20 @@ def _read_wide(table: Any, raters: list[Any], classes: Any, item: str | None) ->
     columns = [table[name] for name in raters]
     if classes is None:  # an ordered categorical carries the order
         classes = next((order for column in columns if (order := read(column).order) is not None), None)
-    said = [_values(column) for column in columns]
-    n = len(said[0])
-    for name, column in zip(raters, said, strict=True):
+    answers = [_values(column) for column in columns]
+    n = len(answers[0])
+    for name, column in zip(raters, answers, strict=True):
         if len(column) != n:
             raise ValueError(
                 f"all columns must have the same length. Got {len(column)} rows in {name!r} and {n} in {raters[0]!r}."
             )
-    labels = encode([said[r][i] for i in range(n) for r in range(len(raters))], classes)
+    labels = encode([answer for row in zip(*answers, strict=True) for answer in row], classes)
     index = table.index if item is None and hasattr(table, "iloc") else None
     given = range(n) if item is None and index is None else _values(table[item] if item is not None else index)
     items, of_item = _named(list(given), item or "index")
-    answers = Answers(
-        items,
-        tidy(as_object_array(raters)),
-        np.repeat(of_item, len(raters)),
-        np.tile(np.arange(len(raters)), n),
-        labels,
-    )
-    return answers.informative()  # an empty cell is no answer
+    item_of, rater_of = np.repeat(of_item, len(raters)), np.tile(np.arange(len(raters)), n)
+    # An empty cell is no answer.
+    return Answers(items, tidy(as_object_array(raters)), item_of, rater_of, labels).informative()
 
 
 def _column_names(table: Any) -> list[Any]:
@@ -109,7 +104,7 @@ def _column_names(table: Any) -> list[Any]:
 
 
 def _values(column: Any) -> list[Any]:
-    """Values of a column of any library, as Python's own."""
+    """Values of a column of any library, as Python objects."""
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             return list(getattr(column, method)())
@@ -117,12 +112,10 @@ def _values(column: Any) -> list[Any]:
 
 
 def _named(values: list[Any], column: str) -> tuple[NDArray[Any], Places]:
-    """Distinct names in the order in which they first occur, and the place of each value among them."""
-    place: dict[Any, int] = {}
-    codes = np.fromiter((place.setdefault(value, len(place)) for value in values), dtype=np.intp, count=len(values))
-    for value, code in place.items():
-        if is_missing(value):
-            raise RowError(
-                "every answer needs a name here. Got a missing value.", int(np.argmax(codes == code)), column
-            )
-    return tidy(as_object_array(place)), codes
+    """Distinct names in the order in which they first occur, and the index of each value among them."""
+    codes, names = numbered(values)
+    for code, name in enumerate(names):
+        if is_missing(name):
+            row = int(np.argmax(codes == code))
+            raise RowError("every answer needs a name here. Got a missing value.", row, column)
+    return tidy(as_object_array(names)), codes

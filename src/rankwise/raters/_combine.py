@@ -96,11 +96,10 @@ def _intersection(answers: Answers) -> Labels:
     informative = answers.informative()
     count = np.bincount(informative.item, minlength=answers.items.size)
     common = _votes(answers) >= count[:, None]
-    low, high = np.full(count.size, len(answers.order) - 1), np.zeros(count.size, dtype=np.intp)
+    low, high = np.full(count.size, len(answers.order) - 1, dtype=np.int32), np.zeros(count.size, dtype=np.int32)
     np.minimum.at(low, informative.item, informative.labels.upper)  # the lowest upper and the highest lower end
     np.maximum.at(high, informative.item, informative.labels.lower)
-    codes = np.arange(len(answers.order))
-    between = (np.minimum(low, high)[:, None] <= codes) & (codes <= np.maximum(low, high)[:, None])
+    between = Labels(answers.order, np.minimum(low, high), np.maximum(low, high)).admissible()
     return Labels.from_mask(np.where(common.any(axis=1, keepdims=True), common, between), answers.order)
 
 

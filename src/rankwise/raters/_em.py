@@ -1,10 +1,10 @@
-"""EM for the model of raters: the posterior is climbed step by step, and no step goes down.
+"""EM for the model of raters; no step decreases the log-posterior.
 
-The unknown of EM (Dempster, Laird and Rubin 1977) are the true classes, which answers are slips, and which class a slip
-or a candidate set meant. Given their probabilities, every group of parameters is improved in turn: shares by
-counting, raters and the scale by Newton steps with the bends of :mod:`rankwise.raters._likelihood`, halved until the
-expected log-likelihood grows. So the log-posterior grows too; where it does not, by rounding, the fit ends with the
-parameters before.
+The latent variables of EM (Dempster, Laird and Rubin 1977) are the true classes, which answers are slips, and which
+class a slip or a candidate set meant. Given their probabilities, every group of parameters is improved in turn: shares
+by counting, raters and the scale by Newton steps with the curvature of :mod:`rankwise.raters._likelihood`, halved until
+the expected log-likelihood grows. So the log-posterior grows too; if rounding prevents that, the fit ends with the
+previous parameters.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rankwise.raters import _likelihood
 from rankwise.raters._answers import Answers
 from rankwise.raters._likelihood import N_OF_RATER
 
-#: Standard deviations, before the fit, of a rater's shift, log precision and log spread.
+#: Prior standard deviations of a rater's shift, log precision and log spread.
 RATER_SD = np.array([1.0, 0.5, 0.5])
 SCALE_SD = 0.5  # of the entries of the scale
-SLIP_ANSWERS = 10.0  # answers that the expected share of slips counts for
+SLIP_ANSWERS = 10.0  # weight of the expected share of slips, in answers
 GAP = 3.0  # between neighbouring positions, in units of a rater's noise, before the fit
 _FIRST_VOTE = 0.1  # of every class, beside the answers, in the first posterior
 _HALVINGS = 30
@@ -33,7 +33,7 @@ _NEWTON_STEPS = 2  # of the raters, between two posteriors
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Answers as :mod:`rankwise.raters._likelihood` reads them: pairs of rater and label, and their runs."""
+    """Answers in the form of :mod:`rankwise.raters._likelihood`: pairs of rater and label, and their runs."""
 
     first_answer: NDArray[np.int64]
     pair: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Evidence:
 
     @classmethod
     def of(cls, answers: Answers) -> Evidence:
-        """Evidence in answers; those that say nothing are left out."""
+        """Evidence in answers; missing ones are left out."""
         answers = answers.informative()
         distinct, group = answers.labels.distinct()
         n_distinct = max(len(distinct), 1)
@@ -83,17 +83,17 @@ def _runs(admits: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Everything the model of raters learns but the weights of features."""
+    """All parameters of the model of raters but the weights of features."""
 
     theta: Floats  # (R, 3): shift, log precision and log spread of each rater
-    slips: Floats  # (R,): chance of a slip
+    slips: Floats  # (R,): probability of a slip
     scale: Floats  # (2K - 1,): first threshold, logarithms of the K-2 gaps behind it, first position, its K-1 gaps
     prior: Floats  # (K,): shares of the true classes
-    slip_classes: Floats  # (K,): shares of the classes that slips say
+    slip_classes: Floats  # (K,): shares of the classes in slips
 
     @classmethod
     def start(cls, n_raters: int, n_classes: int, slips: float) -> Parameters:
-        """Parameters that are most probable before any answer."""
+        """Parameters with the largest prior density."""
         even = np.full(n_classes, 1.0 / n_classes)
         return cls(np.zeros((n_raters, N_OF_RATER)), np.full(n_raters, slips), first_scale(n_classes), even, even)
 
@@ -104,22 +104,22 @@ class Parameters:
         return np.concatenate([[-np.inf], inner, [np.inf]])
 
     def positions(self) -> Floats:
-        """Where the classes lie, (K,)."""
+        """Positions of the classes, (K,)."""
         behind = self.scale[self.prior.size - 1 :]
         return np.asarray(behind[0] + np.concatenate([[0.0], np.cumsum(np.exp(behind[1:]))]))
 
-    def moves(self) -> Floats:
+    def jacobian(self) -> Floats:
         """Derivatives of thresholds and positions, in rows, in the entries of ``scale``."""
         K = self.prior.size
-        moves = np.zeros((2 * K - 1, 2 * K - 1))
+        jacobian = np.zeros((2 * K - 1, 2 * K - 1))
         for start, size in ((0, K - 1), (K - 1, K)):
             gaps = np.concatenate([[1.0], np.exp(self.scale[start + 1 : start + size])])
-            moves[start : start + size, start : start + size] = np.tril(np.tile(gaps, (size, 1)))
-        return moves
+            jacobian[start : start + size, start : start + size] = np.tril(np.tile(gaps, (size, 1)))
+        return jacobian
 
 
 def first_scale(n_classes: int) -> Floats:
-    """Scale with even gaps, thresholds half-way between positions."""
+    """Scale with equal gaps, thresholds half-way between positions."""
     log_gap = np.log(GAP)
     return np.concatenate([[0.5 * GAP], np.full(n_classes - 2, log_gap), [0.0], np.full(n_classes - 1, log_gap)])
 
@@ -130,7 +130,7 @@ def _log_scale(scale: Floats) -> float:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Where EM ended: parameters, posteriors of the items, and the log-posterior after every step."""
+    """Result of EM: parameters, posteriors of the items, and the log-posterior after every step."""
 
     parameters: Parameters
     posterior: Floats
@@ -167,18 +167,17 @@ class RaterEM:
         now = expectation(self.evidence, parameters, log_prior)
         path = [now.log_likelihood + self._log_density(parameters) - penalty]
         least = tol * max(self.evidence.pair.size, 1)
-        while len(path) <= max_iter:
+        converged = False
+        while not converged and len(path) <= max_iter:
             better = self._maximisation(parameters, now)
             log_prior, penalty = self.log_prior(now.posterior, better)
             after = expectation(self.evidence, better, log_prior)
             value = after.log_likelihood + self._log_density(better) - penalty
-            if not value >= path[-1]:  # rounding: nothing is left to gain
-                return Fitted(parameters, now.posterior, np.array(path), True)
-            parameters, now = better, after
-            path.append(value)
-            if path[-1] - path[-2] <= least:
-                return Fitted(parameters, now.posterior, np.array(path), True)
-        return Fitted(parameters, now.posterior, np.array(path), False)
+            converged = not value - path[-1] > least
+            if value >= path[-1]:  # otherwise rounding prevents further improvement
+                parameters, now = better, after
+                path.append(value)
+        return Fitted(parameters, now.posterior, np.array(path), converged)
 
     def _log_density(self, p: Parameters) -> float:
         """Logarithm of the prior of the parameters, but for a constant."""
@@ -207,35 +206,35 @@ class RaterEM:
     def _values(self, p: Parameters, weight: Floats) -> Floats:
         """Expected log-likelihood of each rater's answers and log-density of the rater."""
         value = -0.5 * (p.theta**2 @ self.precision)
-        _likelihood.rater_values(weight, *self._scene(p), value)
+        _likelihood.rater_values(weight, *self._kernel_arguments(p), value)
         return np.asarray(value)
 
-    def _scene(self, p: Parameters) -> tuple[Any, ...]:
+    def _kernel_arguments(self, p: Parameters) -> tuple[Any, ...]:
         return self.evidence.low, self.evidence.high, self.of_run, p.theta, p.thresholds(), p.positions()
 
     def _better_raters(self, p: Parameters, weight: Floats) -> Parameters:
         slope = -p.theta * self.precision
-        bend = np.tile(np.diag(self.precision), (self.n_raters, 1, 1))
-        _likelihood.rater_slopes(weight, *self._scene(p), slope, bend)
-        step = _bounded(np.linalg.solve(bend, slope[:, :, None])[:, :, 0])
+        curvature = np.tile(np.diag(self.precision), (self.n_raters, 1, 1))
+        _likelihood.rater_slopes(weight, *self._kernel_arguments(p), slope, curvature)
+        step = _bounded(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0])
         before, theta = self._values(p, weight), p.theta.copy()
-        ahead = np.ones(self.n_raters, dtype=bool)
+        pending = np.ones(self.n_raters, dtype=bool)
         for _ in range(_HALVINGS):
-            tried = replace(p, theta=np.where(ahead[:, None], p.theta + step, theta))
-            grown = ahead & (self._values(tried, weight) >= before)
+            tried = replace(p, theta=np.where(pending[:, None], p.theta + step, theta))
+            grown = pending & (self._values(tried, weight) >= before)
             theta[grown] = tried.theta[grown]
-            ahead &= ~grown
-            if not ahead.any():
+            pending &= ~grown
+            if not pending.any():
                 break
             step *= 0.5
         return replace(p, theta=theta)
 
     def _better_scale(self, p: Parameters, weight: Floats) -> Parameters:
-        size, moves = p.scale.size, p.moves()
-        slope, bend = np.zeros(size), np.zeros((size, size))
-        _likelihood.scale_slopes(weight, *self._scene(p), slope, bend)
-        slope = moves.T @ slope - (p.scale - first_scale(self.n_classes)) / SCALE_SD**2
-        step = _bounded(np.linalg.solve(moves.T @ bend @ moves + np.eye(size) / SCALE_SD**2, slope))
+        size, jacobian = p.scale.size, p.jacobian()
+        slope, curvature = np.zeros(size), np.zeros((size, size))
+        _likelihood.scale_slopes(weight, *self._kernel_arguments(p), slope, curvature)
+        slope = jacobian.T @ slope - (p.scale - first_scale(self.n_classes)) / SCALE_SD**2
+        step = _bounded(np.linalg.solve(jacobian.T @ curvature @ jacobian + np.eye(size) / SCALE_SD**2, slope))
 
         def value(scale: Floats) -> float:
             return float(self._values(replace(p, scale=scale), weight).sum()) + _log_scale(scale)
@@ -250,7 +249,7 @@ class RaterEM:
 
 @dataclass(frozen=True, eq=False)
 class _Expected:
-    """What EM knows of the unknown: posteriors of items, and shares of slips and runs in each pair."""
+    """Result of the E-step: posteriors of items, and shares of slips and runs in each pair."""
 
     posterior: Floats
     counts: Floats
@@ -273,11 +272,11 @@ def expectation(evidence: Evidence, p: Parameters, log_prior: Floats) -> _Expect
 
 
 def _bounded(step: NDArray[Any]) -> Floats:
-    """Newton step, shortened where an entry would move by more than two: logarithms would overflow."""
+    """Newton step, shortened if an entry would move by more than two: logarithms would overflow."""
     longest = np.abs(step).max(axis=-1, keepdims=True)
     return np.asarray(step / np.maximum(0.5 * longest, 1.0))
 
 
 def _shares(counts: Floats) -> Floats:
-    """Shares that are most probable given counts, each with one more."""
+    """Most probable shares given counts, with one pseudo-count each."""
     return np.asarray((counts + 1.0) / (counts + 1.0).sum())

@@ -1,4 +1,4 @@
-"""Prior of an item's class in the model of raters: one for all items, or by features."""
+"""Prior of an item's class in the model of raters: the same for all items, or from features."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rankwise.labels import ClassOrder, Labels
 from rankwise.raters._em import Parameters
 
 _EVERY = 5  # steps of EM between two fits of the link
-_FLOOR = 1e-12  # of a class's probability: answers may say what features think impossible
+_FLOOR = 1e-12  # of a class's probability: answers may contradict the features
 
 
 def log_shares(posterior: Floats, parameters: Parameters) -> tuple[Floats, float]:
-    """Logarithms of the shares of the classes, for every item alike; their prior is the parameters' own."""
+    """Logarithms of the shares of the classes, the same for every item; their prior is that of the parameters."""
     return np.tile(np.log(parameters.prior), (posterior.shape[0], 1)), 0.0
 
 
 class FeaturePrior:
-    """``P(z | x)`` by a cumulative link, fitted to the posteriors now and then.
+    """``P(z | x)`` by a cumulative link, fitted to the posteriors every few steps.
 
-    A fit that does not raise the expected log-likelihood, because it was stopped early, is not kept.
+    A fit that does not increase the expected log-likelihood, because it was stopped early, is discarded.
     """
 
     def __init__(self, X: Any, order: ClassOrder, alpha: float) -> None:
@@ -50,7 +50,7 @@ class FeaturePrior:
         labels = Labels(self.order, codes, codes)
         X = self.X.iloc[rows] if hasattr(self.X, "iloc") else np.asarray(self.X)[rows]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a class has hardly any weight so far is no news for the caller
+            warnings.simplefilter("ignore")  # a class with hardly any weight so far is no concern of the caller
             link = CumulativeLink(alpha=self.alpha, classes=self.order.values)
             return link.fit(X, labels, sample_weight=posterior.ravel())
 

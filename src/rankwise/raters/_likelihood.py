@@ -1,9 +1,9 @@
 """Sums over answers in the model of raters (:mod:`rankwise.raters.rater_model`).
 
-Answers of one rater that say the same are one *pair* u of rater and label: what depends on an answer depends on its
-pair alone. A label admits one *run* of classes ``low .. high``, a candidate set with gaps several; runs v of a pair
-stand together, ``first_run[u] .. first_run[u + 1] - 1``. For a rater with ``theta = (shift b, log precision, log
-spread)``, ``p = exp(log precision)``, ``c = exp(log spread)``,
+Equal answers of one rater are one *pair* u of rater and label, on which all sums depend. A label admits one *run* of
+classes ``low .. high``, a candidate set with gaps several; runs v of a pair are contiguous,
+``first_run[u] .. first_run[u + 1] - 1``. For a rater with ``theta = (shift b, log precision, log spread)``,
+``p = exp(log precision)``, ``c = exp(log spread)``,
 
     ``P(run | true class z) = F(above) - F(below)``,   ``above = p (c t_high + b - m_z)``,
     ``below = p (c t_{low-1} + b - m_z)``,
@@ -57,13 +57,13 @@ def _slopes(above, below):
         g = _logistic(below)
         if above < np.inf:
             v = math.exp(below - above) / -math.expm1(below - above)
-    bend = v * (1.0 + v)
-    return a + v, -g - v, a * (1.0 - a) + bend, g * (1.0 - g) + bend, -bend
+    curvature = v * (1.0 + v)
+    return a + v, -g - v, a * (1.0 - a) + curvature, g * (1.0 - g) + curvature, -curvature
 
 
 @kernel
 def likelihoods(low, high, first_run, rater, theta, slips, slip_share, t, m, log_p, inside, slipped):
-    """Per pair u and true class: log P of the label, the part of it that slips have, and per run the part it has.
+    """Per pair u and true class: log P of the label, the share of slips in it, and per run its share.
 
     ``t`` (K+1,) has infinite ends; ``slip_share[u]`` is the probability that a slip lands in the label.
     """
@@ -127,7 +127,7 @@ def rater_values(weight, low, high, rater, theta, t, m, value):
 
 
 @kernel
-def rater_slopes(weight, low, high, rater, theta, t, m, slope, bend):
+def rater_slopes(weight, low, high, rater, theta, t, m, slope, curvature):
     """Adds the derivatives of :func:`rater_values` in theta, (R, 3), and ``J' H J``, (R, 3, 3)."""
     up, down = np.zeros(N_OF_RATER), np.zeros(N_OF_RATER)
     for v in range(low.size):
@@ -150,12 +150,12 @@ def rater_slopes(weight, low, high, rater, theta, t, m, slope, bend):
             for i in range(N_OF_RATER):
                 slope[r, i] += w * (a * up[i] + g * down[i])
                 for j in range(N_OF_RATER):
-                    bend[r, i, j] += w * (aa * up[i] * up[j] + gg * down[i] * down[j])
-                    bend[r, i, j] += w * ag * (up[i] * down[j] + down[i] * up[j])
+                    curvature[r, i, j] += w * (aa * up[i] * up[j] + gg * down[i] * down[j])
+                    curvature[r, i, j] += w * ag * (up[i] * down[j] + down[i] * up[j])
 
 
 @kernel
-def scale_slopes(weight, low, high, rater, theta, t, m, slope, bend):
+def scale_slopes(weight, low, high, rater, theta, t, m, slope, curvature):
     """Adds the same for the K-1 thresholds and, behind them, the K positions."""
     n_thresholds = m.size - 1
     place, by = np.zeros(3, dtype=np.int64), np.zeros((3, 2))
@@ -169,7 +169,7 @@ def scale_slopes(weight, low, high, rater, theta, t, m, slope, bend):
             above = precision * (spread * t[high[v] + 1] + shift - m[z])
             below = precision * (spread * t[low[v]] + shift - m[z])
             a, g, aa, gg, ag = _slopes(above, below)
-            # Parameters that move (above, below): the position, and each threshold that is there.
+            # Parameters that move (above, below): the position, and each threshold that exists.
             has_up, has_down = high[v] < n_thresholds, low[v] > 0
             place[0], place[1], place[2] = n_thresholds + z, min(high[v], n_thresholds - 1), max(low[v] - 1, 0)
             by[0, 0], by[0, 1] = -precision * has_up, -precision * has_down
@@ -178,4 +178,4 @@ def scale_slopes(weight, low, high, rater, theta, t, m, slope, bend):
                 slope[place[i]] += w * (a * by[i, 0] + g * by[i, 1])
                 for j in range(3):
                     curved = aa * by[i, 0] * by[j, 0] + gg * by[i, 1] * by[j, 1]
-                    bend[place[i], place[j]] += w * (curved + ag * (by[i, 0] * by[j, 1] + by[i, 1] * by[j, 0]))
+                    curvature[place[i], place[j]] += w * (curved + ag * (by[i, 0] * by[j, 1] + by[i, 1] * by[j, 0]))

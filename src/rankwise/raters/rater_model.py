@@ -1,18 +1,18 @@
-"""What the raters meant: true classes, and how each rater answers, from imprecise answers alone.
+"""True classes, and how each rater answers, from imprecise answers alone.
 
-Item i has an unknown class z with probability ``pi_z``, or ``P(z | x_i)`` of a cumulative link where features are
-given. The classes lie at positions ``m_1 < ... < m_K`` of one axis, cut by thresholds ``t_1 < ... < t_{K-1}``. Rater r
-moves the thresholds by a shift ``b_r``, stretches them by a spread ``c_r``, and sees with a precision ``p_r``:
+Item i has an unknown class z with probability ``pi_z``, or ``P(z | x_i)`` of a cumulative link if features are given.
+The classes lie at positions ``m_1 < ... < m_K`` of one axis, cut by thresholds ``t_1 < ... < t_{K-1}``. Rater r moves
+the thresholds by a shift ``b_r``, stretches them by a spread ``c_r``, and answers with a precision ``p_r``:
 
     ``P(answer <= k | z) = F(p_r (c_r t_k + b_r - m_z))``,     F the logistic function.
 
-With a chance ``e_r`` the answer is a slip, which says class k with probability ``q_k`` whatever z is. An answer that
-admits several classes has the sum of their probabilities, so "3 to 5" is evidence and "can't tell" is none.
+With probability ``e_r`` the answer is a slip, which is class k with probability ``q_k`` for every z. An answer that
+admits several classes has the sum of their probabilities, so "3 to 5" is evidence and "can't tell" is not.
 
-Shift, log precision and log spread are normal before any answer (standard deviations 1, 1/2 and 1/2), the share of
-slips counts for ten answers, shares of classes for one each, and the scale begins with even gaps, whose logarithms have
-a standard deviation of 1/2. These priors tie raters with few answers to the others. The most probable parameters are
-found by EM (:mod:`rankwise.raters._em`).
+The priors of shift, log precision and log spread are normal (standard deviations 1, 1/2 and 1/2), the share of slips
+has the weight of ten answers, shares of classes that of one each, and the prior scale has equal gaps, whose logarithms
+have a standard deviation of 1/2. These priors shrink raters with few answers towards the others. EM finds the most
+probable parameters (:mod:`rankwise.raters._em`).
 
 Sources: Dawid and Skene, "Maximum likelihood estimation of observer error-rates using the EM algorithm", 1979, whose
 K x K table for each rater this model replaces by four numbers; McCullagh, "Regression models for ordinal data", 1980.
@@ -45,7 +45,7 @@ from rankwise.raters._likelihood import N_OF_RATER
 
 
 class Weighted(NamedTuple):
-    """Items, each as often as it has probable classes: ``X[rows]``, ``y`` and ``sample_weight`` for any estimator."""
+    """Items, repeated for each probable class: ``X[rows]``, ``y`` and ``sample_weight`` for any estimator."""
 
     rows: NDArray[np.intp]
     y: NDArray[Any]
@@ -58,13 +58,13 @@ class RaterModel(SavedEstimator):
     Parameters
     ----------
     classes : array-like, optional
-        The classes, lowest first; without it the labels tell.
+        The classes, lowest first; by default those of the labels.
     decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
-        What ``predict`` answers, as in :class:`rankwise.CumulativeLink`.
+        Decision rule of ``predict``, as in :class:`rankwise.CumulativeLink`.
     slips : float, default 0.05
         Expected share of answers that are slips.
     strength : float, default 1.0
-        How strongly raters are tied to each other: 4 halves the standard deviations of the priors.
+        How strongly raters are shrunk towards each other: 4 halves the standard deviations of the priors.
     alpha : float, default 1e-3
         Strength of the ridge on the weights of features, see :class:`rankwise.CumulativeLink`.
     tol : float, default 1e-6
@@ -79,12 +79,12 @@ class RaterModel(SavedEstimator):
     posterior_ : ndarray of shape (n_items, K)
         Probability of every true class.
     shift_, spread_, precision_, slips_ : ndarray of shape (n_raters,)
-        Of each rater: by how much thresholds move (a positive one answers low), how they are stretched, how sharply
-        the rater sees, and the chance of a slip. A typical rater has 0, 1 and 1.
+        Of each rater: the shift of the thresholds (if positive, answers are low), their spread, the precision of the
+        answers, and the probability of a slip. A typical rater has shift 0, spread 1 and precision 1.
     thresholds_, positions_ : ndarray of shape (K-1,) and (K,)
         Thresholds of a typical rater, and positions of the classes.
     class_prior_, slip_classes_ : ndarray of shape (K,)
-        Shares of the true classes, and what slips say.
+        Shares of the true classes, and of the classes in slips.
     link_ : CumulativeLink or None
         Classes from features, if there were any.
     objective_, objective_path_ : float, ndarray
@@ -193,7 +193,7 @@ class RaterModel(SavedEstimator):
         self.class_prior_, self.slip_classes_ = p.prior, p.slip_classes
         self.objective_, self.n_iter_ = float(self.objective_path_[-1]), self.objective_path_.size - 1
 
-    # -- what it knows -----------------------------------------------------------------------------------------------
+    # -- predictions -------------------------------------------------------------------------------------------------
 
     @reader
     def predict_proba(
@@ -205,7 +205,7 @@ class RaterModel(SavedEstimator):
         ----------
         table : table, optional
             Answers about other items, as in :meth:`fit`; rows of the result are its items in the order in which they
-            first occur. Raters that are not known count as typical ones. By default, the items of the fit.
+            first occur. Unknown raters count as typical ones. By default, the items of the fit.
         X : array-like of shape (n_items, d), optional
             Features of these items; alone, of items without answers. The model must have been fitted with features.
         item, rater, label : str
@@ -224,7 +224,7 @@ class RaterModel(SavedEstimator):
         return expectation(Evidence.of(answers), self._for(answers.raters), log_prior).posterior
 
     def _for(self, raters: NDArray[Any]) -> Parameters:
-        """Parameters for other raters; those that are not known are typical."""
+        """Parameters for other raters; unknown ones are typical."""
         known = {name: place for place, name in enumerate(self.raters_.tolist())}
         places = np.array([known.get(name, -1) for name in raters.tolist()], dtype=np.intp)
         p = self._parameters
@@ -273,7 +273,7 @@ class RaterModel(SavedEstimator):
         return "posterior_" in vars(self)
 
     def to_plain(self) -> dict[str, Any]:
-        """Everything that was learnt: what a model file holds."""
+        """All learnt values, for a model file."""
         p = self._parameters
         return {
             "classes": self.classes_,
@@ -290,7 +290,7 @@ class RaterModel(SavedEstimator):
         }
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
-        """Become the model that :meth:`to_plain` described, after checking that it can be one."""
+        """Restore the values of :meth:`to_plain`, after checking them."""
         self._validate_params()
         n_classes = len(self._take_classes(plain["classes"]))
         if not isinstance(self.decision, str):
@@ -339,8 +339,8 @@ def _rows_of(X: Any, items: NDArray[Any]) -> Any:
     if hasattr(X, "reindex") and hasattr(X, "index"):  # pandas: the index names the items
         missing = [name for name in items.tolist() if name not in X.index]
         if missing or not X.index.is_unique:
-            found = f"no row for item {missing[0]!r}" if missing else "an item that occurs twice"
-            raise ValueError(f"the index of X must name every item once. Got {found}.")
+            problem = f"no row for item {missing[0]!r}" if missing else "an item that occurs twice"
+            raise ValueError(f"the index of X must name every item once. Got {problem}.")
         return X.loc[items.tolist()]
     if len(X) != items.size:
         raise ValueError(f"X must have a row for each of {items.size} items. Got {len(X)} rows.")
@@ -348,7 +348,7 @@ def _rows_of(X: Any, items: NDArray[Any]) -> Any:
 
 
 def decided(P: Floats, decision: Any) -> NDArray[Any]:
-    """Codes that a decision makes of probabilities, (n, K)."""
+    """Codes that a decision rule chooses from probabilities, (n, K)."""
     if not isinstance(decision, str):
         return decisions.least_cost(P, decision)
     if decision == "median":

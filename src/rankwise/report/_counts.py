@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes, nearest_codes
+from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes
 from rankwise.evaluation._sums import ProbabilitySums, Sets, SetSums
 from rankwise.labels import Labels
+from rankwise.labels._encoded import nearest_codes
 
 Codes = NDArray[np.integer[Any]]
 
