@@ -22,8 +22,8 @@ _NAMES = {
 class AnnotationDisplay:
     """Error against the portion of interval labels, their width, or the cost of all labels.
 
-    One line for each width (for each portion, if the axis shows the width), with bars for the confidence limits of the
-    error; markers differ, so that lines can be told apart in grey.
+    One line for each width (for each portion if the axis shows the width), with error bars for the confidence limits.
+    Markers differ, so that lines can be told apart in grey.
 
     Make it with :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_results`.
 
@@ -55,9 +55,9 @@ class AnnotationDisplay:
         Parameters
         ----------
         estimator : estimator
-            Learns from exact and interval labels; clones of it do.
+            Clones of it learn from exact and interval labels.
         X, y, X_test, y_test : array-like
-            Rows with exact labels to learn from and to judge by.
+            Training and test rows with exact labels.
         x : {"portion", "width", "cost"}, optional
             What the axis shows; by default the cost if there are prices, else the portion.
         ax : matplotlib Axes, optional
@@ -102,9 +102,9 @@ class AnnotationDisplay:
         judged = {"loss": loss, "classes": classes, "confidence": confidence, "random_state": random_state}
         results = []
         for (width, portion), predicted in predictions.items():
-            found = error_range(y_true, predicted, limits="bootstrap", **judged)
+            errors = error_range(y_true, predicted, limits="bootstrap", **judged)
             cost = None if costs is None else costs[width, portion]
-            results.append(Annotated(width, portion, cost, found.lower, found.lower_limit, found.upper_limit))
+            results.append(Annotated(width, portion, cost, errors.lower, errors.lower_limit, errors.upper_limit))
         return cls.from_results(results, loss_name=loss_name(loss), **options)
 
     @classmethod
@@ -139,8 +139,8 @@ class AnnotationDisplay:
         priced = all(result.cost is not None for result in self.results)
         axis = x or ("cost" if priced else "portion")
         if axis not in _NAMES or (axis == "cost" and not priced):
-            found = f"{axis!r}{' and no prices' if axis == 'cost' else ''}"
-            raise ValueError(f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {found} instead.")
+            given = f"{axis!r}{' and no prices' if axis == 'cost' else ''}"
+            raise ValueError(f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {given} instead.")
         self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
         by = "portion" if axis == "width" else "width"
         groups = sorted({getattr(result, by) for result in self.results})

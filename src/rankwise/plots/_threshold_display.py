@@ -23,8 +23,8 @@ class ThresholdDisplay:
     """Scores of the classes, the thresholds that part them, and some interval labels as bars.
 
     Every class is drawn as the density of its rows on the score axis, scaled by its share of the rows; a row whose
-    label admits several classes counts in equal parts for each. Below, each bar spans the stretch of the axis that one
-    interval label admits, and its dot is the row's score: inside, the model agrees with the annotator.
+    label admits several classes counts in equal parts for each. Below, each bar spans the scores that one interval
+    label admits, and its dot is the row's score: inside, the model agrees with the annotator.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -35,9 +35,9 @@ class ThresholdDisplay:
     thresholds : ndarray of shape (K-1,)
         Thresholds, ascending.
     labels : Labels
-        What the annotator said: the bars.
+        Labels of the annotator, drawn as bars.
     truth : Labels or None
-        Labels behind the densities; None: the same ones.
+        Labels for the densities; None: the same labels.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class ThresholdDisplay:
         >>> len(display.lines_)
         3
         """
-        found = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
-        model, scores = found.final, found.final.project(found.rows(X))
+        inside = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
+        model, scores = inside.final, inside.final.project(inside.rows(X))
         return cls.from_predictions(scores, y, model.thresholds_, classes=model.classes_, truth=truth, **options)
 
     @classmethod

@@ -20,10 +20,10 @@ def largest(weights: Floats, top: int) -> tuple[NDArray[np.intp], Floats]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WeightsDisplay:
-    """Weights of the features with the largest ones: bars for one weight a feature, a heat map for several.
+    """The largest weights of the features: bars for one weight per feature, a heat map for several.
 
-    A feature with several weights, one for each class say, is as large as their Euclidean norm. Weights are comparable
-    where the features have similar scales. Negative weights are hatched, so that signs can be told apart in grey.
+    The size of several weights, such as one for each class, is their Euclidean norm. Weights are comparable where the
+    features have similar scales. Negative weights are hatched, so that signs can be told apart in grey.
 
     Make it with :meth:`from_estimator` or :meth:`from_weights`.
 
@@ -74,10 +74,10 @@ class WeightsDisplay:
         >>> len(display.bars_)
         3
         """
-        found = fitted(cls, estimator, "linear estimator", "coef_")
-        model = found.final
-        if feature_names is None and len(found.names) == np.shape(model.coef_)[-1]:
-            feature_names = found.names
+        inside = fitted(cls, estimator, "linear estimator", "coef_")
+        model = inside.final
+        if feature_names is None and len(inside.names) == np.shape(model.coef_)[-1]:
+            feature_names = inside.names
         classes = getattr(model, "classes_", ())
         by_class = np.ndim(model.coef_) == 2 and len(model.coef_) == len(classes)
         parts = [str(c) for c in classes] if by_class else None

@@ -1,4 +1,4 @@
-"""The model card: facts that the model and the rows themselves state, and what they do not."""
+"""The model card: what the model and the rows tell, and what they do not."""
 
 from __future__ import annotations
 
