@@ -62,12 +62,12 @@ class RunOptions:
 
     @property
     def on_cluster(self) -> bool:
-        """Whether it runs on a cluster."""
+        """Whether the fit runs on a cluster."""
         return self.dask is not None or self.workers is not None
 
     @property
     def streams(self) -> bool:
-        """Whether only an online estimator can do it."""
+        """Whether the options need an online estimator."""
         return self.epochs is not None or self.checkpoint is not None
 
     @property
@@ -76,7 +76,7 @@ class RunOptions:
         return _estimators.parse_assignments(self.set_)
 
     def check(self, *, skips: bool) -> None:
-        """Refuse what contradicts itself before any file is opened."""
+        """Refuse contradictory options before any file is opened."""
         if self.dask is not None and self.workers is not None:
             raise typer.BadParameter("a cluster is either at --dask ADDRESS or of --workers N, not both.")
         if self.on_cluster and (self.checkpoint is not None or skips):
@@ -85,7 +85,7 @@ class RunOptions:
             _estimators.make(self.estimator, self.parameters)
 
     def name_for(self, source: LabelledFiles) -> str | None:
-        """The estimator that was named, one for those who name none, or None if one is to be chosen."""
+        """The estimator that was named, a default one, or None if the best of several is to be chosen."""
         large = self.streams or source.n_bytes > LARGEST_IN_MEMORY
         if self.estimator is None and not (large or self.on_cluster or self.set_):
             return None
