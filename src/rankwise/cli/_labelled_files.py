@@ -23,7 +23,7 @@ from rankwise.cli._exit import complain, suggestion
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
-from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
+from rankwise.io import Batch, Table, TableError, open_table
 from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
@@ -50,7 +50,7 @@ class Rows:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Errors about one of the rows name the file and the row there."""
+        """Let errors about one of the rows name its file and its number there."""
         try:
             yield
         except ValueError as error:
@@ -92,9 +92,11 @@ class LabelledFiles:
         self.format = table.format
         self.is_svmlight = table.format == "svmlight"
         self.n_bytes = table.n_bytes
-        self._labels = None if labels is None else labels.columns_of(table)
         names = [] if self.is_svmlight else table.schema.names
-        others = [] if labels is None else [*self.labels.names, *labels.ignored_of(table)]
+        others: list[str] = []
+        if labels is not None:
+            self.labels = labels.columns_of(table)
+            others = [*self.labels.names, *labels.ignored_of(table)]
         if features is None or self.is_svmlight:
             self.features = [name for name in names if name not in others]
         else:
@@ -108,11 +110,6 @@ class LabelledFiles:
         if classes is not None:
             self.order = declared_order(classes)
 
-    @property
-    def labels(self) -> LabelColumns:
-        assert self._labels is not None
-        return self._labels
-
     def file(self, path: str) -> LabelledFiles:
         """One of the files alone, to be opened by another process."""
         alone = copy(self)
@@ -124,7 +121,7 @@ class LabelledFiles:
 
     @cached_property
     def opened(self) -> Table:
-        """The files, opened to see what is in them."""
+        """The files as a table."""
         return open_table(self.files, format=self.format, on_error=self.on_error.value, **self.reading)
 
     def table(self, columns: Sequence[str] | None = None, *, counts: bool = False) -> Table:

@@ -61,7 +61,7 @@ class Checkpoint:
             there = notes["run"].get(what)
             if there == here:
                 continue
-            if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):  # of many files, one
+            if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):  # name one file only
                 there, here = next((a, b) for a, b in zip(there, here, strict=True) if a != b)
             raise typer.BadParameter(
                 f"--checkpoint {self.path} belongs to another run: {what} was {there!r} there and is {here!r} here. "

@@ -224,7 +224,8 @@ def _flattened(parameters: Iterable[Parameter], hints: Mapping[str, Any]) -> Ite
     for parameter in parameters:
         hint = hints[parameter.name]
         if is_dataclass(hint):
-            options = _flattened(signature(hint).parameters.values(), get_type_hints(hint, include_extras=True))
+            inside = signature(hint).parameters.values()  # type: ignore[arg-type]
+            options = _flattened(inside, get_type_hints(hint, include_extras=True))
             yield from (option.replace(kind=Parameter.KEYWORD_ONLY) for option in options)
         else:
             yield parameter.replace(annotation=hint)
@@ -279,7 +280,7 @@ def parse_classes(text: str | None) -> list[Any] | None:
 
 
 def _is_whole(text: str) -> bool:
-    return text.strip().lstrip("-").isdecimal()
+    return text.strip().removeprefix("-").isdecimal()
 
 
 def parse_columns(given: Sequence[str] | None, present: Sequence[str], option: str) -> list[str]:

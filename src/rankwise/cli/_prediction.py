@@ -153,6 +153,9 @@ def _read_costs(path: Path, classes: NDArray[Any]) -> NDArray[np.float64]:
             raise ValueError(
                 f"file {path}: its {what} must name the classes {', '.join(names)}. Got {', '.join(given)}.{hint}"
             )
+    for line in lines[1:]:
+        if len(line) != len(lines[0]):
+            raise ValueError(f"file {path}: class {line[0]} must have {len(names)} costs. Got {len(line) - 1}.")
     try:
         table = np.array([[float(cell) for cell in line[1:]] for line in lines[1:]])
     except ValueError as error:

@@ -18,12 +18,12 @@ class RawRows:
             X = X.toarray()
         self.is_table = hasattr(X, "columns") or hasattr(X, "schema")
         self._is_pandas = self.is_table and type(X).__module__.split(".")[0] == "pandas"
-        self._held: Any = as_table(X) if self.is_table else np.asarray(X)
-        if not self.is_table and self._held.ndim != 2:
-            raise ValueError(f"X must have rows and columns. Got an array of shape {self._held.shape}.")
-        width = self._held.shape[1]
-        given = self._held.column_names if self.is_table else names or []
-        self.names = list(given) if len(given) == width else [f"x{j}" for j in range(width)]
+        held: Any = as_table(X) if self.is_table else np.asarray(X)
+        if not self.is_table and held.ndim != 2:
+            raise ValueError(f"X must have rows and columns. Got an array of shape {held.shape}.")
+        given = held.column_names if self.is_table else names or []
+        self.names = list(given) if len(given) == held.shape[1] else [f"x{j}" for j in range(held.shape[1])]
+        self._held = held
 
     def __len__(self) -> int:
         return int(self._held.num_rows if self.is_table else self._held.shape[0])

@@ -264,24 +264,20 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
     if background is None and scores.size > 1:
         background = X
     if _additive.is_linear(target):
-        values, columns = _additive.linear(target, X, background)
-        return _made(values, columns, scores, "linear", target, rows, others)
-    if target.kind == "score" and hasattr(target.final, "booster_"):
-        values, columns = _additive.trees(target, X)
-        return _made(values, columns, scores, "trees", target, rows, others)
-    if rows is None or others is None:
-        raise ValueError("sampled contributions need dense rows: give X as an array.")
-    if background is None:
-        raise ValueError(
-            f"{type(target.final).__name__} is explained by comparing with other rows: give several as background."
-        )
-    values, base = _additive.sampled(target, rows, others, n_samples, random_state)
-    return Explanation(values, base, rows.names, scores, "sampled", target, rows, others)
-
-
-def _made(values: Floats, columns: list[str], scores: Floats, method: str, *rest: Any) -> Explanation:
-    # The difference is the same for all rows, except for rounding.
-    return Explanation(values, float((scores - values.sum(axis=1)).mean()), columns, scores, method, *rest)
+        method, (values, columns) = "linear", _additive.linear(target, X, background)
+    elif target.kind == "score" and hasattr(target.final, "booster_"):
+        method, (values, columns) = "trees", _additive.trees(target, X)
+    else:
+        if rows is None or others is None:
+            raise ValueError("sampled contributions need dense rows: give X as an array.")
+        if background is None:
+            raise ValueError(
+                f"{type(target.final).__name__} is explained by comparing with other rows: give several as background."
+            )
+        values, base = _additive.sampled(target, rows, others, n_samples, random_state)
+        return Explanation(values, base, rows.names, scores, "sampled", target, rows, others)
+    base = float((scores - values.sum(axis=1)).mean())  # the same for all rows, except for rounding
+    return Explanation(values, base, columns, scores, method, target, rows, others)
 
 
 def _raw(X: Any, target: Target) -> RawRows | None:

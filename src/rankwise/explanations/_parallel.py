@@ -20,7 +20,7 @@ from rankwise.batch import CumulativeLink
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import check_weights, encode
 from rankwise.plots._final_estimator import feature_names
-from rankwise.plots._style import FAINT, INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, plain, quiet_frame
+from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression
 
@@ -81,10 +81,9 @@ class ParallelLines:
                         elinewidth=1.0)  # fmt: skip
             ax.set_xticks(x, [plain(name) for name in self.thresholds], rotation=90)
             ax.set_xlim(-0.5, x.size - 0.5)
-            ax.grid(axis="y", color=FAINT, lw=0.6)
-            shape = "p < 0.001" if self.p[j] < 0.001 else f"p = {self.p[j]:.3f}"
-            ax.set_title(f"{plain(self.columns[j])}\n{shape}", fontsize=SMALL, color=INK)
-            quiet_frame(ax, keep=("left", "bottom"))
+            p = "p < 0.001" if self.p[j] < 0.001 else f"p = {self.p[j]:.3f}"
+            ax.set_title(f"{plain(self.columns[j])}\n{p}", fontsize=SMALL, color=INK)
+            curve_frame(ax)
         all_axes[0, 0].set_ylabel("weight at the threshold", color=INK)
         return figure
 

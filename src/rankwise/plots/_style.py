@@ -48,7 +48,7 @@ def quiet_frame(ax: Any, *, keep: tuple[str, ...] = (), x: str | None = None, y:
             set_label(name, fontsize=FONT, color=INK)
 
 
-def curve_frame(ax: Any, *, x: str, y: str) -> None:
+def curve_frame(ax: Any, *, x: str | None = None, y: str | None = None) -> None:
     """Frame of curves, with faint horizontal lines behind them."""
     ax.grid(axis="y", color=FAINT, lw=0.6)
     ax.set_axisbelow(True)

@@ -97,15 +97,19 @@ class WeightsDisplay:
             As in :meth:`from_estimator`.
         """
         weights = np.asarray(weights, dtype=np.float64)
-        d = weights.shape[-1]
+        d = weights.shape[-1] if weights.ndim else 0
         names = [f"x{j}" for j in range(d)] if feature_names is None else [str(name) for name in feature_names]
         if weights.ndim not in (1, 2) or len(names) != d:
             raise ValueError(
                 f"weights must have the shape (d,) or (m, d), with one name for each of the d features. "
                 f"Got {weights.shape} and {len(names)} names."
             )
-        if weights.ndim == 2 and parts is None:
-            parts = [str(i + 1) for i in range(len(weights))]
+        if weights.ndim == 2:
+            parts = [str(i + 1) for i in range(len(weights))] if parts is None else parts
+            if len(parts) != len(weights):
+                raise ValueError(
+                    f"parts must name each of the {len(weights)} weights of a feature. Got {len(parts)} names."
+                )
         return cls(weights=weights, names=names, parts=parts).plot(**options)
 
     def plot(self, *, ax: Any = None, top: int = 20, cmap: str = "RdBu_r") -> Self:

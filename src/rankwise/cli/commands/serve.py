@@ -107,7 +107,7 @@ def serve(
         check_installed()
         from rankwise.serve.launch import models_in
 
-        chosen = models_in(models) if models is not None else {_name(model): (model, store)}
+        chosen: dict[str, Any] = models_in(models) if models is not None else {_name(model): (model, store)}
         if verify:
             stores = {name: path for name, (_, path) in chosen.items() if path is not None}
             sound = [_verified(name, path, json) for name, path in stores.items()]
