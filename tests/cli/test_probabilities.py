@@ -100,6 +100,9 @@ def test_mistakes_are_one_line(files, tmp_path):
         line = fail(1, "predict", model, rows, "--decision", costs)
         assert "must have 4 costs" in line
         assert f"Got {n_costs}." in line
+    for content in (b",1,2,3,4\n\xe9,0,1,1,1\n", b',"' + b"1" * 200_000 + b'"\n'):
+        costs.write_bytes(content)
+        assert f"file {costs}: " in fail(1, "predict", model, rows, "--decision", costs)
 
 
 def test_evaluate_judges_probabilities_where_there_are_any(files):

@@ -141,27 +141,28 @@ def _added(answers: PredictionOptions, model: TableModel) -> dict[str, Any]:
 
 def _read_costs(path: Path, classes: NDArray[Any]) -> NDArray[np.float64]:
     """Cost matrix in the order of the classes from a CSV file whose header and first column name them."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file) if line]
-    names = [str(name) for name in classes.tolist()]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [line for line in csv.reader(file) if line]
+        return _cost_matrix(lines, [str(name) for name in classes.tolist()])
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"file {path}: {error}") from None
+
+
+def _cost_matrix(lines: list[list[str]], names: list[str]) -> NDArray[np.float64]:
     header = [name.strip() for name in lines[0][1:]] if lines else []
     first = [line[0].strip() for line in lines[1:]]
     for what, given in (("header", header), ("first column", first)):
         if sorted(given) != sorted(names):
             other = next((name for name in given if name not in names), None)
             hint = f" {suggestion(other, names)}" if other is not None else ""
-            raise ValueError(
-                f"file {path}: its {what} must name the classes {', '.join(names)}. Got {', '.join(given)}.{hint}"
-            )
+            raise ValueError(f"its {what} must name the classes {', '.join(names)}. Got {', '.join(given)}.{hint}")
     for line in lines[1:]:
         if len(line) != len(lines[0]):
-            raise ValueError(f"file {path}: class {line[0]} must have {len(names)} costs. Got {len(line) - 1}.")
+            raise ValueError(f"class {line[0]} must have {len(names)} costs. Got {len(line) - 1}.")
     try:
         table = np.array([[float(cell) for cell in line[1:]] for line in lines[1:]])
     except ValueError as error:
-        raise ValueError(f"file {path}: a cost must be a number: {error}.") from None
+        raise ValueError(f"a cost must be a number: {error}.") from None
     in_order = table[np.ix_([first.index(name) for name in names], [header.index(name) for name in names])]
-    try:
-        return check_cost(in_order, len(names))
-    except ValueError as error:
-        raise ValueError(f"file {path}: {error}") from None
+    return check_cost(in_order, len(names))
