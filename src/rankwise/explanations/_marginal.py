@@ -55,8 +55,9 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
         raise TypeError(f"marginal_effects needs a CumulativeLink. Got a {type(final).__name__}.")
     rows = inside.rows(X)
     cov = covariance(final, rows, y, sample_weight)
-    weight = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    effects, gradients = _effects(final, rows, weight / weight.sum())
+    matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    effects, gradients = _effects(final, matrix, weight / weight.sum())
     std_err = np.sqrt(np.maximum(np.einsum("jka,ab,jkb->jk", gradients, cov, gradients), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = effects / std_err
@@ -73,11 +74,10 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     return pandas.DataFrame({name: values.ravel() for name, values in columns.items()}, index=index)
 
 
-def _effects(model: CumulativeLink, rows: Any, weight: Floats) -> tuple[Floats, Floats]:
+def _effects(model: CumulativeLink, matrix: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Effects (d, K), and their gradients by weights and thresholds (d, K, d + K - 1)."""
     w, t = np.asarray(model.coef_), np.asarray(model.thresholds_)
     d, K = w.size, t.size + 1
-    matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     slope, bend = densities(model.link, t - (matrix @ w)[:, None])
     mean_slope = np.pad(weight @ slope, 1)  # zero at t_(-1) = -inf and t_(K-1) = inf
     effects = np.outer(w, mean_slope[:-1] - mean_slope[1:])

@@ -121,8 +121,8 @@ class ProgressiveDisplay:
         """
         curves = {name: result.average for name, result in results.items()}
         lengths = {curve.size for curve in curves.values()}
-        if len(lengths) != 1:
-            raise ValueError(f"all models must have seen the same rounds. Got {sorted(lengths)} rounds.")
+        if len(lengths) != 1 or 0 in lengths:
+            raise ValueError(f"all models must have seen the same rounds, at least one. Got {sorted(lengths)} rounds.")
         return cls(curves=curves, rounds=np.arange(1, lengths.pop() + 1), loss_name=loss_name).plot(**options)
 
     def plot(

@@ -110,6 +110,8 @@ class ThresholdDisplay:
                 f"{thresholds.size} thresholds part {thresholds.size + 1} classes, and there are {len(labels.order)}: "
                 f"give them all as classes, lowest first."
             )
+        if scores.size == 0 or not np.isfinite(scores).all():
+            raise ValueError("scores must be finite numbers, at least one.")
         exact = None if truth is None else encode(truth, labels.order, n_rows=scores.size)
         return cls(scores=scores, thresholds=thresholds, labels=labels, truth=exact).plot(**options)
 
