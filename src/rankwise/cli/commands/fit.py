@@ -75,12 +75,14 @@ class RunOptions:
         """Parameters of the estimator."""
         return _estimators.parse_assignments(self.set_)
 
-    def check(self, *, skips: bool) -> None:
+    def check(self, files: list[Path], *, skips: bool) -> None:
         """Refuse contradictory options before any file is opened."""
         if self.dask is not None and self.workers is not None:
             raise typer.BadParameter("a cluster is either at --dask ADDRESS or of --workers N, not both.")
         if self.on_cluster and (self.checkpoint is not None or skips):
             raise typer.BadParameter("on a cluster there is neither --checkpoint nor --on-error skip.")
+        if self.checkpoint is not None and Path("-") in files:
+            raise typer.BadParameter("--checkpoint needs files that can be read again, and the standard input cannot.")
         if self.estimator is not None and not self.on_cluster:
             _estimators.make(self.estimator, self.parameters)
 
@@ -119,7 +121,7 @@ def fit(
     Without --estimator, linear models and boosted trees are compared in folds, and the best one is fitted to all rows;
     'rankwise tune' takes more time for it.
     """
-    run.check(skips=training.rows.skips)
+    run.check(files, skips=training.rows.skips)
     with plain_errors():
         from rankwise.cli._fit_job import FitJob, print_results
 
