@@ -27,7 +27,7 @@ _COLUMNS = ("model", "what", "error", "error_se", "nearest", "farthest", "rows",
 
 
 class AutoOrdinal(ChoosingEstimator):
-    """Chooses a model for a table of raw columns and labels of any form, within a budget, and fits it.
+    """Choose a model for a table of raw columns and labels of any form, within a budget, and fit it.
 
     Candidates range from the frequencies of the classes and linear models to boosted trees and kernels, each with
     suitable preprocessing. They are compared in the same interval-aware folds by successive halving. The default model,

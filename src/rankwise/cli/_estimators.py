@@ -41,13 +41,8 @@ LISTED = (
 
 
 def complete(incomplete: str) -> list[str]:
-    """Names that begin so, for the shell."""
+    """Names with this beginning, for completion in the shell."""
     return [name for name in names() if name.lower().startswith(incomplete.lower())]
-
-
-def require_known(name: str) -> None:
-    if name not in names():
-        raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
 
 
 def parse_assignments(assignments: Sequence[str] | None) -> dict[str, Any]:
@@ -78,7 +73,8 @@ def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> A
 
     With ``streams``, online estimators refuse parameters that do nothing where rows come in the order of the files.
     """
-    require_known(name)
+    if name not in names():
+        raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
     estimator = getattr(rankwise, name)()
     useless = _NOT_ON_A_STREAM if streams and is_online(name) else {}
     known = [p for p in estimator.get_params() if p != "classes" and p not in useless]
@@ -88,9 +84,9 @@ def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> A
         if parameter in useless:
             raise typer.BadParameter(f"{parameter!r} does nothing on a stream: {useless[parameter]} counts.")
         if parameter not in known:
-            meant = suggestion(parameter, known)
-            listed = "" if meant.startswith("Known") else f" Known: {', '.join(known)}."
-            raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {meant}{listed}")
+            hint = suggestion(parameter, known)
+            listed = "" if hint.startswith("Known") else f" Known: {', '.join(known)}."
+            raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {hint}{listed}")
     estimator.set_params(**parameters)
     validate(estimator)
     return estimator

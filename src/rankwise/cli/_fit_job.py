@@ -39,7 +39,7 @@ class FitJob:
     output: Path
 
     def in_memory(self, template: Any) -> dict[str, Any]:
-        """One estimator, fitted to all rows at once."""
+        """Fit one estimator to all rows at once."""
         with self.source.quarantine:
             rows = self.source.load(self.encoder)
             model = TableModel(template.set_params(classes=self.source.order.values.tolist()), self.encoder)
@@ -48,7 +48,7 @@ class FitJob:
         return {**self._saved(model, len(rows), 1), **_certificate(model)}
 
     def chosen(self, **parameters: Any) -> dict[str, Any]:
-        """The best of several candidates; parameters are those of the search."""
+        """Fit the best of several candidates; parameters are those of the search."""
         from rankwise.auto import AutoOrdinal
 
         with self.source.quarantine, progress_bars() as show:
@@ -63,14 +63,14 @@ class FitJob:
         return {**self._saved(model, len(rows), 1), **_certificate(model), "choice": choice}
 
     def on_cluster(self, name: str, run: RunOptions) -> dict[str, Any]:
-        """One estimator, fitted on a Dask cluster."""
+        """Fit one estimator on a Dask cluster."""
         estimator = _cluster.make(name, run.parameters, run.epochs)
         model, _ = begin(self.source, estimator._as_local(), self.encoder)
         n_rows = _cluster.fit_on_cluster(model, estimator, self.source, run.dask, run.workers)
         return {**self._saved(model, n_rows, getattr(estimator, "n_epochs", 1)), **_certificate(model)}
 
     def streamed(self, template: Any, run: RunOptions, training: TrainingOptions) -> dict[str, Any]:
-        """An online estimator, in constant memory."""
+        """Fit an online estimator in constant memory."""
         source, epochs, checkpoint = self.source, run.epochs or 1, None
         if run.checkpoint is not None:
             checkpoint = Checkpoint(run.checkpoint, run.checkpoint_rows, _described(source, template, epochs, training))

@@ -195,7 +195,7 @@ class LabelledFiles:
             self.order = self._found(lambda: (each.good(None, ignoring) for each in _kept(labels, read)))
             labels = iter(read)
         good = [each.good(self.order, self._aside(counts=True)) for each in labels]
-        rows = self.encodable(self.joined([self._rows(some, table.settled(some.batch)) for some in good]), encoder)
+        rows = self.encodable(self.joined([self._rows(each, table.settled(each.batch)) for each in good]), encoder)
         self.require_rows(len(rows))
         return rows
 
@@ -204,21 +204,22 @@ class LabelledFiles:
         reads = table_encoder(encoder)
         return rows.without(reads.problems(rows.X), self.quarantine) if self.skips and reads is not None else rows
 
-    def joined(self, some: list[Rows]) -> Rows:
-        some = [rows for rows in some if len(rows)]
-        self.require_rows(len(some))
-        starts = np.cumsum([0, *map(len, some)])
+    def joined(self, batches: list[Rows]) -> Rows:
+        """The rows of several batches."""
+        batches = [rows for rows in batches if len(rows)]
+        self.require_rows(len(batches))
+        starts = np.cumsum([0, *map(len, batches)])
 
         def origin(row: int) -> tuple[Batch, int]:
             which = int(np.searchsorted(starts, row, side="right")) - 1
-            return some[which].origin(row - int(starts[which]))
+            return batches[which].origin(row - int(starts[which]))
 
         if self.is_svmlight:
-            X = sparse.vstack([rows.X for rows in some], format="csr")
+            X = sparse.vstack([rows.X for rows in batches], format="csr")
         else:
-            X = pa.concat_tables([rows.X for rows in some]).combine_chunks()
-        weight = None if some[0].weight is None else np.concatenate([rows.weight for rows in some])
-        y = None if some[0].y is None else Labels.concatenate(rows.y for rows in some)
+            X = pa.concat_tables([rows.X for rows in batches]).combine_chunks()
+        weight = None if batches[0].weight is None else np.concatenate([rows.weight for rows in batches])
+        y = None if batches[0].y is None else Labels.concatenate(rows.y for rows in batches)
         return Rows(X, y, weight, origin)
 
     def require_rows(self, n: int) -> None:
@@ -252,8 +253,8 @@ def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[Ba
 def require_features(names: Sequence[str], table: Table) -> None:
     for name in names:
         if name not in table.schema.names:
-            meant = suggestion(name, table.schema.names)
-            raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {meant}")
+            hint = suggestion(name, table.schema.names)
+            raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {hint}")
 
 
 def fitted_width(X: Any, n_features: int) -> Any:

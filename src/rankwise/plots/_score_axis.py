@@ -26,7 +26,7 @@ def density(scores: Floats, weight: Floats, grid: Floats) -> Floats:
 def densities(scores: Floats, admissible: NDArray[Any], missing: NDArray[Any], grid: Floats, *, joint: bool) -> Floats:
     """Density of each class, or of all of them together, scaled to a peak of 1.
 
-    A row that admits several classes counts in equal parts for each, one without a label not at all.
+    A row that admits several classes counts in equal parts for each; a row without a label does not count.
     """
     shares = admissible / admissible.sum(axis=1, keepdims=True)
     shares[missing] = 0.0

@@ -20,7 +20,7 @@ _FIRST_BAR, _BAR_STEP = 0.1, 0.055  # below the densities, whose peak is at 1
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdDisplay:
-    """Scores of the classes, the thresholds that part them, and some interval labels as bars.
+    """Scores of the classes, the thresholds between them, and some interval labels as bars.
 
     Every class is drawn as the density of its rows on the score axis, scaled by its share of the rows; a row whose
     label admits several classes counts in equal parts for each. Below, each bar spans the scores that one interval
