@@ -147,12 +147,12 @@ class AnnotationDisplay:
         self.lines_ = {}
         for i, (group, color) in enumerate(zip(groups, ordered_colors(len(groups), cmap), strict=True)):
             chosen = sorted((r for r in self.results if getattr(r, by) == group), key=lambda r: getattr(r, axis))
-            errors = [r.error for r in chosen]
-            bars = [[r.error - r.lower_limit for r in chosen], [r.upper_limit - r.error for r in chosen]]
+            places, errors = [getattr(r, axis) for r in chosen], [r.error for r in chosen]
+            below = [max(0.0, r.error - r.lower_limit) for r in chosen]
+            above = [max(0.0, r.upper_limit - r.error) for r in chosen]
             name = f"{group:.0%} intervals" if by == "portion" else f"width {group}"
             style = {"color": color, "marker": _MARKERS[i % len(_MARKERS)], "ms": 5.5, "lw": 1.5, "elinewidth": 0.9}
-            places, yerr = [getattr(r, axis) for r in chosen], [[max(0.0, b) for b in side] for side in bars]
-            self.lines_[group] = self.ax_.errorbar(places, errors, yerr=yerr, label=name, **style)[0]
+            self.lines_[group] = self.ax_.errorbar(places, errors, yerr=[below, above], label=name, **style)[0]
         if axis == "portion":
             self.ax_.xaxis.set_major_formatter("{x:.0%}")
         elif axis == "width":

@@ -81,8 +81,9 @@ class RunOptions:
             raise typer.BadParameter("a cluster is either at --dask ADDRESS or of --workers N, not both.")
         if self.on_cluster and (self.checkpoint is not None or skips):
             raise typer.BadParameter("on a cluster there is neither --checkpoint nor --on-error skip.")
-        if self.checkpoint is not None and Path("-") in files:
-            raise typer.BadParameter("--checkpoint needs files that can be read again, and the standard input cannot.")
+        if Path("-") in files and (self.checkpoint is not None or self.on_cluster):
+            what = "a cluster" if self.on_cluster else "--checkpoint"
+            raise typer.BadParameter(f"{what} needs files that can be read again, and the standard input cannot.")
         if self.estimator is not None and not self.on_cluster:
             _estimators.make(self.estimator, self.parameters)
 
