@@ -95,6 +95,14 @@ def test_mistakes_are_one_line(files, tmp_path):
     assert "finite numbers >= 0. Got -1 in row 1, column 3" in fail(1, "predict", model, rows, "--decision", costs)
     costs.write_text(",1,2,3,4\n1,0,1,1,1\n2,1,0,1,a lot\n3,1,1,0,1\n4,1,1,1,0\n")
     assert "a cost must be a number" in fail(1, "predict", model, rows, "--decision", costs)
+    for lines, n_costs in ((["1,0,1,1", "2,1,0,1", "3,1,1,0", "4,1,1,1"], 3), (["1,0,1,1,1", "2", "3", "4"], 0)):
+        costs.write_text("\n".join([",1,2,3,4", *lines]))
+        line = fail(1, "predict", model, rows, "--decision", costs)
+        assert "must have 4 costs" in line
+        assert f"Got {n_costs}." in line
+    for content in (b",1,2,3,4\n\xe9,0,1,1,1\n", b',"' + b"1" * 200_000 + b'"\n'):
+        costs.write_bytes(content)
+        assert f"file {costs}: " in fail(1, "predict", model, rows, "--decision", costs)
 
 
 def test_evaluate_judges_probabilities_where_there_are_any(files):

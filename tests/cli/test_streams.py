@@ -104,6 +104,13 @@ class TestCheckpoints:
         said = fail(2, "fit", data, *LABELS, "--checkpoint", tmp_path / "m", "--output", tmp_path / "n")
         assert "is a model, but no checkpoint" in said
 
+    @pytest.mark.parametrize(
+        ("options", "name"), [(("--checkpoint", "c"), "--checkpoint"), (("--workers", "2"), "a cluster")]
+    )
+    def test_the_standard_input_cannot_be_read_again(self, options, name, tmp_path):
+        said = fail(2, "fit", "-", *LABELS, *options, "--output", tmp_path / "n")
+        assert f"{name} needs files that can be read again, and the standard input cannot." in said
+
     def test_a_damaged_checkpoint_is_named(self, data, tmp_path):
         (tmp_path / "c").write_bytes(b"rubbish")
         said = fail(1, "fit", data, *LABELS, "--checkpoint", tmp_path / "c", "--output", tmp_path / "n")

@@ -61,6 +61,7 @@ class TestFit:
             (["--label", "grade", "--classes", "1,1"], ["has '1' twice"]),
             (["--label", "grade", "--classes", "1,,2"], ["without a name"]),
             (["--label", "grade", "--classes", "5..1"], ["from a lower number to a higher"]),
+            (["--label", "grade", "--classes=--5..1"], ["at least two classes"]),
             (["--label", "grade", "--kind", "a=day"], ["--kind is given as column=kind"]),
             (["--label", "grade", "--kind", "z=text"], ["--kind: there is no column 'z'"]),
             (["--label", "grade", "--scaling", "huge"], ["--scaling"]),

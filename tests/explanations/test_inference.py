@@ -26,6 +26,7 @@ def test_effects_are_the_slopes_of_the_mean_probabilities(link):
     X, y = drawn(0, 150)
     model = rw.CumulativeLink(link=link, alpha=0.01).fit(X, y)
     table = marginal_effects(model, X, y)
+    assert marginal_effects(model, X.tolist(), y).equals(table)
     for j in range(2):
         step = np.eye(2)[j] * 1e-5
         slope = (model.predict_proba(X + step) - model.predict_proba(X - step)).mean(axis=0) / 2e-5

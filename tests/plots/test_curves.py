@@ -107,6 +107,9 @@ class TestThresholdDisplay:
             ThresholdDisplay.from_estimator(model, X, y)
 
     def test_needs_as_many_classes_as_intervals(self):
+        for scores, y in ([], []), ([np.nan, 1.0], [1, 2]):
+            with pytest.raises(ValueError, match="scores must be finite numbers, at least one"):
+                ThresholdDisplay.from_predictions(scores, y, [0.5], classes=[1, 2])
         with pytest.raises(ValueError, match="2 thresholds part 3 classes, and there are 2"):
             ThresholdDisplay.from_predictions([0.0, 1.0], [1, 2], [0.0, 1.0])
 
@@ -178,7 +181,9 @@ class TestProgressiveDisplay:
     def test_models_must_have_seen_the_same_rounds(self, data):
         X, y = data
         results = {"a": progressive(PRank(), X, y), "b": progressive(PRank(), X[:50], y[:50], classes=range(1, 6))}
-        with pytest.raises(ValueError, match=r"same rounds. Got \[50, 400\] rounds"):
+        with pytest.raises(ValueError, match=r"at least one\. Got \[0\] rounds"):
+            ProgressiveDisplay.from_predictions([], [], classes=[1, 2])
+        with pytest.raises(ValueError, match=r"same rounds.* Got \[50, 400\] rounds"):
             ProgressiveDisplay.from_results(results)
 
 

@@ -106,6 +106,10 @@ class TestWeightsDisplay:
             WeightsDisplay.from_weights([1, 2, 3], feature_names=["a", "b"])
         with pytest.raises(ValueError, match=r"top must be a number of features >= 1. Got 0 instead"):
             WeightsDisplay.from_weights([1, 2, 3], top=0)
+        with pytest.raises(ValueError, match=r"Got \(\) and 0 names"):
+            WeightsDisplay.from_weights(1.0)
+        with pytest.raises(ValueError, match=r"parts must name each of the 2 weights of a feature\. Got 1 names\."):
+            WeightsDisplay.from_weights([[1, 2, 3], [4, 5, 6]], parts=["low"])
 
 
 class TestRankingDisplay:

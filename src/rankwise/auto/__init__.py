@@ -1,4 +1,4 @@
-"""The right model for a table: strengths by cross-validation, models by a search, probabilities of several blended.
+"""Model selection for tables: regularisation by cross-validation, models by a search, blends of several models.
 
 The package can be called: ``rankwise.auto(frame, labels)`` is ``AutoOrdinal().fit(frame, labels)``.
 """

@@ -1,4 +1,4 @@
-"""Models that a search tries, each with the preprocessing that its learner wants, in the order of their cost."""
+"""Models that a search tries, each with suitable preprocessing, cheapest first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from rankwise.features import TableEncoder
 from rankwise.table_model import TableModel
 from rankwise.trees import BoostedThresholds
 
-#: What ``predict`` of a model with probabilities answers for the least error of every metric.
+#: Decision of a model with probabilities that minimises each metric.
 DECISIONS = {"mae": "median", "zero_one": "mode", "squared": "mean", "log": "median", "ranked": "median"}
 
-_CONSTANT = 1e9  # strength that leaves nothing but the frequencies of the classes
+_CONSTANT = 1e9  # regularisation that leaves only the frequencies of the classes
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Candidate:
 
     name: str
     model: Any  # takes the table as it is; not fitted
-    why: str  # what speaks for it, in words
-    most_rows: float = float("inf")  # more rows are too many for it
+    why: str  # its strength, in words
+    most_rows: float = float("inf")  # for which it is fast enough
 
 
 def candidates(
@@ -36,14 +36,14 @@ def candidates(
 ) -> tuple[list[Candidate], str]:
     """Models to try, cheapest first, and the name of the one that is the default.
 
-    ``estimators`` is "auto", "quick", a list of names of the former, or a mapping of names to estimators.
+    ``estimators`` is "auto", "quick", a list of names of candidates, or a mapping of names to estimators.
     """
     if isinstance(estimators, Mapping):
         given = [Candidate(name, _in_table(model, X, encoder), "given") for name, model in estimators.items()]
         if not given:
             raise ValueError("estimators must name at least one estimator. Got none.")
         return given, given[0].name
-    known = {one.name: one for one in _known(X, metric, encoder, n_rows, random_state)}
+    known = {candidate.name: candidate for candidate in _known(X, metric, encoder, n_rows, random_state)}
     if isinstance(estimators, str):
         names = [name for name in known if estimators == "auto" or name in QUICK]
     else:
@@ -59,19 +59,19 @@ def candidates(
 
 #: The frequencies of the classes.
 CONSTANT = "constant"
-#: The model of those who choose none: ``TableModel()``.
+#: The default model, ``TableModel()``.
 DEFAULT = "CumulativeLink"
 #: What ``rankwise fit`` tries.
 QUICK = (DEFAULT, f"{DEFAULT}, linear", "BoostedThresholds")
 
 
 def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) -> list[Candidate]:
-    """All candidates, cheapest first; those whose package is not installed are left out."""
+    """All candidates whose package is installed, cheapest first."""
     decision = DECISIONS[metric]
     link = CumulativeLink(alpha="auto", decision=decision)
     bent = None if encoder == "none" or sparse.issparse(X) else encoder
     plain, products = _with(bent, numbers="linear"), _with(bent, numbers="spline+products")
-    found = [
+    models = [
         Candidate(CONSTANT, _in_table(CumulativeLink(alpha=_CONSTANT, decision=decision), X, plain),
                   "the frequencies of the classes alone: what any other model must beat"),
         Candidate(DEFAULT, _in_table(link, X, encoder), "one direction, ordered thresholds, by likelihood"),
@@ -79,21 +79,21 @@ def _known(X: Any, metric: str, encoder: Any, n_rows: int, random_state: int) ->
     ]  # fmt: skip
     if metric not in ("log", "ranked"):  # only models with probabilities can be judged by these
         margin = SVOR("explicit" if metric == "zero_one" else "implicit", alpha="auto")
-        found.append(Candidate("SVOR", _in_table(margin, X, encoder), "the same with large margins"))
+        models.append(Candidate("SVOR", _in_table(margin, X, encoder), "the same with large margins"))
     if products is not None and "numbers" in products.get_params():
         model = _in_table(link, X, products)
-        found.append(Candidate(f"{DEFAULT}, products", model, "pairs of columns act together", 5e4))
+        models.append(Candidate(f"{DEFAULT}, products", model, "pairs of columns act together", 5e4))
     if encoder != "none" and not sparse.issparse(X):
         for name, factor in (("kernel", 0.1), ("narrow kernel", 1.0)):
             n_components = max(1, min(_COMPONENTS, n_rows // 4))
             kernel = Nystroem(gamma=factor / max(1, X.shape[1]), n_components=n_components, random_state=random_state)
             model = TableModel(link, make_pipeline(plain, kernel))
-            found.append(Candidate(f"{DEFAULT}, {name}", model, "smooth curves in all columns at once", 2e4))
+            models.append(Candidate(f"{DEFAULT}, {name}", model, "smooth curves in all columns at once", 2e4))
     if find_spec("lightgbm") is not None:
         for name, extra, why in _TREES:
             model = BoostedThresholds(decision=decision, random_state=random_state, n_jobs=1, verbose=False, **extra)
-            found.append(Candidate(name, _in_table(model, X, plain), why))
-    return [one for one in found if one.most_rows >= n_rows]
+            models.append(Candidate(name, _in_table(model, X, plain), why))
+    return [model for model in models if model.most_rows >= n_rows]
 
 
 _COMPONENTS = 200  # rows that span the features of a kernel
@@ -104,7 +104,7 @@ _TREES: Sequence[tuple[str, dict[str, Any], str]] = (
 
 
 def _with(encoder: Any, **parameters: Any) -> Any:
-    """The encoder with other parameters, those that it has; a plain one where there is none."""
+    """The encoder, by default a plain one, with these values of the parameters that it leaves to "auto"."""
     encoder = TableEncoder() if encoder is None else encoder
     known = encoder.get_params() if hasattr(encoder, "get_params") else {}
     chosen = {name: value for name, value in parameters.items() if known.get(name) == "auto"}
@@ -112,7 +112,7 @@ def _with(encoder: Any, **parameters: Any) -> Any:
 
 
 def _in_table(model: Any, X: Any, encoder: Any) -> Any:
-    """Model of the table as it is."""
+    """Model that takes the table as it is."""
     if isinstance(model, (TableModel, Pipeline)):
         return model
     return TableModel(model, "none" if sparse.issparse(X) else encoder)

@@ -1,4 +1,4 @@
-"""What estimators that choose another one share: the chosen one, fitted to all rows, answers for them."""
+"""Base of the estimators that choose another one and delegate their methods to it."""
 
 from typing import Any
 
@@ -12,10 +12,7 @@ from rankwise.table_model import InnerAnswers
 
 
 class ChoosingEstimator(OfEstimator, InnerAnswers, SavedEstimator):  # type: ignore[override]
-    """Base of the estimators that choose; ``fit`` sets ``best_estimator_``.
-
-    Before that, one with a parameter ``estimator`` offers the methods which that one has.
-    """
+    """Estimator whose ``fit`` sets ``best_estimator_``; before that, its methods are those of its ``estimator``."""
 
     best_estimator_: Any
     _learnt = "best_estimator_"

@@ -1,10 +1,9 @@
 """Successive halving: many candidates on few rows, fewer on more, the best few on all.
 
 Rungs have 2,000 rows, then three times as many, and at last all labelled rows (at most 50,000). On each rung every
-candidate is fitted and judged in the same interval-aware folds; the better half, and the default, go on. A budget of
-seconds or of fits may end it anywhere: candidates come cheapest first on the first rung and best first on the others,
-so that what was judged last is worth comparing. A rung that was begun counts if the best one of the rung before was
-judged on it.
+candidate is fitted and evaluated in the same interval-aware folds; the better half, and the default, go on. A budget of
+seconds or of fits may end the search anywhere, so candidates come cheapest first on the first rung and best first on
+the others. An unfinished rung counts if the best candidate of the rung before was evaluated on it.
 
 Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", 2016.
 """
@@ -12,7 +11,7 @@ Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hype
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +31,7 @@ _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 _FIRST_ROWS, _GROWTH, _MOST_ROWS = 2_000, 3, 50_000
 SCORES = {"log": log_score, "ranked": ranked_probability_score}
 
-#: Told what is being judged, how much of the budget is spent, and how much there is.
+#: Called with the name of the candidate, how much of the budget is spent, and the budget.
 Show = Callable[[str, float, float], None]
 
 
@@ -52,23 +51,21 @@ class Budget:
 
     @property
     def total(self) -> float:
-        """All of it, in the same unit."""
+        """The budget, in the same unit."""
         return self.fits if self.fits < math.inf else self.seconds
 
     def allows(self, n_fits: int, seconds: float) -> bool:
         """Whether so many fits, of so many seconds in all, are left."""
-        if self.fits < math.inf:
-            return self.fitted + n_fits <= self.fits
-        return time.perf_counter() - self.started + seconds <= self.seconds
+        return self.spent + (n_fits if self.fits < math.inf else seconds) <= self.total
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate on a rung: errors in every fold, and what it took."""
+    """Result of a candidate on a rung."""
 
     candidate: Candidate
     n_rows: int
-    errors: Floats  # by which candidates are compared, (n_folds,)
+    errors: Floats  # by which candidates are compared, one per fold
     nearest: float
     farthest: float
     seconds: float  # of one fit
@@ -85,10 +82,10 @@ class Trial:
 
 @dataclass
 class Search:
-    """Candidates on the rows of one table.
+    """A search among candidates on the rows of one table.
 
-    After :meth:`run`, ``trials`` holds the last trial of every candidate that was judged, ``last`` those of the last
-    rung that counts, best first, and ``failed`` why others could not be fitted.
+    After :meth:`run`, ``trials`` holds the last trial of every candidate, ``last`` the trials of the last rung that
+    counts, best first, and ``failed`` why candidates could not be fitted.
     """
 
     candidates: Sequence[Candidate]
@@ -112,9 +109,9 @@ class Search:
         self.out_of_budget = False
 
     def run(self) -> None:
-        """Judge candidates until the last rung is done, the budget is spent, or the user interrupts."""
+        """Evaluate candidates until the last rung is done, the budget is spent, or the user interrupts."""
         alive = list(self.candidates)
-        if self.budget.fits < 2 * self.n_folds:  # for one candidate only: a model rather than what it must beat
+        if self.budget.fits < 2 * self.n_folds:  # for one candidate only: a model rather than the baseline
             alive.sort(key=lambda candidate: candidate.name == CONSTANT)
         rungs = list(self._rungs())
         for number, rows in enumerate(rungs):
@@ -141,11 +138,11 @@ class Search:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
             raise ValueError(f"no candidate could be fitted. {reasons}" if reasons else "the budget allows no fit.")
 
-    def _rungs(self) -> Any:
+    def _rungs(self) -> Iterator[NDArray[np.intp]]:
         rng = np.random.RandomState(self.random_state)
         labelled = np.flatnonzero(~self.labels.is_missing)
-        # Rows sorted by label, taken in steps of the golden section: any first part of them is spread over all, so that
-        # rungs have the mixture of labels of all rows, and the rows of one are among those of the next.
+        # Steps of the golden section through the rows sorted by label: every prefix has the mixture of labels of all
+        # rows, and contains the shorter ones.
         by_label = np.lexsort((rng.permutation(labelled.size), self._strata(labelled)))
         order = by_label[np.argsort(np.arange(labelled.size) * _GOLDEN % 1.0)]
         size, most = _FIRST_ROWS, min(self.most_rows, labelled.size)
@@ -177,19 +174,19 @@ class Search:
 
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of solvers that stop early: an error in the folds shows it
-                found = Parallel(self.n_jobs, prefer="threads")(delayed(judge)(fold) for fold in range(n_folds))
+                warnings.simplefilter("ignore")  # solvers that stop early show in the errors of the folds
+                judged = Parallel(self.n_jobs, prefer="threads")(delayed(judge)(fold) for fold in range(n_folds))
         except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
             if candidate.name == self.default:
                 raise
             self.failed[candidate.name] = str(error)
             return None
         self.budget.fitted += n_folds
-        errors = np.array([each for each, _, _ in found])
+        errors = np.array([each for each, _, _ in judged])
         probabilities = None
-        if keeps and found[0][1] is not None:
-            places = np.argsort(np.concatenate([test for _, _, test in found]))
-            probabilities = np.concatenate([answers for _, answers, _ in found])[places]
+        if keeps and judged[0][1] is not None:
+            places = np.argsort(np.concatenate([test for _, _, test in judged]))
+            probabilities = np.concatenate([answers for _, answers, _ in judged])[places]
         seconds = (time.perf_counter() - start) / n_folds
         _, nearest, farthest = errors.mean(axis=0).tolist()
         trial = Trial(candidate, rows.size, errors[:, 0], nearest, farthest, seconds, probabilities)

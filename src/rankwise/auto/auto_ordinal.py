@@ -1,4 +1,4 @@
-"""The right model for a table: candidates, a search, and the best one fitted to all rows."""
+"""Automatic model selection: a search among candidates, and the best one fitted to all rows."""
 
 import math
 import sys
@@ -22,28 +22,26 @@ from rankwise.calibration._inner import fitted_to
 from rankwise.evaluation import format_table
 from rankwise.labels import Labels, check_weights, encode, warn_of_classes
 
-_METRICS = ("mae", "zero_one", "squared", "log", "ranked")
 _BLENDED = "blend"
 _COLUMNS = ("model", "what", "error", "error_se", "nearest", "farthest", "rows", "fit_seconds", "remark")
 
 
 class AutoOrdinal(ChoosingEstimator):
-    """Chooses a model for a table of raw columns and labels of any form, within a budget, and fits it.
+    """Choose a model for a table of raw columns and labels of any form, within a budget, and fit it.
 
-    Candidates go from the frequencies of the classes and linear models to boosted trees and kernels, each with the
-    preprocessing that its learner wants. They are compared in the same interval-aware folds by successive halving. The
-    default model, ``TableModel()``, is always among those that are compared to the end, so that the result is not
-    worse than it but for noise.
+    Candidates range from the frequencies of the classes and linear models to boosted trees and kernels, each with
+    suitable preprocessing. They are compared in the same interval-aware folds by successive halving. The default model,
+    ``TableModel()``, is always compared to the end, so that apart from noise the result is never worse.
 
     Parameters
     ----------
     time_budget : float, default 60
         Seconds for the search. The chosen model is fitted to all rows after that.
     metric : {"mae", "zero_one", "squared", "log", "ranked"}, default "mae"
-        Error to be small: a loss of the predicted classes against the nearest class that a label admits, or the log or
+        Error to minimise: a loss of the predicted classes against the nearest class that a label admits, or the log or
         ranked probability score of the probabilities.
     estimators : {"auto", "quick"}, list of str or dict, default "auto"
-        All candidates; the few that ``rankwise fit`` tries; some of them, by name; or estimators by names of your own.
+        All candidates; the few that ``rankwise fit`` tries; some of them, by name; or your own estimators by name.
     n_fits : int, optional
         Number of fits, in place of seconds: the result is then the same for the same ``random_state``.
     cv : int, default 5
@@ -56,13 +54,13 @@ class AutoOrdinal(ChoosingEstimator):
     most_rows : int, default 50000
         Maximum number of rows on which candidates are compared.
     n_jobs : int, optional
-        Folds that are worked on at the same time, in threads.
+        Folds that are fitted at the same time, in threads.
     verbose : bool, optional
         Show progress on stderr; by default if it is a terminal.
     random_state : int, default 0
         Seed of everything random.
     classes : array-like, optional
-        The classes, lowest first; without it the labels tell.
+        The classes, lowest first; by default taken from the labels.
 
     Attributes
     ----------
@@ -72,8 +70,8 @@ class AutoOrdinal(ChoosingEstimator):
         Its name in the leaderboard.
     leaderboard_ : list of dict
         One entry per candidate, best first: ``model``, ``what`` it is, ``error`` with ``error_se`` over folds,
-        ``nearest`` and ``farthest`` (between them the labels leave the error open), ``rows`` it was judged on,
-        ``fit_seconds``, and ``remark``. Candidates that were judged on fewer rows come after those of the last rung.
+        ``nearest`` and ``farthest`` (the range of the error that the labels allow), ``rows`` it was evaluated on,
+        ``fit_seconds``, and ``remark``. Candidates of the last rung come first.
     classes_ : ndarray
         The classes, lowest first.
 
@@ -97,7 +95,7 @@ class AutoOrdinal(ChoosingEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_budget": [Interval(Real, 0, None, closed="neither")],
-        "metric": [StrOptions(set(_METRICS))],
+        "metric": [StrOptions(set(DECISIONS))],
         "estimators": [StrOptions({"auto", "quick"}), list, tuple, dict],
         "n_fits": [Interval(Integral, 1, None, closed="left"), None],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -143,21 +141,21 @@ class AutoOrdinal(ChoosingEstimator):
 
     def _search(self, X: Any, labels: Labels, weight: Any) -> None:
         n_labelled = int((~labels.is_missing).sum())
-        found, default = candidates(self.estimators, X, self.metric, self.encoder, n_labelled, int(self.random_state))
-        for one in found:
-            if one.name == default and getattr(one.model, "encoder", "none") != "none":
-                one.model._new_encoder().fit(X).transform(X)  # of a bad cell, the error names the row of the table
+        tried, default = candidates(self.estimators, X, self.metric, self.encoder, n_labelled, int(self.random_state))
+        for candidate in tried:
+            if candidate.name == default and getattr(candidate.model, "encoder", "none") != "none":
+                candidate.model._new_encoder().fit(X).transform(X)  # an error names the row of the whole table
         budget = Budget(fits=float(self.n_fits)) if self.n_fits is not None else Budget(float(self.time_budget))
         show = self._display()
         search = Search(
-            found, default, X, labels, weight, self.metric, self.cv, budget, int(self.random_state), self.n_jobs, show,
+            tried, default, X, labels, weight, self.metric, self.cv, budget, int(self.random_state), self.n_jobs, show,
             self.most_rows,
         )  # fmt: skip
         search.run()
-        if search.out_of_budget and len(search.trials) == 1 < len(found):
+        if search.out_of_budget and len(search.trials) == 1 < len(tried):
             more = either("n_fits or time_budget", "--fits or --time-budget")
             warn_user(
-                f"the budget allowed one of {len(found)} candidates, {search.last[0].candidate.name}, which is chosen "
+                f"the budget allowed one of {len(tried)} candidates, {search.last[0].candidate.name}, which is chosen "
                 f"without comparison. Raise {more}: each candidate takes {search.n_folds} fits, one a fold."
             )
         entries = _leaderboard(search)
@@ -196,18 +194,18 @@ class AutoOrdinal(ChoosingEstimator):
             error, nearest, farthest = losses(labels, answer(mixed), self.metric, weight)
         if error >= search.last[0].error:
             return None
-        parts = zip(weights, able, strict=True)
-        remark = " + ".join(f"{v:.2f} {trial.candidate.name}" for v, trial in parts if v >= 0.005)
+        members = zip(weights, able, strict=True)
+        remark = " + ".join(f"{v:.2f} {trial.candidate.name}" for v, trial in members if v >= 0.005)
         errors = error, search.last[0].standard_error, nearest, farthest
         seconds = sum(trial.seconds for trial in able)
         return able, weights, _entry(_BLENDED, "a mixture of the best", *errors, len(labels), seconds, remark)
 
     def _display(self) -> Show | None:
-        given: Show | None = self.__dict__.get("_show")  # a display in place of the plain one
+        given: Show | None = vars(self).get("_show")  # a display in place of the plain one
         if given is not None:
             return given
-        wanted = sys.stderr.isatty() if self.verbose is None else self.verbose
-        return _print_progress if wanted else None
+        verbose = sys.stderr.isatty() if self.verbose is None else self.verbose
+        return _print_progress if verbose else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -220,8 +218,7 @@ class AutoOrdinal(ChoosingEstimator):
     def __str__(self) -> str:
         if not self.__sklearn_is_fitted__():
             return repr(self)
-        shown = [name for name in _COLUMNS if name != "what"]
-        return format_table([{name: entry[name] for name in shown} for entry in self.leaderboard_])
+        return format_table([{name: entry[name] for name in _COLUMNS if name != "what"} for entry in self.leaderboard_])
 
     @reader
     def to_plain(self) -> dict[str, Any]:
@@ -240,7 +237,7 @@ class AutoOrdinal(ChoosingEstimator):
 
 
 def _leaderboard(search: Search) -> list[dict[str, Any]]:
-    """One entry per candidate: those of the last rung first, then those of earlier ones, then those that failed."""
+    """One entry per candidate: those of the last rung first, then those of earlier rungs, then those that failed."""
     others = [trial for trial in search.trials.values() if trial not in search.last]
     others.sort(key=lambda trial: (-trial.n_rows, trial.error))
     entries = []

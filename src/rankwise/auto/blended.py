@@ -3,8 +3,8 @@
     P(k | x) = sum_m v_m P_m(k | x),      v >= 0,  sum_m v_m = 1
 
 The weights v maximise the mean of ``log sum_m v_m P_m(label_i | x_i)`` over rows that the models have not seen, where
-the probability of a label is that of all classes it admits. The problem is concave, and EM solves it: each row is
-shared among the models by how well they predicted its label, and the shares are the next weights.
+the probability of a label is that of all classes it admits. The problem is concave and solved by EM: each row is shared
+among the models in proportion to ``v_m P_m(label_i | x_i)``, and the mean shares are the next weights.
 
 Sources: Wolpert, "Stacked generalization", 1992; Smyth and Wolpert, "Linearly combining density estimators via
 stacking", 1999.
@@ -28,7 +28,7 @@ from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.labels import Labels, check_weights
 
 _ROUNDS = 2000
-_STILL = 1e-7  # change of a weight at which EM stops
+_TOLERANCE = 1e-7  # change of a weight at which EM stops
 
 
 def stacking_weights(by_model: Floats, weight: Floats | None = None) -> Floats:
@@ -45,7 +45,7 @@ def stacking_weights(by_model: Floats, weight: Floats | None = None) -> Floats:
     for _ in range(_ROUNDS):
         before, mixed = v, by_model @ v
         v = v * (share @ (by_model / mixed[:, None]))
-        if np.abs(v - before).max() <= _STILL:
+        if np.abs(v - before).max() <= _TOLERANCE:
             break
     return np.asarray(v / v.sum())
 
@@ -65,11 +65,11 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
     cv : int, default 5
         Number of folds; each is predicted by models that have not seen its rows.
     decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
-        What ``predict`` answers, as in :class:`rankwise.CumulativeLink`.
+        How ``predict`` decides, as in :class:`rankwise.CumulativeLink`.
     random_state : int, RandomState or None, default 0
         Seed of the folds.
     classes : array-like, optional
-        The classes, lowest first; without it the labels tell.
+        The classes, lowest first; by default taken from the labels.
 
     Attributes
     ----------
@@ -125,10 +125,10 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
             folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)
-            options: dict[str, Any] = {"cv": folds, "method": "predict_proba"}
-            options["sample_weight"] = weight if weight.size else None
+            weights = weight if weight.size else None
+            options: dict[str, Any] = {"cv": folds, "method": "predict_proba", "sample_weight": weights}
             unseen = [of_labels(labels, cross_val_predict(one, X, labels, **options)) for one in model.estimators]
-            counts = np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
+            counts = np.where(labels.is_missing, 0.0, 1.0 if weights is None else weights)
             rows = np.arange(len(labels))
             fitted = [fitted_to(one, X, labels, weight, rows) for one in model.estimators]
             model._become_mixture(fitted, stacking_weights(np.column_stack(unseen), counts), labels.classes)

@@ -1,9 +1,9 @@
-"""The strength of the regulariser by cross-validation along a path.
+"""Regularisation strength by cross-validation along a path.
 
-Within a fold the models of all strengths are fitted from strong to weak, each from the solution of the last
-(:meth:`rankwise.SVOR.path`), to the gap that the estimator's ``tol`` says; the model of the chosen strength is then
-fitted to all rows. Folds have the same mixture of labels of every kind, and the scorer compares with the nearest class
-that a label admits, so that intervals and missing labels are no obstacle.
+Within a fold the models of all strengths are fitted from strong to weak, each starting from the previous solution
+(:meth:`rankwise.SVOR.path`), to the gap set by the estimator's ``tol``; the model of the chosen strength is then fitted
+to all rows. Folds have the same mixture of labels, and the scorer compares with the nearest class that a label admits,
+so intervals and missing labels are supported.
 
 Source of the one-standard-error rule: Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984.
 """
@@ -36,31 +36,31 @@ _N_ALPHAS = 13
 
 
 class PathCV(ChoosingEstimator):
-    """An estimator with the strength of its regulariser chosen by cross-validation.
+    """An estimator whose regularisation strength is chosen by cross-validation.
 
     Parameters
     ----------
     estimator : estimator with ``path``
-        :class:`rankwise.SVOR`, ``VILMA``, ``MORD``, ``PiecewiseMORD``, ``CumulativeLink`` ...; its ``alpha`` is not
-        looked at.
+        :class:`rankwise.SVOR`, ``VILMA``, ``MORD``, ``PiecewiseMORD``, ``CumulativeLink`` ...; its ``alpha`` is
+        ignored.
     alphas : array-like, optional
         Strengths to choose from. By default 13 of them from 10 to 1e-5 times the mean variance of the columns.
     cv : int, splitter or list of (train, test), default 5
         Number of folds of :class:`rankwise.evaluation.StratifiedIntervalKFold`, or other ones.
     scoring : str or callable, optional
-        What to choose by, higher is better. By default an :class:`rankwise.evaluation.IntervalScorer` of the
-        estimator's ``loss``, or of the absolute error if it has none.
+        Score to maximise. By default an :class:`rankwise.evaluation.IntervalScorer` of the estimator's ``loss``, or of
+        the absolute error if it has none.
     rule : {"best", "one-se"}, default "best"
         The strength with the best mean score; or the strongest whose score is within one standard error of it.
     n_jobs : int, optional
-        Folds that are worked on at the same time, in threads.
+        Folds that are fitted at the same time, in threads.
 
     Attributes
     ----------
     alpha_ : float
         The strength that was chosen.
     best_estimator_ : estimator
-        Fitted to all rows with it; it answers ``predict`` and the rest.
+        Fitted to all rows with this strength; ``predict`` and the other methods use it.
     cv_results_ : dict of arrays
         ``alpha`` (descending), ``mean_test_score``, ``std_test_score``, ``standard_error``, ``rank_test_score`` and
         ``split0_test_score`` ...
@@ -123,7 +123,7 @@ class PathCV(ChoosingEstimator):
                 return [scorer(one, rows, truth, **weights(test)) for one in path]
 
             splits = splits_of(model.cv, X, labels)
-            with warnings.catch_warnings():  # of solvers that stop early in a fold, and of classes that it lacks
+            with warnings.catch_warnings():  # of solvers that stop early in a fold, and of classes missing there
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.simplefilter("ignore", UserWarning)
                 by_split = Parallel(model.n_jobs, prefer="threads")(delayed(scores)(*split) for split in splits)
@@ -146,7 +146,7 @@ class PathCV(ChoosingEstimator):
     def _choose(self, alphas: Floats, by_split: Floats) -> None:
         mean, spread = by_split.mean(axis=0), by_split.std(axis=0, ddof=1 if len(by_split) > 1 else 0)
         error = spread / np.sqrt(len(by_split))
-        best = int(np.argmax(mean))  # the strongest of equals
+        best = int(np.argmax(mean))  # the strongest of equal ones
         enough = mean[best] - (error[best] if self.rule == "one-se" else 0.0)
         self.alpha_ = float(alphas[np.argmax(mean >= enough)])
         self.cv_results_ = {
@@ -167,11 +167,11 @@ class PathCV(ChoosingEstimator):
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         """
-        found = self.cv_results_
+        results = self.cv_results_
         _, ax = axes(ax, (6.0, 3.6))
-        mean, error = found["mean_test_score"], found["standard_error"]
-        ax.fill_between(found["alpha"], mean - error, mean + error, color=OKABE_ITO[0], alpha=0.15, lw=0)
-        ax.plot(found["alpha"], mean, color=OKABE_ITO[0], marker="o", ms=3.5)
+        mean, error = results["mean_test_score"], results["standard_error"]
+        ax.fill_between(results["alpha"], mean - error, mean + error, color=OKABE_ITO[0], alpha=0.15, lw=0)
+        ax.plot(results["alpha"], mean, color=OKABE_ITO[0], marker="o", ms=3.5)
         ax.axvline(self.alpha_, color=OKABE_ITO[1], lw=1.2)
         ax.set_xscale("log")
         curve_frame(ax, x="alpha, strength of the regulariser", y="mean score in folds")
@@ -196,18 +196,18 @@ class PathCV(ChoosingEstimator):
         """Become the model that :meth:`to_plain` described, after checking that it can be one."""
         if type(plain["best"]) is not type(self.estimator):
             raise ValueError("the chosen model is not of the type that the parameters name")
-        found = plain["cv_results"]
-        for name, values in found.items():
+        results = plain["cv_results"]
+        for name, values in results.items():
             require_array(name, values, finite=False)
-        if "alpha" not in found or any(values.shape != found["alpha"].shape for values in found.values()):
+        if "alpha" not in results or any(values.shape != results["alpha"].shape for values in results.values()):
             raise ValueError("the results of the folds do not belong together")
         self.alpha_ = require_number("alpha", plain["alpha"], float)
-        self.cv_results_ = found
+        self.cv_results_ = results
         self._take_chosen(plain["best"])
 
 
 def _minus_losses(path: list[Any], X: Any, labels: Labels, sample_weight: Floats | None = None) -> list[float]:
-    """What an ``IntervalScorer`` of the estimators' loss says of them, with the rows read once."""
+    """Scores of an ``IntervalScorer`` with the estimators' loss, with the rows read once."""
     counted = np.where(labels.is_missing, 0.0, 1.0 if sample_weight is None else sample_weight)
     if not counted.any():
         raise ValueError("a fold has no labelled row: take fewer folds, or leave out rows without a label.")

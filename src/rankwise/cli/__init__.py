@@ -8,19 +8,15 @@ _NEEDED = {"typer", "rich", "click"}
 
 
 def main() -> None:
-    """Run the command line; without the packages it needs, say how to get them."""
+    """Run the command line; an error names the package to install if one is missing."""
     try:
         from rankwise.cli._app import app
     except ModuleNotFoundError as error:
         if error.name not in _NEEDED:
             raise
-        sys.exit(_missing(error.name))
+        print(f'rankwise: the command line needs {error.name}: pip install "rankwise[cli]"', file=sys.stderr)
+        sys.exit(2)
     from rankwise.cli._exit import end_on_signals
 
     end_on_signals()
     app(prog_name="rankwise")
-
-
-def _missing(package: str) -> int:
-    print(f'rankwise: the command line needs {package}: pip install "rankwise[cli]"', file=sys.stderr)
-    return 2

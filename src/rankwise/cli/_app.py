@@ -1,6 +1,6 @@
-"""The commands together. Each is a function in a file of its own in ``commands``; a new one is a file and a line below.
+"""All commands. To add one, write a function in a file of its own in ``commands``, and a line below.
 
-What a command needs is imported when it runs, so that ``--help``, ``--version`` and completion answer at once.
+Commands import what they need when they run, so that ``--help``, ``--version`` and completion are fast.
 """
 
 from __future__ import annotations
@@ -36,49 +36,45 @@ from rankwise.cli.commands.simulate import simulate
 from rankwise.cli.commands.store import export, import_, inspect, model
 from rankwise.cli.commands.tune import tune
 
-# Typer carries its own copy of click, or uses the installed one, depending on its version: this is the right one's.
+# Depending on its version, typer has its own copy of click or uses the installed one: this finds the right class.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
-
-#: What typer says of a value that is not of its type, and what we say.
+#: Messages of typer about values of a wrong type, and ours.
 _NOT_OF_ITS_TYPE = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "a whole number is needed.",
     "Input should be a valid number, unable to parse string as a number": "a number is needed.",
 }
-#: What the help calls a value, by the name of its type; choices are listed.
+#: Name of a value in the help, by its type; choices are listed.
 _VALUES = {"integer": "N", "integer range": "N", "int range": "N", "int": "N", "float": "X", "float range": "X"}
 _VALUES |= {"text": "TEXT", "str": "TEXT", "directory": "DIR", "dir": "DIR", "file": "FILE", "path": "PATH"}
 
 
-def _named_values(parameters: list[Any], ctx: Any) -> list[Any]:
-    """In the help, flags say no type, arguments have their names alone, and no value has a name of Python's types."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-        elif parameter.param_type_name == "argument":
-            parameter.display_type = lambda ctx: None
-        elif parameter.metavar is None:
-            is_new = hasattr(parameter, "display_type")  # versions of typer without click
-            kind = parameter.display_type(ctx).strip("<>") if is_new else parameter.type.name
-            parameter.metavar = _VALUES.get(kind)
-    return parameters
+class _NamedValues:
+    """In the help, flags show no type, arguments only their names, and values no names of Python's types."""
 
-
-class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _named_values(super().get_params(ctx), ctx)
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+            elif parameter.param_type_name == "argument":
+                parameter.display_type = lambda ctx: None
+            elif parameter.metavar is None:
+                is_new = hasattr(parameter, "display_type")  # versions of typer without click
+                kind = parameter.display_type(ctx).strip("<>") if is_new else parameter.type.name
+                parameter.metavar = _VALUES.get(kind)
+        return parameters
 
+
+class _Command(_NamedValues, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         with words_of_the_command({name for parameter in self.params for name in parameter.opts}):
             return super().invoke(ctx)
 
 
-class _OneLineErrors(TyperGroup):
+class _OneLineErrors(_NamedValues, TyperGroup):
     """Group of commands that reports wrong usage in one line instead of a paragraph."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _named_values(super().get_params(ctx), ctx)
 
     def main(  # the signature is typer's
         self,
@@ -95,10 +91,10 @@ class _OneLineErrors(TyperGroup):
             with words_of_the_command():
                 code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
-        except OSError as error:  # what happened to files has been told: this is the standard output
-            if not isinstance(error, BrokenPipeError):  # whoever reads it has seen enough
+        except OSError as error:  # commands report errors of files: this is the standard output
+            if not isinstance(error, BrokenPipeError):  # the reader has closed it
                 complain(in_words(error) if error.filename else f"the standard output: {error.strerror}.")
-            with suppress(OSError):  # what is left of it would fail again when Python ends
+            with suppress(OSError):  # flushing the rest would fail again when Python ends
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(BAD_DATA)
         except _UsageError as error:

@@ -1,4 +1,4 @@
-"""``fit`` on a Dask cluster: each file is a partition, read and encoded by the worker that learns from it."""
+"""``fit`` on a Dask cluster: each file is a partition, which the worker that learns from it reads and encodes."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ _CONNECT = "10s"  # how long to wait for a scheduler that may not be there
 
 
 def make(name: str, parameters: Mapping[str, Any], epochs: int | None) -> Any:
-    """Estimator on Dask; ``mode`` is a parameter of the online ones, which take rows in the order of the files."""
+    """Estimator on Dask; online ones have a parameter ``mode``, and take rows in the order of the files."""
     import rankwise.dask
 
     if not hasattr(rankwise.dask, name):
         able = ", ".join(known for known in _estimators.names() if hasattr(rankwise.dask, known))
         raise typer.BadParameter(f"{name} does not learn on a cluster. Those that do: {able}.")
+    mode = {k: v for k, v in parameters.items() if k == "mode"}
     plain = _estimators.make(name, {k: v for k, v in parameters.items() if k != "mode"})
     estimator = getattr(rankwise.dask, name)(**plain.get_params(deep=False))
     if _estimators.is_online(name):
-        estimator.set_params(n_epochs=epochs or 1, shuffle=False)
-    if "mode" in parameters:
-        if not _estimators.is_online(name):
-            raise typer.BadParameter(f"{name} has no parameter 'mode'.")
-        estimator.set_params(mode=parameters["mode"])
+        estimator.set_params(n_epochs=epochs or 1, shuffle=False, **mode)
+    elif mode:
+        raise typer.BadParameter(f"{name} has no parameter 'mode'.")
     _estimators.validate(estimator)
     return estimator
 
 
 @contextmanager
 def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
-    """Client of the cluster at an address, or of workers of its own on this machine; says where its dashboard is."""
+    """Client of the cluster at an address, or of workers on this machine; prints the address of its dashboard."""
     import distributed
 
     if address is None:
@@ -62,7 +61,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
 
 
 def fit_on_cluster(model: TableModel, estimator: Any, source: LabelledFiles, address: str | None, n: int | None) -> int:
-    """Fit the estimator of a model whose encoder has learnt; return how many rows there were."""
+    """Fit the estimator of a model whose encoder is fitted; return the number of rows."""
     from dask.delayed import delayed
 
     from rankwise.dask._parts import PartitionError, TaskEngine
@@ -84,7 +83,7 @@ def fit_on_cluster(model: TableModel, estimator: Any, source: LabelledFiles, add
 
 
 def _read(source: LabelledFiles, encoder: TableEncoder | None) -> tuple[Any, Any, Any, int]:
-    """Encoded rows of one file, their labels and weights, and how many they are."""
+    """Encoded rows of one file, their labels, weights and number."""
     rows = source.load()
     with rows.named():
         return rows.X if encoder is None else encoder.transform(rows.X), rows.y, rows.weight, len(rows)
@@ -92,7 +91,7 @@ def _read(source: LabelledFiles, encoder: TableEncoder | None) -> tuple[Any, Any
 
 @contextmanager
 def _rounds_shown() -> Iterator[None]:
-    """A bar that moves with every round of tasks; silent when stderr is not a terminal."""
+    """Show a bar that moves with every round of tasks; silent when stderr is not a terminal."""
     from rich.progress import BarColumn, TimeElapsedColumn
 
     from rankwise.dask._parts import watched

@@ -1,8 +1,8 @@
 """What interval labels cost: a comparison on data that need no download, as tables and one picture.
 
 Two data sets: the PRIL paper's synthetic one, in the feature space of its kernel ``(x.z + 1)^2``, and scikit-learn's
-diabetes data with the progression in five grades, standardised. PRank, Widrow-Hoff and the multi-class perceptron see
-exact labels, PRIL sees intervals; all are judged by the exact labels of rows they have not seen.
+diabetes data with the progression in five grades, standardised. PRank, Widrow-Hoff and the multi-class perceptron learn
+from exact labels, PRIL from intervals; all are tested on the exact labels of other rows.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rankwise.plots import ProgressiveDisplay, ThresholdDisplay
 from rankwise.plots._style import load_matplotlib
 
 CLASSES = np.arange(1, 6)
-SHARE = 0.75  # of the labels are intervals: the paper's section 5.1
+SHARE = 0.75  # share of interval labels in the paper's section 5.1
 
 
 class Contestant(NamedTuple):
-    """A model, and the labels it is shown: intervals of a kind for a share of the rows, exact ones for the rest."""
+    """A model, and its training labels: intervals of a kind for a share of the rows, exact ones for the rest."""
 
     name: str
     estimator: type[Any]
@@ -44,7 +44,7 @@ class Contestant(NamedTuple):
         return f"{self.share:.0%} type {self.kind}{rest}" if self.share else "exact"
 
     def shown(self, y: NDArray[Any], seed: int) -> NDArray[Any]:
-        """Labels it is shown where the exact ones are ``y``."""
+        """Its training labels where the exact ones are ``y``."""
         return partial_labels(y, self.share, self.kind, CLASSES, seed) if self.share else y
 
     def model(self) -> Any:
@@ -67,14 +67,14 @@ class Demo:
     picture: Path
 
     def __str__(self) -> str:
-        parts = [f"{title}\n\n{format_table(rows)}" for title, rows in self.tables.items()]
+        tables = [f"{title}\n\n{format_table(rows)}" for title, rows in self.tables.items()]
         legend = "type 1: two neighbouring ranks, one of them right; type 2: the rank and both its neighbours"
-        return "\n\n".join([*parts, legend])
+        return "\n\n".join([*tables, legend])
 
 
 def run(output: Path) -> Demo:
     """Compare the models on both data sets, and write the picture to ``output``."""
-    load_matplotlib()  # what cannot be drawn or written shall be known before the work, not after
+    load_matplotlib()  # before the work, as what cannot be drawn or written is an error
     output.parent.mkdir(parents=True, exist_ok=True)
     X, y = datasets.make_pril_synthetic(10_000, random_state=0)
     features, halves = polynomial_features(X, 2), ShuffleSplit(1, test_size=0.5, random_state=0)
@@ -103,8 +103,8 @@ def _compare(X: NDArray[Any], y: NDArray[Any], splits: ShuffleSplit, *, scale: b
             scores[place] += distance.mean(), np.mean(distance == 0), np.mean(distance <= 1)
     rows = []
     for contestant, (mae, hits, near) in zip(CONTESTANTS, scores / splits.get_n_splits(), strict=True):
-        found = {"MAE": f"{mae:.3f}", "exactly right": f"{hits:.1%}", "within one rank": f"{near:.1%}"}
-        rows.append({"model": contestant.name, "labels it saw": contestant.labels, **found})
+        results = {"MAE": f"{mae:.3f}", "exactly right": f"{hits:.1%}", "within one rank": f"{near:.1%}"}
+        rows.append({"model": contestant.name, "labels it saw": contestant.labels, **results})
     return rows
 
 
@@ -113,7 +113,7 @@ def _picture(X: NDArray[Any], y: NDArray[Any]) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.5, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.0))
+    left, right = figure.subplots(1, 2)
     shown = next(c for c in CONTESTANTS if c.share == SHARE and c.kind == 2)
     half = len(y) // 2
     model = shown.model().fit(X[:half], shown.shown(y[:half], seed=0))

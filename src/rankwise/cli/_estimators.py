@@ -12,8 +12,6 @@ from rankwise.cli._exit import suggestion
 
 ONLINE, BATCH, TREES = "rankwise.online", "rankwise.batch", "rankwise.trees"
 
-#: Parameters that the command line gives itself.
-_OURS = {"classes": "--classes"}
 #: Parameters that do nothing where rows come in the order of the files.
 _NOT_ON_A_STREAM = {"n_epochs": "--epochs", "shuffle": "the order of the rows in the files"}
 
@@ -43,13 +41,8 @@ LISTED = (
 
 
 def complete(incomplete: str) -> list[str]:
-    """Names that begin so, for the shell."""
+    """Names with this beginning, for completion in the shell."""
     return [name for name in names() if name.lower().startswith(incomplete.lower())]
-
-
-def require_known(name: str) -> None:
-    if name not in names():
-        raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
 
 
 def parse_assignments(assignments: Sequence[str] | None) -> dict[str, Any]:
@@ -76,44 +69,39 @@ def parse_value(text: str) -> Any:
 
 
 def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> Any:
-    """Estimator with parameters; unknown names and values against the rules are wrong usage.
+    """Estimator with parameters; unknown names and invalid values are wrong usage.
 
     With ``streams``, online estimators refuse parameters that do nothing where rows come in the order of the files.
     """
-    require_known(name)
+    if name not in names():
+        raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
     estimator = getattr(rankwise, name)()
     useless = _NOT_ON_A_STREAM if streams and is_online(name) else {}
-    known = [p for p in estimator.get_params() if p not in _OURS and p not in useless]
+    known = [p for p in estimator.get_params() if p != "classes" and p not in useless]
     for parameter in parameters:
-        if parameter in _OURS:
-            raise typer.BadParameter(f"give {_OURS[parameter]} instead of the parameter {parameter!r}.")
+        if parameter == "classes":
+            raise typer.BadParameter("give --classes instead of the parameter 'classes'.")
         if parameter in useless:
             raise typer.BadParameter(f"{parameter!r} does nothing on a stream: {useless[parameter]} counts.")
         if parameter not in known:
-            meant = suggestion(parameter, known)
-            listed = "" if meant.startswith("Known") else f" Known: {', '.join(known)}."
-            raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {meant}{listed}")
+            hint = suggestion(parameter, known)
+            listed = "" if hint.startswith("Known") else f" Known: {', '.join(known)}."
+            raise typer.BadParameter(f"{name} has no parameter {parameter!r}. {hint}{listed}")
     estimator.set_params(**parameters)
     validate(estimator)
     return estimator
 
 
 def validate(estimator: Any) -> None:
-    """Say which parameter breaks a rule as wrong usage, in scikit-learn's words without names of Python's types."""
+    """Raise scikit-learn's errors about parameters as wrong usage, without names of Python's types."""
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as error:
-        rule = str(error)
-        for python, plain in (
-            ("a float in", "a number in"),
-            ("an int in", "a whole number in"),
-            ("a str among", "one of"),
-        ):
-            rule = rule.replace(python, plain)
-        raise typer.BadParameter(rule) from None
+        message = str(error).replace("a float in", "a number in").replace("an int in", "a whole number in")
+        raise typer.BadParameter(message.replace("a str among", "one of")) from None
 
 
 def make_contestant(text: str, *, streams: bool) -> Any:
     """Estimator from ``PRIL:step=pa1,C=0.1``."""
-    name, _, rest = text.partition(":")
-    return make(name, parse_assignments([part for part in rest.split(",") if part]), streams=streams)
+    name, _, parameters = text.partition(":")
+    return make(name, parse_assignments([text for text in parameters.split(",") if text]), streams=streams)

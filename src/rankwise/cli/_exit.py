@@ -18,30 +18,30 @@ TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 def complain(message: str, kind: str = "error") -> None:
-    with suppress(OSError):  # where nobody can be told, the exit code still says it
+    with suppress(OSError):  # without stderr, the exit code remains
         typer.echo(f"rankwise: {kind}: {' '.join(message.split())}", err=True)
 
 
 def end_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end the command as an error would, so that it removes what it has half written."""
+    """Let SIGTERM and SIGHUP end the command like an error, so that it removes unfinished files."""
 
     def end(number: int, _: FrameType | None) -> NoReturn:
         raise SystemExit(128 + number)
 
     for number in TERMINATING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup has its reasons
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
             signal.signal(number, end)
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors that are the data's, the disk's or the installation's: one line and an exit code, no traceback."""
+    """Report errors of the data, the disk or the installation in one line, with an exit code and no traceback."""
     from rankwise.datasets import DatasetDamagedError
 
     try:
         with plain_warnings():
             yield
-    except BrokenPipeError:  # whoever reads our output has seen enough; typer ends quietly
+    except BrokenPipeError:  # the reader of our output has closed it; typer ends quietly
         raise
     except (OSError, DatasetDamagedError, ValueError, TypeError) as error:
         complain(in_words(error))
@@ -55,7 +55,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def in_words(error: Exception) -> str:
-    """Message of an error; those of the system as the file and what is wrong with it."""
+    """Message of an error; for errors of the system the file and the reason."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
     return str(error) or type(error).__name__
@@ -63,7 +63,7 @@ def in_words(error: Exception) -> str:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Warnings meant for users are one line each, once; those meant for programmers are not shown."""
+    """Show warnings meant for users once, in one line each, and hide those meant for programmers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -79,7 +79,7 @@ def plain_warnings() -> Iterator[None]:
 
 
 def suggestion(name: str, known: Iterable[str], most: int = 20) -> str:
-    """The name that was probably meant, or the names there are."""
+    """The name that was probably meant, or the known names."""
     known = list(known)
     close = get_close_matches(name, known, n=1) or [k for k in known if k.lower() == name.lower()]
     if close:

@@ -32,14 +32,14 @@ _BENT = {
 
 @dataclass(frozen=True)
 class FitJob:
-    """Rows to learn from, how their columns become features, and where the model goes."""
+    """Rows to learn from, how their columns become features, and where the model is written."""
 
     source: LabelledFiles
     encoder: TableEncoder | str
     output: Path
 
     def in_memory(self, template: Any) -> dict[str, Any]:
-        """One estimator, fitted to all rows at once."""
+        """Fit one estimator to all rows at once."""
         with self.source.quarantine:
             rows = self.source.load(self.encoder)
             model = TableModel(template.set_params(classes=self.source.order.values.tolist()), self.encoder)
@@ -48,7 +48,7 @@ class FitJob:
         return {**self._saved(model, len(rows), 1), **_certificate(model)}
 
     def chosen(self, **parameters: Any) -> dict[str, Any]:
-        """The best of several candidates; parameters are those of the search."""
+        """Fit the best of several candidates; parameters are those of the search."""
         from rankwise.auto import AutoOrdinal
 
         with self.source.quarantine, progress_bars() as show:
@@ -63,25 +63,25 @@ class FitJob:
         return {**self._saved(model, len(rows), 1), **_certificate(model), "choice": choice}
 
     def on_cluster(self, name: str, run: RunOptions) -> dict[str, Any]:
-        """One estimator, fitted on a Dask cluster."""
+        """Fit one estimator on a Dask cluster."""
         estimator = _cluster.make(name, run.parameters, run.epochs)
         model, _ = begin(self.source, estimator._as_local(), self.encoder)
         n_rows = _cluster.fit_on_cluster(model, estimator, self.source, run.dask, run.workers)
         return {**self._saved(model, n_rows, getattr(estimator, "n_epochs", 1)), **_certificate(model)}
 
     def streamed(self, template: Any, run: RunOptions, training: TrainingOptions) -> dict[str, Any]:
-        """An online estimator, in constant memory."""
+        """Fit an online estimator in constant memory."""
         source, epochs, checkpoint = self.source, run.epochs or 1, None
         if run.checkpoint is not None:
             checkpoint = Checkpoint(run.checkpoint, run.checkpoint_rows, _described(source, template, epochs, training))
-        begun = None if checkpoint is None else checkpoint.restore()
+        restored = None if checkpoint is None else checkpoint.restore()
         try:
-            if begun is None:
+            if restored is None:
                 source.quarantine.open()
                 model, first = begin(source, template, self.encoder)
                 learner = Learner(model, source, epochs, checkpoint, first)
             else:
-                model, state = begun
+                model, state = restored
                 source.order = ClassOrder(model.classes_)
                 learner = Learner(model, source, epochs, checkpoint)
                 learner.restore(state)
@@ -90,7 +90,7 @@ class FitJob:
         except Stopped as stopped:
             how = "nothing was kept; --checkpoint FILE makes a run that can go on."
             if checkpoint is not None:
-                how = f"the same command goes on from {run.checkpoint}."
+                how = f"the same command goes on from {checkpoint.path}."
             complain(f"stopped after {learner.n_learnt:,} rows; {how}", "note")
             raise typer.Exit(128 + stopped.args[0]) from None
         finally:
@@ -101,9 +101,9 @@ class FitJob:
         return {**saved, "progressive": learner.loss.results()}
 
     def _saved(self, model: TableModel, n_rows: int, epochs: int) -> dict[str, Any]:
-        """Write the model, with notes of where it comes from, and say what it is."""
+        """Write the model with notes about its origin, and describe it."""
         source, skipped = self.source, self.source.quarantine.count
-        # Nothing that differs between a run that was stopped and one that was not.
+        # The same whether a run was interrupted or not.
         notes = {
             "files": [str(path) for path in source.files],
             "labels": {name: getattr(source.labels, name) for name in ("label", "lower", "upper", "weight")},
@@ -129,7 +129,7 @@ class FitJob:
 
 
 def _described(source: LabelledFiles, template: Any, epochs: int, training: TrainingOptions) -> dict[str, Any]:
-    """All that the result of a run depends on: its checkpoint serves no other."""
+    """All that the result of a run depends on: a checkpoint fits no other run."""
     return {
         "files": [f"{path} with sha256 {digest_of(Path(path))}" for path in source.paths],
         "labels": source.labels.names,
@@ -150,7 +150,7 @@ def _certificate(model: TableModel) -> dict[str, Any]:
 
 
 def print_results(results: dict[str, Any], as_json: bool) -> None:
-    """What was learnt, from which columns, and how it was chosen."""
+    """Print the model, the columns it uses, and how it was chosen."""
     if as_json:
         print_json(results)
         return
@@ -176,16 +176,16 @@ def print_results(results: dict[str, Any], as_json: bool) -> None:
 
 
 def _print_choice(choice: dict[str, Any]) -> None:
-    """Which candidates were compared, and why one of them was chosen."""
+    """Print which candidates were compared, and why one of them was chosen."""
     board = choice["leaderboard"]
     first, judged = board[0], [entry for entry in board if entry["rows"] == board[0]["rows"]]
+    partial = any(entry["farthest"] > entry["nearest"] for entry in judged)
     lines = []
     for entry in board:
         known = entry["rows"] > 0
-        line = {"candidate": entry["model"], f"error ({choice['metric']})": "-"}
-        if known:
-            line[f"error ({choice['metric']})"] = f"{entry['error']:.4f} ± {entry['error_se']:.4f}"
-        if any(other["farthest"] > other["nearest"] for other in judged):
+        error = f"{entry['error']:.4f} ± {entry['error_se']:.4f}" if known else "-"
+        line = {"candidate": entry["model"], f"error ({choice['metric']})": error}
+        if partial:
             line["nearest to farthest"] = f"{entry['nearest']:.4f} to {entry['farthest']:.4f}" if known else "-"
         line |= {"rows": f"{entry['rows']:,}", "seconds to fit": f"{entry['fit_seconds']:.3g}" if known else "-"}
         lines.append({**line, "remark": entry["remark"]})
@@ -204,20 +204,20 @@ def _read_as(encoder: TableEncoder | None) -> dict[str, str]:
     if encoder is None:
         return {}
     words: dict[str, str] = {}
-    parts: dict[str, list[str]] = {}
+    features: dict[str, list[str]] = {}
     for column in encoder.to_plain()["columns"]:
-        parts.setdefault(column["name"], []).append(column.get("part", ""))
-        words[column["name"]] = _in_words(column, parts[column["name"]])
+        features.setdefault(column["name"], []).append(column.get("part", ""))
+        words[column["name"]] = _in_words(column, features[column["name"]])
     left_out = [name for name, kind in encoder.kinds_.items() if kind == "ignore"]
     return words | {name: f"left out, {encoder.notes_.get(name, 'as declared')}" for name in left_out}
 
 
-def _in_words(column: Mapping[str, Any], parts: list[str]) -> str:
+def _in_words(column: Mapping[str, Any], features: list[str]) -> str:
     kind: str = column["kind"]
     if kind == "number" and column["decimal"] == ",":
         return "number with decimal comma"
     if kind == "date":
-        return f"date ({', '.join(parts)})"
+        return f"date ({', '.join(features)})"
     if kind == "duration":
         return "duration in days"
     if kind == "text":
@@ -228,7 +228,7 @@ def _in_words(column: Mapping[str, Any], parts: list[str]) -> str:
 
 
 def _by_reading(words: Mapping[str, str], index_base: int | None) -> dict[str, str]:
-    """Lines that say which columns were read in the same way, for people; or where the indices of svmlight begin."""
+    """Columns by the way they were read, as lines for people; for svmlight the first index."""
     if index_base is not None:
         return {"first index": str(index_base)}
     readings = dict.fromkeys(words.values())

@@ -1,4 +1,4 @@
-"""How good a model is: on rows it has not seen, held out, in folds, or each before it is learnt."""
+"""Evaluation of a model: on held-out rows, in folds, or progressively, each row predicted before it is learnt."""
 
 from __future__ import annotations
 
@@ -7,38 +7,34 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, located, put_aside
+from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, located
 from rankwise.cli._learner import Learner, begin
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
 from rankwise.evaluation._sums import QualitySums, RunningLoss, sets_of
 from rankwise.features import RowError
-from rankwise.io import Batch
 from rankwise.table_model import TableModel, table_encoder
 
 
-def predict_batch(
-    model: TableModel, source: LabelledFiles, batch: Batch, answer: Callable[[TableModel, Any], Any]
+def predict_rows(
+    model: TableModel, source: LabelledFiles, rows: Rows, predict: Callable[[TableModel, Any], Any]
 ) -> tuple[NDArray[np.intp], Any]:
-    """Rows of a batch that can be encoded, and the answers for them; others are an error, or put aside."""
-    X = source.features_of(batch)
+    """Numbers of the rows that can be encoded, and their predictions or None; others are an error, or quarantined."""
+
+    def predicted(some: Rows) -> Any:
+        return predict(model, fitted_width(some.X, int(model.estimator_.n_features_in_))) if len(some) else None
+
     try:
-        return np.arange(len(batch)), _answered(model, X, answer)
+        return np.arange(len(rows)), predicted(rows)
     except ValueError as error:
         reads = table_encoder(model.encoder_)
         if not (isinstance(error, RowError) and source.skips and reads is not None):
-            raise located(error, lambda i: (batch, i)) from None
-    kept = put_aside(reads.problems(X), len(batch), lambda i: (batch, i), source.quarantine)
-    return kept, _answered(model, X.take(pa.array(kept)), answer)
-
-
-def _answered(model: TableModel, X: Any, answer: Callable[[TableModel, Any], Any]) -> Any:
-    """None if there are no rows."""
-    return answer(model, fitted_width(X, int(model.estimator_.n_features_in_))) if X.shape[0] else None
+            raise located(error, rows) from None
+    kept = rows.good(reads.problems(rows.X), source.quarantine)
+    return kept, predicted(rows.take(kept))
 
 
 def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any, Any]:
@@ -49,21 +45,21 @@ def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any, Any]:
 
 
 def judge_as_it_is(model: TableModel, source: LabelledFiles) -> dict[str, Any]:
-    """A fitted model on all rows of the files, in constant memory."""
+    """Evaluate a fitted model on all rows of the files, in constant memory."""
     quality, done = QualitySums(source.order), 0
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches():
-            kept, answers = predict_batch(model, source, batch, _predicted)
+            kept, predicted = predict_rows(model, source, rows, _predicted)
             judged = rows if len(kept) == len(rows) else rows.take(kept)
-            if answers is not None:
-                quality.add(judged.y, answers, judged.weight)
+            if predicted is not None:
+                quality.add(judged.y, predicted, judged.weight)
             done += len(judged)
             show(batch.bytes_read, done, quality.loss.mae)
     return quality.results()
 
 
 def judge_progressively(template: TableModel, source: LabelledFiles) -> dict[str, Any]:
-    """A fresh online model, each row predicted before it is learnt; in constant memory."""
+    """Evaluate a fresh online model that predicts each row before it learns it, in constant memory."""
     model, first = begin(source, clone(template.estimator), template.encoder)
     learner = Learner(model, source, first=first)
     learner.run()
@@ -74,9 +70,9 @@ def judge_in_folds(
     template: TableModel, rows: Rows, folds: int, seed: int, *, only_first: bool = False,
     show: Callable[[str, int, int], None], what: str = "folds",
 ) -> dict[str, Any]:  # fmt: skip
-    """Fresh models, each judged on a fold that it has not seen; only on the first fold if ``only_first``.
+    """Evaluate fresh models, each on a fold that it has not seen; only on the first fold if ``only_first``.
 
-    Standard errors over folds are those of the mean of the folds' means; over one fold those over its rows.
+    Standard errors are those of the mean over the folds, or with one fold of the mean over its rows.
     """
     order = rows.y.order
     splitter = StratifiedIntervalKFold(folds, shuffle=True, random_state=seed, classes=order.values)
@@ -92,10 +88,10 @@ def judge_in_folds(
             model.fit(learnt.X, learnt.y, learnt.weight)
         seconds += time.perf_counter() - start
         with judged.named():
-            answers = _predicted(model, judged.X)
-        pooled.add(judged.y, answers, judged.weight)
+            predicted = _predicted(model, judged.X)
+        pooled.add(judged.y, predicted, judged.weight)
         fold = RunningLoss(order)
-        fold.add(judged.y, answers[0], judged.weight)
+        fold.add(judged.y, predicted[0], judged.weight)
         each.append(fold.results())
         show(what, number + 1, n_folds)
     results = pooled.results()

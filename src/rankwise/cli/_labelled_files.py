@@ -1,7 +1,7 @@
-"""Rows of files on their way to a model: what is read, where the labels are, and what becomes of bad rows.
+"""Rows of files for a model: what is read, where the labels are, and what happens to bad rows.
 
-A pass reads the files once, and the labels of a batch are read and encoded once; what looks at the first rows of a pass
-keeps them for it.
+A pass reads the files once, and reads and encodes the labels of a batch once; code that looks at the first rows of a
+pass keeps them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rankwise.cli._exit import complain, suggestion
 from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
-from rankwise.io import Batch, LabelColumns, Table, TableError, open_table
+from rankwise.io import Batch, Table, TableError, open_table
 from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
 from rankwise.io._row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
@@ -37,7 +37,7 @@ class Rows:
     X: Any  # pyarrow.Table or CSR matrix
     y: Any  # Labels; None where only features are asked for
     weight: NDArray[np.float64] | None
-    origin: Callable[[int], tuple[Batch, int]]  # number of a row -> its batch, and its number there
+    origin: Callable[[int], tuple[Batch, int]]  # row -> its batch, and its row there
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -50,21 +50,30 @@ class Rows:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Errors about one of the rows name the file and the row there."""
+        """Let errors about one of the rows name its file and its number there."""
         try:
             yield
         except ValueError as error:
-            raise located(error, self.origin) from None
+            raise located(error, self) from None
+
+    def good(self, problems: Sequence[RowError], quarantine: Callable[..., None]) -> NDArray[np.intp]:
+        """Numbers of the rows without a problem; the others go to the quarantine with the first reason."""
+        good = np.ones(len(self), dtype=bool)
+        for problem in problems:
+            if good[problem.row]:
+                good[problem.row] = False
+                batch, i = self.origin(problem.row)
+                reason = f"column {problem.column!r}: {problem.reason}"
+                quarantine(batch.file, batch.row_number(i), batch.as_json(i), reason)
+        return np.flatnonzero(good)
 
     def without(self, problems: Sequence[RowError], quarantine: Callable[..., None]) -> Rows:
-        """The rows that have no problem; the others go to the quarantine."""
-        if not problems:
-            return self
-        return self.take(put_aside(problems, len(self), self.origin, quarantine))
+        """The rows without a problem; the others go to the quarantine."""
+        return self.take(self.good(problems, quarantine)) if problems else self
 
 
 class LabelledFiles:
-    """Files with labels as the options of a command describe them; without ``labels`` they need not be there.
+    """Files with labels as the options of a command describe them; without ``labels``, files need no labels.
 
     ``features`` are the columns to learn from, by default all that are neither labels nor ignored. The columns
     ``texts`` are read as text, whatever they look like.
@@ -76,16 +85,18 @@ class LabelledFiles:
     ) -> None:  # fmt: skip
         self.opened = table = rows.look_at(files)
         self.files = list(files)
-        self.paths = list(table.files)  # the same with what is in directories
+        self.paths = list(table.files)  # with the files in directories
         self.on_error, self.skips = rows.on_error, rows.skips
         self.quarantine = Quarantine(rows.quarantine, strict=rows.strict)
         self.reading = rows.reading
         self.format = table.format
         self.is_svmlight = table.format == "svmlight"
         self.n_bytes = table.n_bytes
-        self._labels = None if labels is None else labels.columns_of(table)
         names = [] if self.is_svmlight else table.schema.names
-        others = [] if labels is None else [*self.labels.names, *labels.ignored_of(table)]
+        others: list[str] = []
+        if labels is not None:
+            self.labels = labels.columns_of(table)
+            others = [*self.labels.names, *labels.ignored_of(table)]
         if features is None or self.is_svmlight:
             self.features = [name for name in names if name not in others]
         else:
@@ -99,23 +110,18 @@ class LabelledFiles:
         if classes is not None:
             self.order = declared_order(classes)
 
-    @property
-    def labels(self) -> LabelColumns:
-        assert self._labels is not None
-        return self._labels
-
     def file(self, path: str) -> LabelledFiles:
-        """One of the files alone, for another process, which opens it."""
+        """One of the files alone, to be opened by another process."""
         alone = copy(self)
         alone.files, alone.paths = [Path(path)], [path]
         del alone.opened
-        if self.is_svmlight:  # where indices begin, all files say together
+        if self.is_svmlight:  # one file alone may not show where indices begin
             alone.reading = {**self.reading, "index_base": self.index_base}
         return alone
 
     @cached_property
     def opened(self) -> Table:
-        """The files, opened to see what is in them."""
+        """The files as a table."""
         return open_table(self.files, format=self.format, on_error=self.on_error.value, **self.reading)
 
     def table(self, columns: Sequence[str] | None = None, *, counts: bool = False) -> Table:
@@ -133,7 +139,7 @@ class LabelledFiles:
         return self.table().index_base if self.is_svmlight else None
 
     def say_guess(self) -> None:
-        """Say where the indices of svmlight files are taken to begin, if neither they nor anybody else says it."""
+        """Tell users that indices of svmlight files are assumed to begin at 1, if nothing shows where they begin."""
         if "index_base" not in self.reading and self.index_base == 1:
             hint = "--index-base 0 says that they begin at 0, and --index-base 1 that this is right."
             complain(f"no row has the index 0, so indices are taken to begin at 1; {hint}", "note")
@@ -145,7 +151,7 @@ class LabelledFiles:
         return self._found(lambda: (self.labels.of(batch).good(None, ignoring) for batch in table.first_batches()))
 
     def _found(self, labels: Callable[[], Iterable[GoodLabels]]) -> ClassOrder:
-        """Classes that the labels name."""
+        """Find the classes that the labels name."""
         try:
             order = find_classes(labels, self.labels)
         except TableError:
@@ -160,7 +166,7 @@ class LabelledFiles:
         return order
 
     def batches(self, start_row: int = 0, *, counts: bool = True) -> Iterator[tuple[Batch, Rows]]:
-        """One pass, in constant memory; bad rows are an error, or skipped, and put aside if it ``counts``."""
+        """One pass, in constant memory; bad rows are an error, or skipped, and quarantined if it ``counts``."""
         return map(partial(self.good_rows, counts=counts), self.labels_read(start_row, counts=counts))
 
     def labels_read(self, start_row: int = 0, *, counts: bool = True) -> Iterator[BatchLabels]:
@@ -173,14 +179,14 @@ class LabelledFiles:
         return good.batch, self._rows(good)
 
     def unlabelled(self, labels: BatchLabels) -> Rows:
-        """Rows of a batch whose labels could be those of some classes, without their labels."""
+        """Rows of a batch whose labels are valid for some classes, without the labels."""
         return self.rows_of(labels.good(None, forget).batch if self.skips else labels.batch)
 
     def rows_of(self, batch: Batch) -> Rows:
         return Rows(self.features_of(batch), None, None, lambda i: (batch, i))
 
     def load(self, encoder: Any = None) -> Rows:
-        """All rows, in memory, in one pass; bad rows are skipped as those the encoder refuses are."""
+        """All rows in memory, in one pass; bad rows and those that the encoder refuses are skipped or an error."""
         table = self.table(counts=True)
         labels: Iterator[BatchLabels] = (self.labels.of(batch) for batch in table.first_batches())
         if "order" not in vars(self):  # neither declared nor found yet: this pass finds the classes too
@@ -189,37 +195,40 @@ class LabelledFiles:
             self.order = self._found(lambda: (each.good(None, ignoring) for each in _kept(labels, read)))
             labels = iter(read)
         good = [each.good(self.order, self._aside(counts=True)) for each in labels]
-        rows = self.joined([self._rows(some, table.settled(some.batch)) for some in good])
-        reads = table_encoder(encoder)
-        if self.skips and reads is not None:
-            rows = rows.without(reads.problems(rows.X), self.quarantine)
-            self.require_rows(len(rows))
+        rows = self.encodable(self.joined([self._rows(each, table.settled(each.batch)) for each in good]), encoder)
+        self.require_rows(len(rows))
         return rows
 
-    def joined(self, some: list[Rows]) -> Rows:
-        some = [rows for rows in some if len(rows)]
-        self.require_rows(len(some))
-        starts = np.cumsum([0, *map(len, some)])
+    def encodable(self, rows: Rows, encoder: Any) -> Rows:
+        """The rows that the encoder accepts, if bad rows are skipped; the others go to the quarantine."""
+        reads = table_encoder(encoder)
+        return rows.without(reads.problems(rows.X), self.quarantine) if self.skips and reads is not None else rows
+
+    def joined(self, batches: list[Rows]) -> Rows:
+        """The rows of several batches."""
+        batches = [rows for rows in batches if len(rows)]
+        self.require_rows(len(batches))
+        starts = np.cumsum([0, *map(len, batches)])
 
         def origin(row: int) -> tuple[Batch, int]:
             which = int(np.searchsorted(starts, row, side="right")) - 1
-            return some[which].origin(row - int(starts[which]))
+            return batches[which].origin(row - int(starts[which]))
 
         if self.is_svmlight:
-            X = sparse.vstack([rows.X for rows in some], format="csr")
+            X = sparse.vstack([rows.X for rows in batches], format="csr")
         else:
-            X = pa.concat_tables([rows.X for rows in some]).combine_chunks()
-        weight = None if some[0].weight is None else np.concatenate([rows.weight for rows in some])
-        y = None if some[0].y is None else Labels.concatenate(rows.y for rows in some)
+            X = pa.concat_tables([rows.X for rows in batches]).combine_chunks()
+        weight = None if batches[0].weight is None else np.concatenate([rows.weight for rows in batches])
+        y = None if batches[0].y is None else Labels.concatenate(rows.y for rows in batches)
         return Rows(X, y, weight, origin)
 
     def require_rows(self, n: int) -> None:
-        """Refuse to work with nothing."""
+        """Raise an error if there are no rows."""
         if not n:
             raise TableError(f"file {self.files[0]}: it has no rows that can be used.")
 
     def features_of(self, batch: Batch) -> Any:
-        """Rows of a batch as a model takes them: without labels and ignored columns."""
+        """Rows of a batch without labels and ignored columns, as a model takes them."""
         return batch.data if self.is_svmlight else pa.Table.from_batches([batch.data.select(self.features)])
 
     def _rows(self, good: GoodLabels, batch: Batch | None = None) -> Rows:
@@ -228,11 +237,13 @@ class LabelledFiles:
 
     def _aside(self, *, counts: bool) -> Callable[..., None] | None:
         """Where bad rows go: to the quarantine in a pass that ``counts``, else they are forgotten; None: an error."""
-        return None if not self.skips else self.quarantine if counts else forget
+        if not self.skips:
+            return None
+        return self.quarantine if counts else forget
 
 
 def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[BatchLabels]:
-    """Those that have been read, then the others, which are kept with them."""
+    """The labels in ``read``, then the remaining ones, which are appended to it."""
     yield from list(read)
     for each in labels:
         read.append(each)
@@ -242,12 +253,12 @@ def _kept(labels: Iterator[BatchLabels], read: list[BatchLabels]) -> Iterator[Ba
 def require_features(names: Sequence[str], table: Table) -> None:
     for name in names:
         if name not in table.schema.names:
-            meant = suggestion(name, table.schema.names)
-            raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {meant}")
+            hint = suggestion(name, table.schema.names)
+            raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {hint}")
 
 
 def fitted_width(X: Any, n_features: int) -> Any:
-    """CSR rows with as many columns as a model knows: further ones have no weight, absent ones are zero."""
+    """CSR rows with as many columns as a model knows: further columns are dropped, missing ones are zero."""
     if not sparse.issparse(X) or X.shape[1] == n_features:
         return X
     X = X.copy()
@@ -255,25 +266,11 @@ def fitted_width(X: Any, n_features: int) -> Any:
     return X
 
 
-def located(error: ValueError, origin: Callable[[int], tuple[Batch, int]]) -> TableError:
-    """Error about a row, as one about a row of a file."""
+def located(error: ValueError, rows: Rows) -> TableError:
+    """Error about one of the rows, as an error about a row of a file."""
     if isinstance(error, TableError):
         return error
     if not isinstance(error, RowError):
         return TableError(str(error))
-    batch, i = origin(error.row)
+    batch, i = rows.origin(error.row)
     return batch.error(i, error.reason, error.column, "" if error.column is None else f"column {error.column!r}")
-
-
-def put_aside(
-    problems: Sequence[RowError], n: int, origin: Callable[[int], tuple[Batch, int]], quarantine: Callable[..., None]
-) -> NDArray[np.intp]:
-    """Which of n rows have no problem; the others go to the quarantine with the first reason."""
-    good = np.ones(n, dtype=bool)
-    for problem in problems:
-        if good[problem.row]:
-            good[problem.row] = False
-            batch, i = origin(problem.row)
-            reason = f"column {problem.column!r}: {problem.reason}"
-            quarantine(batch.file, batch.row_number(i), batch.as_json(i), reason)
-    return np.flatnonzero(good)

@@ -1,8 +1,8 @@
 """Learning from files of any size in constant memory, with checkpoints that lose nothing.
 
-Rows are learnt in the order of the files, epoch after epoch. A model does not depend on how rows are cut into batches,
-and a checkpoint holds all of it, the place reached and the sums behind the running loss: a run that was killed and
-started again ends in the same model, to the bit.
+Rows are learnt in the order of the files, epoch after epoch. A model does not depend on how rows are cut into batches.
+A checkpoint holds the model, the place reached and the sums of the running loss: a run that was killed and started
+again ends in the same model, to the bit.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ HEAD_ROWS = 50_000  # rows from which scales and categories are learnt
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
-    """A signal came, Ctrl-C say, whose number this holds, and all that was learnt has been put away."""
+    """A signal of this number, such as Ctrl-C, ended the run, after the checkpoint was saved if there is one."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where to put a model that is not finished, and how often."""
+    """Where and how often to save an unfinished model."""
 
     path: Path
-    every: int  # rows between two savings
+    every: int  # rows between two checkpoints
     run: Mapping[str, Any]  # all that the result depends on: a checkpoint of another run is refused
 
     def save(self, model: TableModel, state: Mapping[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Checkpoint:
             there = notes["run"].get(what)
             if there == here:
                 continue
-            if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):  # of many files, one
+            if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):  # name one file only
                 there, here = next((a, b) for a, b in zip(there, here, strict=True) if a != b)
             raise typer.BadParameter(
                 f"--checkpoint {self.path} belongs to another run: {what} was {there!r} there and is {here!r} here. "
@@ -71,7 +71,7 @@ class Checkpoint:
 
 
 def digest_of(path: Path) -> str:
-    """Digest of a file: by name and size alone, data that were corrected since would pass for the same."""
+    """Digest of a file: name and size do not show whether data were changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -80,19 +80,19 @@ FirstPass = Iterator[tuple[Batch, Rows]]
 
 
 def begin(source: LabelledFiles, template: Any, encoder: TableEncoder | str | None) -> tuple[TableModel, FirstPass]:
-    """Model for a stream, whose encoder has learnt from the first rows, and the pass that begins with these."""
+    """Model for a stream, with an encoder fitted to the first rows, and the pass that begins with these."""
     model = TableModel(template.set_params(classes=source.order.values.tolist()), encoder)
     if source.is_svmlight:
         return model.fit_encoder(None), source.batches()
     first: list[BatchLabels] = []
-    some: list[Rows] = []
+    rows: list[Rows] = []
     labels = source.labels_read()
     for each in labels:
         first.append(each)
-        some.append(source.unlabelled(each))
-        if sum(map(len, some)) >= HEAD_ROWS:
+        rows.append(source.unlabelled(each))
+        if sum(map(len, rows)) >= HEAD_ROWS:
             break
-    head = source.joined(some)
+    head = source.joined(rows)
     head = head.take(np.arange(min(len(head), HEAD_ROWS)))
     with head.named():
         if source.skips and isinstance(encoder, TableEncoder):
@@ -113,7 +113,7 @@ class Learner:
 
     def __post_init__(self) -> None:
         self.epoch = 0
-        self.row = 0  # rows of the files behind us in this epoch
+        self.row = 0  # rows of the files that are done in this epoch
         self.n_learnt = 0  # good rows, over all epochs
         self.loss = RunningLoss(self.source.order)  # of the predictions made before learning
 
@@ -123,12 +123,12 @@ class Learner:
         self.source.quarantine.open(state["skipped"])
 
     def run(self) -> None:
-        """Learn until the last row of the last epoch, or until somebody stops us."""
+        """Learn until the last row of the last epoch, or until a signal."""
         saved, n_bytes = self.n_learnt, self.source.n_bytes
         with stream_bar("learning", n_bytes * self.epochs) as show, _interrupts() as interrupted:
             while self.epoch < self.epochs:
                 batches, self.first = self.first, None
-                if batches is None:  # bad rows are counted once
+                if batches is None:  # bad rows count in the first epoch only
                     batches = self.source.batches(self.row, counts=self.epoch == 0)
                 for batch, rows in batches:
                     self._learn(batch, rows)
@@ -161,7 +161,7 @@ class Learner:
     def _learn_rows(self, rows: Rows) -> None:
         if not len(rows):
             return
-        if self.epoch == 0:  # what is seen for the first time is an honest test
+        if self.epoch == 0:  # new rows give an honest test
             predicted = self.model.progressive_predict(rows.X, rows.y, rows.weight)
             self.loss.add(rows.y, predicted, rows.weight)
         else:
@@ -177,7 +177,7 @@ class Learner:
 def _interrupts() -> Iterator[list[int]]:
     """List that gets the number of the first Ctrl-C or SIGTERM; the second one interrupts as usual.
 
-    An interrupt in the middle of a batch would leave the model and its place in the files apart.
+    An interrupt in the middle of a batch would leave the model inconsistent with its place in the files.
     """
     seen: list[int] = []
 

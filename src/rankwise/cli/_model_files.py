@@ -1,4 +1,4 @@
-"""Model files on their way to rows of files."""
+"""Models from files, with the rows that they predict."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import typer
+from sklearn.base import clone
 
 from rankwise.auto import AutoOrdinal, BlendedOrdinal, PathCV
 from rankwise.calibration import CalibratedOrdinal, ConformalOrdinal
@@ -23,7 +24,7 @@ from rankwise.table_model import TableModel, table_encoder
 def open_with_model(
     path: Path, files: Sequence[Path], rows: RowOptions, labels: LabelOptions | None = None
 ) -> tuple[TableModel, LabelledFiles]:
-    """A model that takes raw rows, and files whose columns it knows; without ``labels`` they need not be there."""
+    """A model that takes raw rows, and files with its columns; without ``labels``, files need no labels."""
     model = load_model(path)
     rows = rows.as_learnt(model, read_notes(path))
     source = LabelledFiles(files, rows, labels, features=known_columns(model), texts=text_columns(model))
@@ -34,25 +35,25 @@ def open_with_model(
 
 
 def first_rows(source: LabelledFiles, most: int, row: int | None) -> tuple[Rows, Rows | None]:
-    """The first rows of the files and, if one is asked for by its number, from 1 on, that one."""
-    some: list[Rows] = []
+    """The first rows of the files, and the row of a number, counted from 1."""
+    first: list[Rows] = []
     wanted, done = None, 0
     for batch in source.table(source.features, counts=True).batches():
-        read = source.rows_of(batch)
-        if row is not None and done < row <= done + len(read):
-            wanted = read.take(np.array([row - 1 - done]))
+        rows = source.rows_of(batch)
+        if row is not None and done < row <= done + len(rows):
+            wanted = rows.take(np.array([row - 1 - done]))
         if done < most:
-            some.append(read.take(np.arange(min(len(read), most - done))))
-        done += len(read)
+            first.append(rows.take(np.arange(min(len(rows), most - done))))
+        done += len(rows)
         if done >= most and (row is None or wanted is not None):
             break
     if row is not None and wanted is None:
         raise typer.BadParameter(f"--row {row}: the files have {done:,} rows.")
-    return source.joined(some), wanted
+    return source.joined(first), wanted
 
 
 def load_model(path: Path) -> Any:
-    """Model of ordered classes from a file; of a search, the model that it chose."""
+    """Model of ordered classes from a file; for a search, the model that it chose."""
     loaded = load(path)
     model = loaded.best_estimator_ if isinstance(loaded, (AutoOrdinal, PathCV)) else loaded
     inner = model
@@ -72,7 +73,7 @@ def load_model(path: Path) -> Any:
 
 
 def known_columns(model: Any) -> list[str] | None:
-    """Columns that a model needs, if it knows them by name."""
+    """Names of the columns that a model needs, if it has them."""
     names = getattr(model, "feature_names_in_", None)
     if names is None or (isinstance(model, TableModel) and model.encoder_ is None):
         return None
@@ -88,7 +89,6 @@ def text_columns(model: Any) -> list[str]:
 
 def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> TableModel:
     """Model that takes raw rows; a bare estimator gets the columns as numbers, in their order."""
-    n_features = int((model.estimator_ if isinstance(model, TableModel) else model).n_features_in_)
     if isinstance(model, TableModel):
         if is_svmlight and model.encoder_ is not None:
             raise ModelFileError("the model was learnt from columns with names, and svmlight files have none.")
@@ -99,14 +99,15 @@ def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> Tab
         whole = TableModel(model, "none")
         whole.encoder_ = None
     else:
-        if len(columns) != n_features:
+        if len(columns) != model.n_features_in_:
             raise ModelFileError(
-                f"the model takes {n_features} features without names, and the files have {len(columns)} columns "
-                f"besides the labels."
+                f"the model takes {model.n_features_in_} features without names, and the files have {len(columns)} "
+                f"columns besides the labels."
             )
-        whole = TableModel(model, TableEncoder(scaling="none", missing="refuse"))
-        whole.encoder_ = TableEncoder(scaling="none", missing="refuse")
+        encoder = TableEncoder(scaling="none", missing="refuse")
+        whole = TableModel(model, clone(encoder))
         numbers = [{"name": name, "kind": "number"} for name in columns]
-        whole.encoder_.from_plain({"kinds": [(name, "number") for name in columns], "columns": numbers})
+        encoder.from_plain({"kinds": [(name, "number") for name in columns], "columns": numbers})
+        whole.encoder_ = encoder
     whole.estimator_ = model
     return whole

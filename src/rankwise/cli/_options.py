@@ -1,8 +1,8 @@
-"""Options that several commands share: each is declared here once, with what it means."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import wraps
@@ -78,7 +78,7 @@ class LabelOptions:
         return any(name is not None for name in (self.label, self.lower, self.upper))
 
     def columns_of(self, table: Table) -> LabelColumns:
-        """The columns, which the files must have; an svmlight file brings its own."""
+        """The columns, which the files must have; those of an svmlight file are fixed."""
         from rankwise.io import LabelColumns
         from rankwise.io._table_errors import shown
 
@@ -97,9 +97,9 @@ class LabelOptions:
             given, other = ("--lower", "--upper") if self.upper is None else ("--upper", "--lower")
             raise typer.BadParameter(f"{given} needs {other}: an interval has two ends.")
         labels = LabelColumns(self.label, self.lower, self.upper, self.weight, self.language.value)
-        for option in ("label", "lower", "upper", "weight"):
-            if getattr(labels, option) is not None:
-                require_column(getattr(labels, option), table.schema.names, f"--{option}")
+        for name in ("label", "lower", "upper", "weight"):
+            if getattr(labels, name) is not None:
+                require_column(getattr(labels, name), table.schema.names, f"--{name}")
         if len(set(labels.names)) < len(labels.names):
             raise typer.BadParameter("labels and weights must be in different columns.")
         return labels
@@ -135,7 +135,7 @@ class LearningOptions(ClassOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RowOptions:
-    """How files and rows are read, beyond what their names say, and what a bad row does."""
+    """How files and rows are read, and what happens to bad rows."""
 
     separator: Annotated[str | None, _reading(_SEPARATOR, "CHAR")] = None
     decimal: Annotated[str | None, _reading(_DECIMAL, "CHAR")] = None
@@ -161,18 +161,15 @@ class RowOptions:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What was given, as keywords of :func:`rankwise.io.open_table`."""
-        given = {
-            "separator": self.separator, "decimal": self.decimal, "encoding": self.text_encoding,
-            "index_base": self.index_base, "max_features": self.max_features,
+        """The given options, as keywords of :func:`rankwise.io.open_table`."""
+        keywords = {
+            "separator": "\t" if self.separator in ("tab", "\\t") else self.separator, "decimal": self.decimal,
+            "encoding": self.text_encoding, "index_base": self.index_base, "max_features": self.max_features,
         }  # fmt: skip
-        given = {name: value for name, value in given.items() if value is not None}
-        if given.get("separator") in ("tab", "\\t"):
-            given["separator"] = "\t"
-        return given
+        return {name: value for name, value in keywords.items() if value is not None}
 
     def as_learnt(self, model: Any, notes: Mapping[str, Any]) -> Self:
-        """The same for files that a model predicts: indices begin where they began in the files it learnt from."""
+        """The same for files that a model predicts: indices begin as in the files it learnt from."""
         from rankwise.io._svmlight import MAX_FEATURES
 
         known = notes.get("index_base")
@@ -180,12 +177,12 @@ class RowOptions:
             raise typer.BadParameter(
                 f"--index-base {self.index_base}: the model was learnt from rows whose indices begin at {known}."
             )
-        # The model has so many weights already.
+        # Not fewer than the model has already.
         most = max(self.max_features or MAX_FEATURES, int(getattr(model, "estimator_", model).n_features_in_))
         return replace(self, index_base=self.index_base if known is None else known, max_features=most)
 
     def look_at(self, files: Sequence[Path]) -> Table:
-        """The files as a table, opened to see what is in them."""
+        """Open the files as a table, and print remarks about them."""
         from rankwise.io import open_table
 
         format = None if self.format is None else self.format.value
@@ -196,15 +193,12 @@ class RowOptions:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Command whose parameters that are dataclasses are replaced by an option for each of their fields.
+    """Replace each parameter of a command that is a dataclass by one option per field.
 
     A field may be such a dataclass itself. Before the command runs, the files that it reads and writes are checked.
     """
     hints = get_type_hints(command, include_extras=True)
-    parameters: list[Parameter] = []
-    for name, parameter in signature(command).parameters.items():
-        whole = parameter.replace(annotation=hints[name])
-        parameters += _options_of(hints[name]) if is_dataclass(hints[name]) else [whole]
+    parameters = list(_flattened(signature(command).parameters.values(), hints))
     flat = Signature(parameters)
     roles = {
         parameter.name: role
@@ -225,15 +219,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _options_of(group: Any) -> Iterator[Parameter]:
-    """Parameter of a command for each field of a dataclass, and of the dataclasses in it."""
-    hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        hint = hints[field.name]
+def _flattened(parameters: Iterable[Parameter], hints: Mapping[str, Any]) -> Iterator[Parameter]:
+    """The parameters, with dataclasses replaced by their fields."""
+    for parameter in parameters:
+        hint = hints[parameter.name]
         if is_dataclass(hint):
-            yield from _options_of(hint)
+            inside = signature(hint).parameters.values()  # type: ignore[arg-type]
+            options = _flattened(inside, get_type_hints(hint, include_extras=True))
+            yield from (option.replace(kind=Parameter.KEYWORD_ONLY) for option in options)
         else:
-            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
+            yield parameter.replace(annotation=hint)
 
 
 def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
@@ -252,7 +247,7 @@ def as_words(group: Any) -> list[str]:
         value = getattr(group, field.name)
         if value != field.default:
             info = next(info for info in get_args(hints[field.name]) if hasattr(info, "param_decls"))
-            # typer holds the first name in the place of the default, which annotations do not have.
+            # In annotations, typer stores the first name as the default.
             named = [str(name) for name in (info.default, *(info.param_decls or ())) if str(name).startswith("--")]
             words += [*named, f"--{field.name.replace('_', '-')}"][:1]
             words += [] if value is True else [str(value)]
@@ -260,7 +255,7 @@ def as_words(group: Any) -> list[str]:
 
 
 def parse_classes(text: str | None) -> list[Any] | None:
-    """Classes in their order: numbers if all are, ``1..5`` for whole numbers in a row."""
+    """Classes in their order: numbers if all are; ``1..5`` stands for a range of whole numbers."""
     if text is None:
         return None
     first, dots, last = text.partition("..")
@@ -285,18 +280,22 @@ def parse_classes(text: str | None) -> list[Any] | None:
 
 
 def _is_whole(text: str) -> bool:
-    return text.strip().lstrip("-").isdecimal()
+    return text.strip().removeprefix("-").isdecimal()
 
 
 def parse_columns(given: Sequence[str] | None, present: Sequence[str], option: str) -> list[str]:
-    """Columns of an option that may be repeated, and may hold several between commas."""
-    names: list[str] = []
+    """Columns of an option that may be repeated, and may hold several, separated by commas."""
+    names: dict[str, None] = {}  # in order, each once
     for text in given or ():
-        given_here = [text] if text in present else [name.strip() for name in text.split(",") if name.strip()]
-        names += [name for name in given_here if name not in names]
+        names |= dict.fromkeys([text] if text in present else split_columns([text]))
     for name in names:
         require_column(name, present, option)
-    return names
+    return list(names)
+
+
+def split_columns(given: Sequence[str] | None) -> list[str]:
+    """Names separated by commas, of an option that may be repeated."""
+    return [name.strip() for text in given or () for name in text.split(",") if name.strip()]
 
 
 def require_column(name: str, present: Sequence[str], option: str) -> None:

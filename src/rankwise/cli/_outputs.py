@@ -1,7 +1,7 @@
-"""Files that a command reads and writes: what would destroy something is refused before anything is opened.
+"""Files that a command reads and writes: an output that would destroy something is refused before any file is opened.
 
-A parameter of a command says with ``Reads`` or ``Writes`` in its annotation what its file is for; ``grouped`` then has
-``check_files`` look at all of them before the command runs.
+Annotations ``Reads`` and ``Writes`` of the parameters of a command tell how it uses a file; ``grouped`` then calls
+``check_files`` before the command runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import typer
 
 from rankwise._files import SUFFIXES, replacing, require_writable
 
-_HEAD = 65_536  # bytes of a file that say what it is
+_HEAD = 65_536  # bytes of a file that show its format
 _MAGIC = {
     ".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".parquet": b"PAR1", ".pq": b"PAR1", ".arrow": b"ARROW1",
     ".feather": b"ARROW1", ".ipc": b"ARROW1", ".arrows": b"\xff\xff\xff\xff", ".png": b"\x89PNG", ".pdf": b"%PDF",
@@ -35,7 +35,7 @@ class Reads:
 
 @dataclass(frozen=True)
 class Writes:
-    """A file that a command writes, and whether one that is there is of that kind, so that it may be replaced."""
+    """A file that a command writes; an existing file may be replaced if ``is_one``."""
 
     what: str
     is_one: Callable[[Path], bool]
@@ -43,7 +43,7 @@ class Writes:
 
 
 def check_files(roles: Mapping[str, Reads | Writes], values: Mapping[str, Any]) -> None:
-    """Refuse an output that is an input or another output, that cannot be written, or that is something else."""
+    """Refuse an output that is an input or another output, cannot be written, or would replace another kind of file."""
     taken: dict[Any, str] = {}
     for name, role in roles.items():
         if isinstance(role, Reads):
@@ -66,7 +66,7 @@ def check_files(roles: Mapping[str, Reads | Writes], values: Mapping[str, Any]) 
 
 
 def _files(path: Path, format: Any) -> list[Path]:
-    """The file, or those of a directory that are read: all of them if a format was given, else by their suffixes."""
+    """The file, or the files read from a directory: all if a format was given, else those with a known suffix."""
     if not path.is_dir():
         return [path]
     inside = path.rglob("*")
@@ -74,12 +74,12 @@ def _files(path: Path, format: Any) -> list[Path]:
 
 
 def _identity(path: Path) -> Any:
-    """What two names of one file share, whatever links, relative paths and letter case they use."""
+    """A key that all names of a file share, whatever links, relative paths and letter case they use."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
-        return os.path.realpath(path).casefold()  # two new names that differ in case alone are one file on some systems
-    return found.st_dev, found.st_ino
+        return os.path.realpath(path).casefold()  # on some systems, names that differ only in case are one file
+    return status.st_dev, status.st_ino
 
 
 def _is_model(path: Path) -> bool:
@@ -105,7 +105,7 @@ def _is_page(path: Path) -> bool:
 
 
 def _is_as_named(path: Path) -> bool:
-    """Whether a table or a picture begins as its suffix says; texts have no zero bytes, and are no pages."""
+    """Whether the head of a table or picture fits its suffix; texts have no zero bytes, and are not HTML pages."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     suffix = path.suffix.lower()
@@ -117,7 +117,7 @@ def _is_as_named(path: Path) -> bool:
 
 
 def save_picture(figure: Any, path: Path) -> None:
-    """Write a figure of matplotlib, whole or not at all; without a suffix it is PNG."""
+    """Write a matplotlib figure, completely or not at all; PNG if there is no suffix."""
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
 
@@ -127,5 +127,5 @@ NEW_MODEL, NEW_PAGE = Writes("a model", _is_model), Writes("a page", _is_page)
 NEW_TABLE = Writes("a table of that format", _is_as_named)
 NEW_PICTURE = Writes("a picture of that format", _is_as_named, makes_directory=True)
 NEW_QUARANTINE = Writes("a quarantine of rankwise", _is_quarantine)
-#: A checkpoint that is there is read first, and refused if it is anything else.
+#: The command reads an existing checkpoint first, and refuses other files.
 NEW_CHECKPOINT = Writes("a checkpoint", lambda path: True)

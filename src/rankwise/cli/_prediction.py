@@ -1,4 +1,4 @@
-"""Rows of files with the class that a model gives them, as they are to be written."""
+"""Rows of files with the predictions of a model, ready to be written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from rankwise.cli._exit import suggestion
-from rankwise.cli._judge import predict_batch
+from rankwise.cli._judge import predict_rows
 from rankwise.cli._model_files import open_with_model
 from rankwise.cli._options import RowOptions
 from rankwise.cli._print import stream_bar
@@ -34,8 +34,7 @@ COLUMN = "prediction"
 class Prediction:
     """Rows with predictions; between text files of one format, lines are copied byte for byte.
 
-    Without ``output`` they go to the standard output, as CSV or JSON lines; with ``only``, what is added is all there
-    is.
+    Without ``output`` they go to the standard output, as CSV or JSON lines; ``only`` leaves out the input columns.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Prediction:
             passed_on = [name for name in columns if name not in features]
             selected = {"types": self.source.types, "quarantine": self.source.quarantine}
             self.table = passing_on(table, passed_on, format, **selected)
-        #: Columns of record batches; none where lines are copied.
+        #: Names of the columns of record batches; empty where lines are copied.
         self.names = [] if self.copies else [*([] if only else columns), *self.added]
         self.schema = None
         if not (self.copies or is_svmlight) or only:
@@ -71,17 +70,17 @@ class Prediction:
         done, header = 0, [appended_lines(self.table, self._nothing())] if self.copies else []
         with stream_bar("predicting", self.table.n_bytes) as show:
             for batch in self.table.batches():
-                kept, columns = predict_batch(self.model, self.source, batch, self._columns)
-                good = batch if len(kept) == len(batch) else batch.take(kept)
-                found = self._nothing() if columns is None else self._batch(map(pa.array, columns))
+                kept, columns = predict_rows(self.model, self.source, self.source.rows_of(batch), self._columns)
+                good = batch.take(kept)
+                added = self._nothing() if columns is None else self._batch(map(pa.array, columns))
                 while header:  # not before the first rows are good
                     yield header.pop()
                 if self.only:
-                    yield found
+                    yield added
                 elif self.copies:
-                    yield appended_lines(self.table, found, good)
+                    yield appended_lines(self.table, added, good)
                 else:
-                    yield append_columns(good, found)
+                    yield append_columns(good, added)
                 done += len(kept)
                 show(batch.bytes_read, done, None)
         yield from header
@@ -108,7 +107,7 @@ class Prediction:
 
 
 def _require(answers: PredictionOptions, model: TableModel) -> None:
-    """Refuse a model that lacks what is asked for, and one whose classes have other costs; set the decision."""
+    """Raise an error if the model cannot give what is asked for; set the decision."""
     final, name = model.estimator_, type(model.estimator_).__name__
     for wanted in ("proba", "interval", "decision"):
         if getattr(answers, wanted) not in (None, False) and not hasattr(model, "predict_proba"):
@@ -141,25 +140,29 @@ def _added(answers: PredictionOptions, model: TableModel) -> dict[str, Any]:
 
 
 def _read_costs(path: Path, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Cost matrix from a CSV file whose header and first column are the classes, in the order of the model's."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file) if line]
-    names = [str(name) for name in classes.tolist()]
-    header, first = lines[0][1:] if lines else [], [line[0].strip() for line in lines[1:]]
-    for what, found in (("header", [name.strip() for name in header]), ("first column", first)):
-        if sorted(found) != sorted(names):
-            other = next((name for name in found if name not in names), None)
+    """Cost matrix in the order of the classes from a CSV file whose header and first column name them."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [line for line in csv.reader(file) if line]
+        return _cost_matrix(lines, [str(name) for name in classes.tolist()])
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"file {path}: {error}") from None
+
+
+def _cost_matrix(lines: list[list[str]], names: list[str]) -> NDArray[np.float64]:
+    header = [name.strip() for name in lines[0][1:]] if lines else []
+    first = [line[0].strip() for line in lines[1:]]
+    for what, given in (("header", header), ("first column", first)):
+        if sorted(given) != sorted(names):
+            other = next((name for name in given if name not in names), None)
             hint = f" {suggestion(other, names)}" if other is not None else ""
-            raise ValueError(
-                f"file {path}: its {what} must name the classes {', '.join(names)}. Got {', '.join(found)}.{hint}"
-            )
+            raise ValueError(f"its {what} must name the classes {', '.join(names)}. Got {', '.join(given)}.{hint}")
+    for line in lines[1:]:
+        if len(line) != len(lines[0]):
+            raise ValueError(f"class {line[0]} must have {len(names)} costs. Got {len(line) - 1}.")
     try:
         table = np.array([[float(cell) for cell in line[1:]] for line in lines[1:]])
     except ValueError as error:
-        raise ValueError(f"file {path}: a cost must be a number: {error}.") from None
-    columns = [name.strip() for name in header]
-    in_order = table[np.ix_([first.index(name) for name in names], [columns.index(name) for name in names])]
-    try:
-        return check_cost(in_order, len(names))
-    except ValueError as error:
-        raise ValueError(f"file {path}: {error}") from None
+        raise ValueError(f"a cost must be a number: {error}.") from None
+    in_order = table[np.ix_([first.index(name) for name in names], [header.index(name) for name in names])]
+    return check_cost(in_order, len(names))

@@ -1,4 +1,4 @@
-"""What commands print: facts for people, JSON for machines, and progress for those who watch."""
+"""Output of commands: facts for people, JSON for machines, and progress bars."""
 
 from __future__ import annotations
 
@@ -26,46 +26,44 @@ def print_written(output: Path, n_rows: int, n_skipped: int, as_json: bool) -> N
 
 
 def with_skipped(rows: str, n_skipped: int) -> str:
-    """A number of rows, with those that were skipped if there are any."""
+    """A number of rows, and of the skipped ones if there are any."""
     return f"{rows}, {n_skipped:,} skipped" if n_skipped else rows
 
 
 def print_json(value: Any) -> None:
-    """One JSON object; numbers that JSON has no word for become null."""
+    """Print one JSON object; NaN and infinities become null."""
     typer.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
 
 
 def plain(value: Any) -> Any:
-    """Value with nothing in it but what JSON has."""
+    """The value as plain types that JSON has."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def certificate(objective: float, gap: float, whose: str = "the") -> str:
-    """How good a solution is proven to be."""
+    """Objective of a solution, and how far it is from the optimum at most."""
     if not np.isfinite(gap):
         return f"{objective:.6g}, without a proof of how far the optimum is"
     return f"{objective:.6g}, proven to be within {gap:.2g} of {whose} optimum"
 
 
 def some(values: list[Any], most: int = 12) -> str:
-    """The first few of many."""
+    """The first values, and how many more there are."""
     shown = ", ".join(map(str, values[:most]))
     return shown if len(values) <= most else f"{shown}, ... and {len(values) - most} more"
 
 
 @contextmanager
 def rich_progress(*columns: Any) -> Iterator[Any]:
-    """Rich's display with these columns, objects of its own or templates; silent when stderr is not a terminal."""
+    """Progress display of rich with these columns or templates; silent when stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -76,14 +74,14 @@ def rich_progress(*columns: Any) -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """Callback that shows a bar for each thing done; silent when stderr is not a terminal."""
+    """Callback (task, steps done, all steps) that shows a bar for each task; silent when stderr is not a terminal."""
     with rich_progress() as bars:
-        known: dict[str, Any] = {}
+        tasks: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
-            if what not in known:
-                known[what] = bars.add_task(what, total=total)
-            bars.update(known[what], completed=done)
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done)
 
         yield show
 
@@ -100,7 +98,7 @@ def stream_bar(what: str, n_bytes: int) -> Iterator[Callable[[int, int, float | 
     columns = ("{task.description}", BarColumn(), *facts, TimeElapsedColumn(), TimeRemainingColumn())
     with rich_progress(*columns) as bars:
         task = bars.add_task(what, total=max(1, n_bytes), rows=0, rate="", loss="")
-        before: int | None = None  # rows that an earlier run had done when this one went on
+        before: int | None = None  # rows of an earlier run that this one resumes
 
         def show(done: int, rows: int, loss: float | None) -> None:
             nonlocal before

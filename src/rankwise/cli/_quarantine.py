@@ -1,4 +1,4 @@
-"""Rows that were skipped: counted, and put aside in a file if there is one."""
+"""Rows that were skipped: counted, and written to a file if there is one."""
 
 from __future__ import annotations
 
@@ -12,34 +12,28 @@ import typer
 from rankwise._files import naming
 from rankwise.cli._exit import MANY_SKIPPED, complain
 
-_MOST_REASONS, _MOST_TOLD, _LONGEST_REASON = 1000, 5, 100
-
-
-def shortened(reason: str) -> str:
-    """The beginning of a reason, which names the value."""
-    return reason.rstrip(".") if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "..."
+_MOST_REASONS, _MOST_SHOWN, _LONGEST_REASON = 1000, 5, 100
 
 
 class Quarantine:
     """Counts rows that were skipped, and writes them to a file of JSON lines if there is one.
 
-    A reader may find bad rows ahead of the batch that it hands out. A run that goes on from a checkpoint finds them
-    again: it knows which, and takes no row twice. With ``strict``, many skipped rows end the command with an exit code
-    of its own.
+    A reader may find bad rows beyond the current batch. A run that resumes from a checkpoint finds them again; they are
+    remembered and not counted twice. With ``strict``, many skipped rows end the command with an exit code of their own.
     """
 
     def __init__(self, path: Path | None, *, strict: bool = False) -> None:
         self.path, self.strict = path, strict
         self.count = 0
-        self._reasons: dict[str, tuple[int, str]] = {}  # with how many rows there are of each, and the first
+        self._reasons: dict[str, tuple[int, str]] = {}  # number of rows and the first row of each reason
         self._file: Any = None
         self._silent = False
-        self._ahead: set[tuple[str, int]] = set()  # rows behind those that were learnt, taken already
-        self._known: set[tuple[str, int]] = set()  # the same, taken before the run went on
+        self._ahead: set[tuple[str, int]] = set()  # rows after the learnt ones, counted already
+        self._known: set[tuple[str, int]] = set()  # the same, counted before the run resumed
         self._file_reached: str | None = None
 
     def __call__(self, file: str, row: int, text: str, reason: str) -> None:
-        """Take one row, as the functions of rankwise.io hand it over."""
+        """Count and write one row; the functions of rankwise.io call this."""
         if self._silent:
             return
         self._ahead.add((file, row))
@@ -56,7 +50,7 @@ class Quarantine:
                 self._file.write(line + b"\n")
 
     def open(self, state: Mapping[str, Any] | None = None) -> None:
-        """Begin, or go on from what :meth:`state` said; what was written behind that is dropped."""
+        """Begin, or resume from a :meth:`state`; what was written after it is dropped."""
         size = 0
         if state is not None:
             self.count, size = state["count"], state["size"]
@@ -66,13 +60,13 @@ class Quarantine:
             self._file.truncate(size)
 
     def passed(self, file: str, row: int) -> None:
-        """All rows of a file up to this one, and of the file before it, are done: forget those among them."""
+        """Forget rows up to this one of a file, and those of the file before it: they are done."""
         before, self._file_reached = self._file_reached, file
         done = {before} - {file}
         self._ahead = {(f, r) for f, r in self._ahead if f not in done and (f != file or r > row)}
 
     def state(self) -> dict[str, Any]:
-        """All that is needed to go on, as plain values."""
+        """All that is needed to resume, as plain values."""
         size = 0
         if self._file is not None:
             with naming(self._file.name):
@@ -85,16 +79,19 @@ class Quarantine:
         n = self.count + n_kept
         if 20 * self.count <= n:
             return
-        common = sorted(self._reasons.items(), key=lambda item: -item[1][0])[:_MOST_TOLD]
-        reasons = [f"{count:,} from {first} on: {shortened(reason)}" for reason, (count, first) in common]
-        more = f"; and for {len(self._reasons) - len(common)} other reasons" if len(self._reasons) > len(common) else ""
+        reasons = []
+        for reason, (count, first) in sorted(self._reasons.items(), key=lambda item: -item[1][0])[:_MOST_SHOWN]:
+            short = reason.rstrip(".") if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "..."
+            reasons.append(f"{count:,} from {first} on: {short}")
+        if len(self._reasons) > len(reasons):
+            reasons.append(f"and for {len(self._reasons) - len(reasons)} other reasons")
         skipped = f"{self.count:,} of {n:,} rows were skipped, more than a twentieth."
-        complain(f"{skipped} {'; '.join(reasons)}{more}.", "warning")
+        complain(f"{skipped} {'; '.join(reasons)}.", "warning")
         if self.strict:
             raise typer.Exit(MANY_SKIPPED)
 
     def silence(self) -> None:
-        """Take no more rows: those to come have been taken before."""
+        """Ignore further rows: they have been counted before."""
         self.close()
         self._silent = True
 

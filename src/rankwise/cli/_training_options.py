@@ -1,4 +1,4 @@
-"""Options of the commands that learn: what they share, above all how columns become features."""
+"""Options that the commands which learn share, above all how columns become features."""
 
 from __future__ import annotations
 
@@ -92,14 +92,13 @@ class EncodingOptions:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        names = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown")
-        chosen = {name: getattr(self, name) for name in names}
-        given: dict[str, Any] = {name: value.value for name, value in chosen.items() if value is not None}
-        given |= {} if self.ngrams is None else {"ngrams": self.ngrams}
-        return {**given, "indicate_missing": True} if self.indicate_missing else given
+        """Parameters of the encoder that were given."""
+        names = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown", "ngrams")
+        values = {name: getattr(self, name) for name in names} | {"indicate_missing": self.indicate_missing or None}
+        return {name: getattr(value, "value", value) for name, value in values.items() if value is not None}
 
     def encoder_for(self, source: LabelledFiles, estimator: str = "") -> TableEncoder | str:
-        """Encoder for the columns of the files; svmlight rows are taken as they are, and trees take raw columns."""
+        """Encoder for the columns of the files; svmlight rows need none, and trees take raw columns."""
         from rankwise.features import TableEncoder
 
         if source.is_svmlight:
@@ -121,8 +120,8 @@ class TrainingOptions:
     rows: RowOptions
 
     def open(self, files: Sequence[Path]) -> LabelledFiles:
-        """Look at the files, and check that they have the columns that the options name."""
-        classes, texts = self.labels.declared, self.encoding.text_columns  # wrong ones are found before any file
+        """Open the files, and check that they have the columns that the options name."""
+        classes, texts = self.labels.declared, self.encoding.text_columns  # their errors come before those of files
         from rankwise.cli._labelled_files import LabelledFiles
 
         return LabelledFiles(files, self.rows, self.labels, texts=texts, classes=classes)

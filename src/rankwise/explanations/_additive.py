@@ -5,9 +5,9 @@ Features of a table model are added up to the raw column they come from.
 
 *Trees.* The Shapley values of the sum of trees (Lundberg et al., 2020), which LightGBM computes.
 
-*The rest.* Shapley values by permutation (Strumbelj and Kononenko, 2010): from a background row to the row, the columns
-are exchanged one after the other in a random order and in the reverse one, and each is credited with what its exchange
-changes. The background rows are the same for all rows, so the contributions add up to the score without an error.
+*The rest.* Shapley values by permutation (Strumbelj and Kononenko, 2010): starting from a background row, columns are
+replaced one after the other by those of the row, in a random order and in the reverse one. The change of the score is
+credited to the column. All rows use the same background rows, so the contributions add up to the score exactly.
 """
 
 from typing import Any
@@ -28,19 +28,20 @@ _LARGEST = 2**27  # entries of a dense matrix of contributions
 
 
 def is_linear(target: Target) -> bool:
-    """Whether the score is a weighted sum of features that have a meaning, which those of a kernel have not."""
+    """Whether the score is a weighted sum of features that have a meaning, unlike those of a kernel."""
     if any(isinstance(step, Nystroem) for step in getattr(target.before, "named_steps", {}).values()):
         return False
     return target.kind == "score" and np.ndim(getattr(target.final, "coef_", 0.0)) == 1
 
 
 def linear(target: Target, X: Any, background: Any) -> tuple[Floats, list[str]]:
-    """Contributions of a linear score, (n, columns), and their names; without a background less those of zero."""
+    """Contributions to a linear score, (n, columns), and their names; without a background relative to zero."""
     weights = target.factor * np.asarray(target.final.coef_, dtype=np.float64)
-    found, names = _products(target, X, weights)
+    contributions, names = _products(target, X, weights)
     if background is not None:
-        found = found - (found if background is X else _products(target, background, weights)[0]).mean(axis=0)
-    return found, names
+        others = contributions if background is X else _products(target, background, weights)[0]
+        contributions = contributions - others.mean(axis=0)
+    return contributions, names
 
 
 def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str]]:
@@ -58,17 +59,16 @@ def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str
 def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
     """Shapley values of boosted trees, (n, columns)."""
     final = target.final
-    features = target.rows(X)
-    matrix = final._matrix(final._rows(features, reset=False))
-    found = final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_)
-    found = np.asarray(found.toarray() if sparse.issparse(found) else found)[:, :-1] * target.factor
+    matrix = final._matrix(final._rows(target.rows(X), reset=False))
+    values = final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_)
+    values = np.asarray(values.toarray() if sparse.issparse(values) else values)[:, :-1] * target.factor
     if isinstance(target.before, TableEncoder):
         owners, names = feature_shares(target.before), list(target.before.feature_names_in_)
-        by_column = np.zeros((found.shape[0], len(names)))
+        by_column = np.zeros((values.shape[0], len(names)))
         for side in (0, 1):
-            np.add.at(by_column.T, owners[:, side], 0.5 * found[:, : owners.shape[0]].T)
+            np.add.at(by_column.T, owners[:, side], 0.5 * values[:, : owners.shape[0]].T)
         return by_column, names
-    return found, feature_names(target.final, target.before, found.shape[1], X)
+    return values, feature_names(final, target.before, values.shape[1], X)
 
 
 def sampled(target: Target, X: RawRows, background: RawRows, n_samples: int, random_state: Any) -> tuple[Floats, float]:

@@ -1,11 +1,13 @@
-"""The smallest change of one column that moves a row to the next class: what would have to be different.
+"""The smallest change of one column that changes the predicted class of a row.
 
-Columns of numbers are searched among the values that other rows have, to both sides of the row's own, and the place
-where the class changes is then found by bisection; categories and booleans are tried one by one. Nothing outside of the
-range of the other rows is proposed. Dates and texts are not changed.
+Numbers are searched among the values of other rows, on both sides of the row's own value; bisection then finds where
+the class changes. Categories and booleans are tried one by one. Only values within the range of the other rows are
+proposed. Dates and texts are not changed.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ from rankwise.explanations._exchangeable_rows import RawRows
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import encode
 
+CodesOf = Callable[[list[Any]], NDArray[np.intp]]  # codes predicted for a row with each of these values in a column
+New = tuple[Any, int, float]  # a value that changes the class, the code of the new class, and the size of the change
+
 _GRID = 65  # values of a column that are tried
 _HALVINGS = 30
 _MOST_CATEGORIES = 50
@@ -23,7 +28,7 @@ _MOST_CATEGORIES = 50
 
 @dataclass(frozen=True)
 class Change:
-    """One column of one row with another value, and the class that the model gives it then."""
+    """A new value for one column of a row, and the class that the model then predicts."""
 
     column: str
     old: Any
@@ -38,75 +43,62 @@ class Change:
 
 
 def smallest_changes(target: Target, rows: RawRows, row: int, background: RawRows) -> list[Change]:
-    """Changes of single columns that move a row one class up or down or further, the smallest ones first."""
-    classes = target.classes
+    """Changes of single columns that change the predicted class of a row, the smallest ones first."""
+    one, classes = rows.take([row]), target.classes
 
-    def codes(some: RawRows) -> NDArray[np.intp]:
-        predicted = target.model.predict(some.given(target.takes_arrow))
-        return np.asarray(encode(predicted, classes).lower, dtype=np.intp)
+    def predicted(some: RawRows) -> NDArray[np.intp]:
+        return np.asarray(encode(target.model.predict(some.given(target.takes_arrow)), classes).lower, dtype=np.intp)
 
-    one = rows.take([row])
-    now = int(codes(one)[0])
-    found: list[Change] = []
+    def with_values(name: str, values: list[Any]) -> NDArray[np.intp]:
+        """Codes predicted for the row with each of these values in a column."""
+        copies = one.take(np.zeros(len(values), dtype=np.intp))
+        return predicted(copies.replaced(name, one.column_of(name, values)))
+
+    old_code = int(predicted(one)[0])
+    changes: list[Change] = []
     for name in rows.names:
-        own = rows.value(row, name)
-        numbers = background.as_numbers(name)
+        own, numbers = rows.value(row, name), background.as_numbers(name)
+        codes_of = partial(with_values, name)
         if numbers is None:
-            found += _other_categories(name, own, one, background, codes, now, classes)
-            continue
-        known = numbers[np.isfinite(numbers)]
-        if own is None or own != own or known.size < 2 or known.min() == known.max():
-            continue
-        grid = np.unique(np.quantile(known, np.linspace(0, 1, _GRID)))
-        spread = float(known.std())
-        for side in (grid[grid < own][::-1], grid[grid > own]):
-            place, reached = _first_other(name, own, side, one, codes, now)
-            if reached is not None:
-                size = abs(place - float(own)) / spread
-                found.append(Change(name, own, place, classes[now], classes[reached], size))
-    return sorted(found, key=lambda change: (np.isnan(change.size), change.size))
-
-
-def _tried(name: str, values: list[Any], one: RawRows, codes: Any) -> NDArray[np.intp]:
-    many = one.take(np.zeros(len(values), dtype=np.intp))
-    return np.asarray(codes(many.replaced(name, one.column_of(name, values))))
-
-
-def _first_other(name: str, own: float, values: Floats, one: RawRows, codes: Any, now: int) -> tuple[float, int | None]:
-    """The value nearest to the own one, on one side, at which the class is another; None if there is none."""
-    if values.size == 0:
-        return 0.0, None
-    tried = _tried(name, values.tolist(), one, codes)
-    others = np.flatnonzero(tried != now)
-    if others.size == 0:
-        return 0.0, None
-    first = int(others[0])
-    inside, outside = float(own) if first == 0 else float(values[first - 1]), float(values[first])
-    reached = int(tried[first])
-    whole = float(own).is_integer() and bool((values == np.round(values)).all())
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (inside + outside)
-        if whole:
-            middle = float(np.floor(middle) if outside > inside else np.ceil(middle))
-        if middle in (inside, outside):
-            break
-        code = int(_tried(name, [middle], one, codes)[0])
-        if code == now:
-            inside = middle
+            others = _other_categories(own, background.categories(name), codes_of, old_code)
         else:
-            outside, reached = middle, code
-    return outside, reached
+            others = _nearest_numbers(own, numbers[np.isfinite(numbers)], codes_of, old_code)
+        changes += [Change(name, own, new, classes[old_code], classes[code], size) for new, code, size in others]
+    return sorted(changes, key=lambda change: (np.isnan(change.size), change.size))
 
 
-def _other_categories(
-    name: str, own: Any, one: RawRows, background: RawRows, codes: Any, now: int, classes: Any
-) -> list[Change]:
-    values = [value for value in background.categories(name) if value != own]
+def _other_categories(own: Any, categories: list[Any], codes_of: CodesOf, old_code: int) -> Iterator[New]:
+    values = [value for value in categories if value != own]
     if not values or len(values) > _MOST_CATEGORIES:
-        return []
-    tried = _tried(name, values, one, codes)
-    return [
-        Change(name, own, value, classes[now], classes[code], np.nan)
-        for value, code in zip(values, tried.tolist(), strict=True)
-        if code != now
-    ]
+        return
+    for value, code in zip(values, codes_of(values).tolist(), strict=True):
+        if code != old_code:
+            yield value, code, np.nan
+
+
+def _nearest_numbers(own: Any, numbers: Floats, codes_of: CodesOf, old_code: int) -> Iterator[New]:
+    """The numbers nearest to the row's own, on either side, that change the predicted class."""
+    if own is None or own != own or numbers.size < 2 or numbers.min() == numbers.max():
+        return
+    grid = np.unique(np.quantile(numbers, np.linspace(0, 1, _GRID)))
+    for values in (grid[grid < own][::-1], grid[grid > own]):
+        codes = codes_of(values.tolist()) if values.size else np.empty(0, dtype=np.intp)
+        changed = np.flatnonzero(codes != old_code)
+        if not changed.size:
+            continue
+        first = int(changed[0])
+        inside, outside = float(own) if first == 0 else float(values[first - 1]), float(values[first])
+        new_code = int(codes[first])
+        whole = float(own).is_integer() and bool((values == np.round(values)).all())
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (inside + outside)
+            if whole:
+                middle = float(np.floor(middle) if outside > inside else np.ceil(middle))
+            if middle in (inside, outside):
+                break
+            code = int(codes_of([middle])[0])
+            if code == old_code:
+                inside = middle
+            else:
+                outside, new_code = middle, code
+        yield outside, new_code, abs(outside - float(own)) / float(numbers.std())

@@ -1,5 +1,6 @@
 """Raw rows whose columns can be exchanged: arrays, and tables of every kind through pyarrow."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from rankwise.features._arrow import as_table, is_numeric, is_text, load_pyarrow
 
 
 class RawRows:
-    """Rows of an array or a table; ``given`` makes of them what the model takes."""
+    """Rows of an array or a table; ``given`` returns them in the form that the model takes."""
 
     def __init__(self, X: Any, names: list[str] | None = None) -> None:
         if sparse.issparse(X):
@@ -18,19 +19,18 @@ class RawRows:
         self.is_table = hasattr(X, "columns") or hasattr(X, "schema")
         self._is_pandas = self.is_table and type(X).__module__.split(".")[0] == "pandas"
         held: Any = as_table(X) if self.is_table else np.asarray(X)
+        if not self.is_table and held.ndim != 2:
+            raise ValueError(f"X must have rows and columns. Got an array of shape {held.shape}.")
+        given = held.column_names if self.is_table else names or []
+        self.names = list(given) if len(given) == held.shape[1] else [f"x{j}" for j in range(held.shape[1])]
         self._held = held
-        if not self.is_table and self._held.ndim != 2:
-            raise ValueError(f"X must have rows and columns. Got an array of shape {self._held.shape}.")
-        width = self._held.shape[1]
-        given = self._held.column_names if self.is_table else names or []
-        self.names = list(given) if len(given) == width else [f"x{j}" for j in range(width)]
 
     def __len__(self) -> int:
         return int(self._held.num_rows if self.is_table else self._held.shape[0])
 
     def _with(self, held: Any) -> Self:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _held=held)
+        other = copy(self)
+        other._held = held
         return other
 
     def given(self, takes_arrow: bool) -> Any:
@@ -41,11 +41,11 @@ class RawRows:
         return self._with(self._held.take(rows) if self.is_table else self._held[rows])
 
     def column(self, name: str) -> Any:
-        """A column, as pyarrow or numpy has it."""
+        """A column of pyarrow or numpy."""
         return self._held.column(name) if self.is_table else self._held[:, self.names.index(name)]
 
     def replaced(self, name: str, values: Any) -> Self:
-        """The same rows with another column in the place of one."""
+        """The same rows with the values of one column replaced."""
         j = self.names.index(name)
         if self.is_table:
             return self._with(self._held.set_column(j, name, values))
@@ -54,12 +54,12 @@ class RawRows:
         return self._with(held)
 
     def value(self, row: int, name: str) -> Any:
-        """One value, as Python has it."""
+        """One value, as a Python object."""
         held = self.column(name)[row]
         return held.as_py() if self.is_table else getattr(held, "item", lambda: held)()
 
     def as_numbers(self, name: str) -> Floats | None:
-        """A column of numbers; None if it holds others."""
+        """A column of numbers; None if it holds other values."""
         column = self.column(name)
         if self.is_table:
             return numbers(column) if is_numeric(column.type) else None
@@ -69,7 +69,7 @@ class RawRows:
             return None
 
     def categories(self, name: str) -> list[Any]:
-        """Distinct values of a column of texts, booleans or categories; none of dates and the like."""
+        """Distinct values of a column of texts, booleans or categories; none for dates and the like."""
         column = self.column(name)
         if not self.is_table:
             return [value for value in dict.fromkeys(column.tolist()) if isinstance(value, (str, bool))]
@@ -80,17 +80,17 @@ class RawRows:
         return [value for value in pa.compute.unique(column).to_pylist() if value is not None]
 
     def column_of(self, name: str, values: list[Any]) -> Any:
-        """A column like that of this name, with other values."""
+        """Values as a column of the same type as this one."""
         if not self.is_table:
             return np.array(values, dtype=object if self._held.dtype == object else np.float64)
         kind = self._held.schema.field(name).type
         pa = load_pyarrow()
-        if pa.types.is_integer(kind):  # a number between two whole ones is a number too
+        if pa.types.is_integer(kind):  # a proposed value may be a fraction
             return pa.chunked_array([pa.array(values, pa.float64())])
         return pa.chunked_array([pa.array(values).cast(kind)])
 
     def shown(self, row: int, name: str, most: int = 24) -> str:
-        """One value, short."""
+        """One value as a short text."""
         value = self.value(row, name)
         if value is None or value != value:
             return "missing"

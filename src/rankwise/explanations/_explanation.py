@@ -1,4 +1,4 @@
-"""Reasons for predictions: what each column adds to the score of each row, in numbers, words and pictures."""
+"""Contributions of columns to the score of each row, in numbers, words and pictures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +48,7 @@ class Explanation:
     scores: Floats
     method: str
     _target: Target
-    _rows: RawRows | None  # none for sparse rows
+    _rows: RawRows | None  # None for sparse rows
     _background: RawRows | None
 
     @property
@@ -80,14 +80,13 @@ class Explanation:
         return np.asarray(np.abs(self.values).mean(axis=0))
 
     def at_least(self, row: int) -> tuple[Any, Floats] | None:
-        """What each column does to the probability of the class that the row is about to reach, or has just reached.
+        """How each column changes the probability of the class whose threshold is nearest to the score of the row.
 
         Returns
         -------
         (class, ndarray of shape (d, 2)) or None
-            The class whose threshold is nearest to the score, and ``P(at least this class)`` without and with the
-            contribution of each column. None for models without a link between score and probabilities, or with one
-            class.
+            The class, and ``P(at least this class)`` without and with the contribution of each column. None for models
+            without a link between score and probabilities, or with one class.
         """
         row = self._checked(row)
         if not self.thresholds.size:
@@ -100,7 +99,7 @@ class Explanation:
         return self.classes[k + 1], np.column_stack([without[:, k], np.full(len(self.columns), now[k])])
 
     def sentences(self, row: int, top: int = 5) -> list[str]:
-        """The strongest reasons for the prediction of a row, in words.
+        """Describe the strongest contributions to the score of a row in words.
 
         Parameters
         ----------
@@ -110,10 +109,11 @@ class Explanation:
             Maximum number of columns.
         """
         row = self._checked(row)
-        strongest = [j for j in self._strongest(row, top) if self.values[row, j] != 0.0]
         moves = self.at_least(row)
         sentences = []
-        for j in strongest:
+        for j in self._strongest(row, top):
+            if self.values[row, j] == 0.0:
+                continue
             what = self._named(row, j)
             if moves is None:
                 sentences.append(f"{what} moves the {self.score_name} by {self.values[row, j]:+.3g}")
@@ -125,8 +125,7 @@ class Explanation:
     def words(self, row: int, top: int = 10) -> list[tuple[str, str, float]]:
         """Column, word and contribution of the strongest words of a row of a linear table model.
 
-        Unlike ``values``, the contribution of a word is not measured from the background: a word that is not there adds
-        nothing.
+        Unlike ``values``, contributions of words are not relative to the background: an absent word adds nothing.
 
         Parameters
         ----------
@@ -187,10 +186,11 @@ class Explanation:
             return _explanation_plots.draw_row(self, self._checked(row), top, ax)
         if column is not None:
             return _explanation_plots.draw_column(self, self._place(column), ax)
-        return _explanation_plots.draw_importances(self, top, ax)
+        what = f"mean size of contributions, {self.score_name}"
+        return _explanation_plots.draw_bars(self.columns, self.importances(), top, ax, what)
 
     def predicted(self, row: int) -> Any:
-        """Class whose part of the axis the score of a row lies in."""
+        """Class that the thresholds give to the score of a row."""
         return self.classes[int(ranks(self.scores[[row]], self.thresholds)[0])]
 
     def _strongest(self, row: int, top: int) -> list[int]:
@@ -215,7 +215,7 @@ class Explanation:
 
 
 def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, random_state: Any = 0) -> Explanation:
-    """Say what each column adds to the score of each row.
+    """Compute what each column adds to the score of each row.
 
     Contributions are exact for linear models, for tables as for matrices, and for boosted trees (TreeSHAP). Those of
     other models are Shapley values, sampled. In all cases ``base + values.sum(axis=1)`` are the scores.
@@ -227,10 +227,10 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
     X : table or matrix
         Rows to explain, as the model takes them.
     background : table or matrix, optional
-        Rows to compare with: a column counts by how far it moves the score from their mean. By default X; a single row
-        is compared with zero features, which is the mean of the rows of ``fit`` for scaled numbers.
+        Rows to compare with: contributions are relative to their mean. By default X; a single row is compared with
+        zero features, which is the mean of the rows of ``fit`` for scaled numbers.
     n_samples : int, default 20
-        Background rows of sampled Shapley values. The time grows with it, and with the square root of it the accuracy.
+        Background rows of sampled Shapley values. Time grows linearly with it, accuracy with its square root.
     random_state : int, RandomState or None, default 0
         Seed of the sample.
 
@@ -264,24 +264,20 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
     if background is None and scores.size > 1:
         background = X
     if _additive.is_linear(target):
-        values, columns = _additive.linear(target, X, background)
-        return _made(values, columns, scores, "linear", target, rows, others)
-    if target.kind == "score" and hasattr(target.final, "booster_"):
-        values, columns = _additive.trees(target, X)
-        return _made(values, columns, scores, "trees", target, rows, others)
-    if rows is None or others is None:
-        raise ValueError("sampled contributions need dense rows: give X as an array.")
-    if background is None:
-        raise ValueError(
-            f"{type(target.final).__name__} is explained by comparing with other rows: give several as background."
-        )
-    values, base = _additive.sampled(target, rows, others, n_samples, random_state)
-    return Explanation(values, base, rows.names, scores, "sampled", target, rows, others)
-
-
-def _made(values: Floats, columns: list[str], scores: Floats, method: str, *rest: Any) -> Explanation:
-    # What is left is the same for all rows, but for rounding.
-    return Explanation(values, float((scores - values.sum(axis=1)).mean()), columns, scores, method, *rest)
+        method, (values, columns) = "linear", _additive.linear(target, X, background)
+    elif target.kind == "score" and hasattr(target.final, "booster_"):
+        method, (values, columns) = "trees", _additive.trees(target, X)
+    else:
+        if rows is None or others is None:
+            raise ValueError("sampled contributions need dense rows: give X as an array.")
+        if background is None:
+            raise ValueError(
+                f"{type(target.final).__name__} is explained by comparing with other rows: give several as background."
+            )
+        values, base = _additive.sampled(target, rows, others, n_samples, random_state)
+        return Explanation(values, base, rows.names, scores, "sampled", target, rows, others)
+    base = float((scores - values.sum(axis=1)).mean())  # the same for all rows, except for rounding
+    return Explanation(values, base, columns, scores, method, target, rows, others)
 
 
 def _raw(X: Any, target: Target) -> RawRows | None:

@@ -1,7 +1,7 @@
 """Importance of columns by permutation: how much worse the predictions get when a column is shuffled.
 
-The error of a row is the distance in ranks to the nearest class that its label admits, so intervals, candidate sets and
-missing labels serve as they are.
+The error of a row is the distance in ranks to the nearest class that its label admits, so labels of every kind can be
+used.
 """
 
 from dataclasses import dataclass
@@ -50,10 +50,8 @@ class Importances:
         -------
         matplotlib Axes
         """
-        shown = np.argsort(-self.mean, kind="stable")[:top]
-        names = [self.columns[j] for j in shown]
         what = f"growth of the mean absolute error ({self.error:.3f} ranks)"
-        return _explanation_plots.draw_bars(names, self.mean[shown], ax, what, self.std_err[shown])
+        return _explanation_plots.draw_bars(self.columns, self.mean, top, ax, what, self.std_err)
 
 
 def permutation_importances(
@@ -77,14 +75,15 @@ def permutation_importances(
     >>> import rankwise as rw
     >>> X, y = rw.datasets.make_ordinal(500, 3, 4, random_state=0)
     >>> model, intervals = rw.PRIL(random_state=0).fit(X, y), [(max(k - 1, 1), k) for k in y]
-    >>> found = rw.explanations.permutation_importances(model, X, intervals)
-    >>> found.values.shape
+    >>> importances = rw.explanations.permutation_importances(model, X, intervals)
+    >>> importances.values.shape
     (3, 5)
     """
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2. Got {n_repeats} instead.")
     target = Target.of(model)
-    rows = RawRows(X, [str(name) for name in getattr(model, "feature_names_in_", [])])
+    known = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    rows = RawRows(X, known)
     labels = encode(y, target.classes, n_rows=len(rows))
     rng = check_random_state(random_state)
 
@@ -93,18 +92,10 @@ def permutation_importances(
         return float(metrics.mean_absolute_error(labels, predicted, sample_weight=sample_weight))
 
     before = error(rows)
-    used = [name for name in rows.names if _is_used(name, model, rows)]
-    grown = [
-        [
-            error(rows.replaced(name, rows.take(rng.permutation(len(rows))).column(name))) - before
-            for _ in range(n_repeats)
-        ]
-        for name in used
-    ]
-    return Importances(used, np.array(grown), before)
-
-
-def _is_used(name: str, model: Any, rows: RawRows) -> bool:
-    """Whether a model uses a column; tables may hold others."""
-    names = getattr(model, "feature_names_in_", None)
-    return not rows.is_table or names is None or name in set(map(str, names))
+    used = [name for name in rows.names if not rows.is_table or not known or name in known]  # tables may hold others
+    growth = np.empty((len(used), n_repeats))
+    for j, name in enumerate(used):
+        for repeat in range(n_repeats):
+            shuffled = rows.take(rng.permutation(len(rows))).column(name)
+            growth[j, repeat] = error(rows.replaced(name, shuffled)) - before
+    return Importances(used, growth, before)

@@ -1,11 +1,11 @@
-"""Average marginal effects of a cumulative link: by how much a probability changes with a feature, in the mean.
+"""Average marginal effects of a cumulative link: how much a probability changes with a feature, averaged over rows.
 
 With ``P(y <= k) = F(t_k - <w, x>)`` the effect of feature j on class k is the mean over the rows of
 
     dP(y = k) / dx_j = w_j (F'(t_(k-1) - <w, x>) - F'(t_k - <w, x>)).
 
 Its standard error follows from the covariance C of weights and thresholds by the delta method: with g the gradient of
-the mean by all of them, the variance is ``g' C g``. The effects of one feature on all classes add up to zero.
+the mean with respect to them, the variance is ``g' C g``. The effects of one feature on all classes add up to zero.
 """
 
 from typing import Any
@@ -49,19 +49,20 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     """
     pandas = require("pandas", "marginal_effects returns a pandas table: pip install 'rankwise[io]'.")
     require_level("level", level)
-    found = inner(model)
-    final = found.final
+    inside = inner(model)
+    final = inside.final
     if not isinstance(final, CumulativeLink):
         raise TypeError(f"marginal_effects needs a CumulativeLink. Got a {type(final).__name__}.")
-    rows = found.rows(X)
+    rows = inside.rows(X)
     cov = covariance(final, rows, y, sample_weight)
-    weight = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    effects, gradients = _effects(final, rows, weight / weight.sum())
+    matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    effects, gradients = _effects(final, matrix, weight / weight.sum())
     std_err = np.sqrt(np.maximum(np.einsum("jka,ab,jkb->jk", gradients, cov, gradients), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = effects / std_err
     reach = stats.norm.isf(0.5 * (1.0 - level)) * std_err
-    index = pandas.MultiIndex.from_product([found.names, final.classes_.tolist()], names=["feature", "class"])
+    index = pandas.MultiIndex.from_product([inside.names, final.classes_.tolist()], names=["feature", "class"])
     columns = {
         "effect": effects,
         "std_err": std_err,
@@ -73,15 +74,14 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     return pandas.DataFrame({name: values.ravel() for name, values in columns.items()}, index=index)
 
 
-def _effects(model: CumulativeLink, rows: Any, weight: Floats) -> tuple[Floats, Floats]:
+def _effects(model: CumulativeLink, matrix: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Effects (d, K), and their gradients by weights and thresholds (d, K, d + K - 1)."""
     w, t = np.asarray(model.coef_), np.asarray(model.thresholds_)
     d, K = w.size, t.size + 1
-    matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     slope, bend = densities(model.link, t - (matrix @ w)[:, None])
-    mean_slope = np.pad(weight @ slope, 1)  # of F at t_(-1) = -inf and t_(K-1) = inf there is none
+    mean_slope = np.pad(weight @ slope, 1)  # zero at t_(-1) = -inf and t_(K-1) = inf
     effects = np.outer(w, mean_slope[:-1] - mean_slope[1:])
-    by_score = np.pad(-(weight[:, None] * bend).T @ matrix, ((1, 1), (0, 0)))  # of the mean slope, by the weights
+    by_score = np.pad(-(weight[:, None] * bend).T @ matrix, ((1, 1), (0, 0)))  # derivatives by the weights
     by_threshold = np.zeros((K + 1, K - 1))
     by_threshold[1:-1] = np.diag(weight @ bend)
     gradients = np.zeros((d, K, d + K - 1))

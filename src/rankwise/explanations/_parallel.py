@@ -1,10 +1,10 @@
-"""Are the lines parallel? A check whether the weights of an ordinal model differ between its thresholds.
+"""Brant's (1990) test of the parallel-lines assumption: whether the weights of an ordinal model differ by threshold.
 
-A cumulative link gives every threshold the same weights. Without that, threshold k has a logistic regression of its
-own, of the question "higher than class k?"; a label that admits classes on both sides of it is no answer. Brant's
-(1990) test compares the weights b_k of these regressions: with ``s_ik`` the slope of row i in the k-th log-likelihood
-and H_k its information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s_il') H_l^-1``, which also holds for
-imprecise labels, and the differences ``b_k - b_1`` give a Wald statistic.
+A cumulative link gives every threshold the same weights. The test fits a logistic regression of its own for every
+threshold k, to the question "higher than class k?"; labels that admit classes on both sides are left out. It compares
+the weights b_k of these regressions: with ``s_ik`` the slope of row i in the k-th log-likelihood and H_k its
+information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s_il') H_l^-1``, which also holds for imprecise
+labels, and the differences ``b_k - b_1`` give a Wald statistic.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from rankwise.batch import CumulativeLink
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import check_weights, encode
 from rankwise.plots._final_estimator import feature_names
-from rankwise.plots._style import FAINT, INK, OKABE_ITO, QUIET, SMALL, load_matplotlib, plain, quiet_frame
+from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 
-_FEWEST = 10  # rows on either side of a threshold, below which it has no regression of its own
+_FEWEST = 10  # rows on either side of a threshold that has a regression
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,9 @@ class ParallelLines:
                         elinewidth=1.0)  # fmt: skip
             ax.set_xticks(x, [plain(name) for name in self.thresholds], rotation=90)
             ax.set_xlim(-0.5, x.size - 0.5)
-            ax.grid(axis="y", color=FAINT, lw=0.6)
-            shape = "p < 0.001" if self.p[j] < 0.001 else f"p = {self.p[j]:.3f}"
-            ax.set_title(f"{plain(self.columns[j])}\n{shape}", fontsize=SMALL, color=INK)
-            quiet_frame(ax, keep=("left", "bottom"))
+            p = "p < 0.001" if self.p[j] < 0.001 else f"p = {self.p[j]:.3f}"
+            ax.set_title(f"{plain(self.columns[j])}\n{p}", fontsize=SMALL, color=INK)
+            curve_frame(ax)
         all_axes[0, 0].set_ylabel("weight at the threshold", color=INK)
         return figure
 
@@ -108,30 +107,30 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     --------
     >>> import rankwise as rw
     >>> X, y = rw.datasets.make_ordinal(600, 2, 4, noise=1.0, random_state=0)
-    >>> found = rw.explanations.parallel_lines(rw.CumulativeLink().fit(X, y), X, y)
-    >>> found.coef.shape
+    >>> lines = rw.explanations.parallel_lines(rw.CumulativeLink().fit(X, y), X, y)
+    >>> lines.coef.shape
     (3, 2)
     """
     target = Target.of(model)
     features = target.rows(X)
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
-    # A feature that does not vary has no weight of its own beside the threshold.
+    # The weight of a constant feature cannot be told from the threshold.
     varies = np.ptp(matrix, axis=0) > 0
-    names = [
-        name for name, v in zip(feature_names(target.final, target.before, varies.size, X), varies, strict=True) if v
-    ]
+    names = feature_names(target.final, target.before, varies.size, X)
+    columns = [names[j] for j in np.flatnonzero(varies)]
     labels = encode(y, target.classes, n_rows=matrix.shape[0])
     weight = check_weights(sample_weight, len(labels))
     weight = weight if weight.size else np.ones(len(labels))
-    fits = []
+    thresholds, fits = [], []
     for k in range(len(target.classes) - 1):
         answer = np.where(labels.lower > k, 1.0, np.where(labels.upper <= k, 0.0, np.nan))
         known = np.flatnonzero(np.isfinite(answer) & (weight > 0))
         if min((answer[known] == side).sum() for side in (0.0, 1.0)) >= _FEWEST:
-            fits.append((k, *_logistic(matrix[:, varies], answer, known, weight)))
+            thresholds.append(f"above {target.classes[k]}")
+            fits.append(_logistic(matrix[:, varies], answer, known, weight))
     if len(fits) < 2:
         raise ValueError(f"fewer than two thresholds have {_FEWEST} labelled rows on either side.")
-    return _compared(names, [f"above {target.classes[k]}" for k, *_ in fits], [fit[1:] for fit in fits])
+    return _compared(columns, thresholds, fits)
 
 
 def _logistic(X: Floats, answer: Floats, known: NDArray[np.intp], weight: Floats) -> tuple[Floats, Floats]:
@@ -149,7 +148,7 @@ def _logistic(X: Floats, answer: Floats, known: NDArray[np.intp], weight: Floats
 def _compared(columns: list[str], thresholds: list[str], fits: list[tuple[Floats, Floats]]) -> ParallelLines:
     coef = np.array([weights for weights, _ in fits])
     m, d = coef.shape
-    influence = np.hstack([part for _, part in fits])
+    influence = np.hstack([rows for _, rows in fits])
     covariance = influence.T @ influence
     std_err = np.sqrt(np.diag(covariance)).reshape(m, d)
     contrast = np.kron(np.column_stack([-np.ones(m - 1), np.eye(m - 1)]), np.eye(d))

@@ -1,4 +1,4 @@
-"""What a model decides by: one score a row, where classes begin on its axis, and what probabilities belong to it."""
+"""How a model decides: one score for each row, thresholds between the classes, and the probabilities that follow."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rankwise.table_model import table_encoder
 
 @dataclass(frozen=True, eq=False)
 class Target(Inner):
-    """The score of a model, which is that of the estimator inside. ``kind`` is "score", "expected rank" or "rank"."""
+    """The score of a model, computed by the estimator inside. ``kind`` is "score", "expected rank" or "rank"."""
 
     kind: str
     thresholds: Floats  # a score at or above the k-th of them is class k+1 or higher
-    factor: float = 1.0  # of the final's own score
+    factor: float = 1.0  # of the score of ``final``
     shift: float = 0.0
     link: str | None = None  # of probabilities
     link_thresholds: Floats | None = None
@@ -31,9 +31,9 @@ class Target(Inner):
     @classmethod
     def of(cls, model: Any) -> Target:
         """The score of a fitted model."""
-        found = inner(model)
-        check_is_fitted(found.final)
-        final, before = found.final, found.before
+        inside = inner(model)
+        check_is_fitted(inside.final)
+        final, before = inside.final, inside.before
         if isinstance(final, CalibratedOrdinal) and final.method == "link" and hasattr(final.estimator_, "project"):
             link, within = final.link_, inner(final.estimator_)
             if before is None or within.before is None:
@@ -77,7 +77,7 @@ class Target(Inner):
         return np.asarray(encode(self.model.predict(X), self.classes).lower, dtype=np.float64)
 
     def at_least(self, scores: Any) -> Floats | None:
-        """Probability of each class but the lowest, or a higher one, at some scores, (..., K-1); None if unknown."""
+        """``P(class k or higher)`` of every class but the lowest at these scores, (..., K-1); None if unknown."""
         if self.link is None or self.link_thresholds is None:
             return None
         return np.asarray(1.0 - distribution(self.link, self.link_thresholds - np.asarray(scores)[..., None]))

@@ -1,7 +1,7 @@
-"""Pictures in scikit-learn's Display style: ``from_estimator`` and its kin draw, ``ax_`` and ``figure_`` hold it.
+"""Displays as in scikit-learn: ``from_estimator`` and similar methods draw; ``ax_`` and ``figure_`` hold the result.
 
-Colours of ordered things come from an ordered map that is safe for colour-blind readers, those of models from the
-palette of Okabe and Ito. Nothing here touches matplotlib's global settings or shows a window.
+Ordered things get colours from an ordered map that is safe for colour-blind readers, models from the palette of Okabe
+and Ito. Nothing here changes matplotlib's global settings or opens a window.
 """
 
 from rankwise.plots._annotation_display import AnnotationDisplay

@@ -22,8 +22,8 @@ _NAMES = {
 class AnnotationDisplay:
     """Error against the portion of interval labels, their width, or the cost of all labels.
 
-    One line for each width (for each portion, if the axis shows the width), with bars for the confidence limits of the
-    error; markers differ, so that lines can be told apart in grey.
+    One line for each width (for each portion if the axis shows the width), with error bars for the confidence limits.
+    Markers differ, so that lines can be told apart in grey.
 
     Make it with :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_results`.
 
@@ -55,9 +55,9 @@ class AnnotationDisplay:
         Parameters
         ----------
         estimator : estimator
-            Learns from exact and interval labels; clones of it do.
+            Clones of it learn from exact and interval labels.
         X, y, X_test, y_test : array-like
-            Rows with exact labels to learn from and to judge by.
+            Training and test rows with exact labels.
         x : {"portion", "width", "cost"}, optional
             What the axis shows; by default the cost if there are prices, else the portion.
         ax : matplotlib Axes, optional
@@ -102,9 +102,9 @@ class AnnotationDisplay:
         judged = {"loss": loss, "classes": classes, "confidence": confidence, "random_state": random_state}
         results = []
         for (width, portion), predicted in predictions.items():
-            found = error_range(y_true, predicted, limits="bootstrap", **judged)
+            errors = error_range(y_true, predicted, limits="bootstrap", **judged)
             cost = None if costs is None else costs[width, portion]
-            results.append(Annotated(width, portion, cost, found.lower, found.lower_limit, found.upper_limit))
+            results.append(Annotated(width, portion, cost, errors.lower, errors.lower_limit, errors.upper_limit))
         return cls.from_results(results, loss_name=loss_name(loss), **options)
 
     @classmethod
@@ -139,20 +139,20 @@ class AnnotationDisplay:
         priced = all(result.cost is not None for result in self.results)
         axis = x or ("cost" if priced else "portion")
         if axis not in _NAMES or (axis == "cost" and not priced):
-            found = f"{axis!r}{' and no prices' if axis == 'cost' else ''}"
-            raise ValueError(f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {found} instead.")
+            given = f"{axis!r}{' and no prices' if axis == 'cost' else ''}"
+            raise ValueError(f"x must be 'portion', 'width' or, for results with prices, 'cost'. Got {given} instead.")
         self.figure_, self.ax_ = axes(ax, (7.2, 4.2))
         by = "portion" if axis == "width" else "width"
         groups = sorted({getattr(result, by) for result in self.results})
         self.lines_ = {}
         for i, (group, color) in enumerate(zip(groups, ordered_colors(len(groups), cmap), strict=True)):
             chosen = sorted((r for r in self.results if getattr(r, by) == group), key=lambda r: getattr(r, axis))
-            errors = [r.error for r in chosen]
-            bars = [[r.error - r.lower_limit for r in chosen], [r.upper_limit - r.error for r in chosen]]
+            places, errors = [getattr(r, axis) for r in chosen], [r.error for r in chosen]
+            below = [max(0.0, r.error - r.lower_limit) for r in chosen]
+            above = [max(0.0, r.upper_limit - r.error) for r in chosen]
             name = f"{group:.0%} intervals" if by == "portion" else f"width {group}"
             style = {"color": color, "marker": _MARKERS[i % len(_MARKERS)], "ms": 5.5, "lw": 1.5, "elinewidth": 0.9}
-            places, yerr = [getattr(r, axis) for r in chosen], [[max(0.0, b) for b in side] for side in bars]
-            self.lines_[group] = self.ax_.errorbar(places, errors, yerr=yerr, label=name, **style)[0]
+            self.lines_[group] = self.ax_.errorbar(places, errors, yerr=[below, above], label=name, **style)[0]
         if axis == "portion":
             self.ax_.xaxis.set_major_formatter("{x:.0%}")
         elif axis == "width":

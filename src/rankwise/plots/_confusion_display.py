@@ -30,11 +30,11 @@ def row_shares(table: Floats) -> Floats:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConfusionDisplay:
-    """Confusion matrix in the order of the classes: the lowest at the left and at the bottom, the diagonal is right.
+    """Confusion matrix in the order of the classes, the lowest at the left and at the bottom.
 
-    Shades are shares of the row, that is of the class of the label; numbers are counts, or sums of weights. What a
-    label that admits several classes counts for is said by ``counting``, see
-    :func:`rankwise.evaluation.interval_confusion`; the axis says it too.
+    Shades are shares of the row, that is of the class of the label; numbers are counts, or sums of weights. How labels
+    that admit several classes are counted is set by ``counting``, see :func:`rankwise.evaluation.interval_confusion`,
+    and shown on the axis.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -75,7 +75,7 @@ class ConfusionDisplay:
         X, y, sample_weight : array-like
             Rows, their labels, of any form, and their weights.
         counting : {"nearest", "shared", "farthest"}, default "nearest"
-            What a label counts for that admits several classes.
+            How labels that admit several classes are counted.
         **options
             For :meth:`plot`, such as ``ax``.
 
@@ -129,7 +129,7 @@ class ConfusionDisplay:
         side = float(np.clip(0.62 * k + 1.4, 3.6, 8.0))
         self.figure_, self.ax_ = axes(ax, (side, side))
         shares = row_shares(self.table)
-        # Among many classes no cell has a large share: there the darkest shade is the largest that occurs.
+        # With many classes no share is large: the darkest shade is then the largest share.
         most = 1.0 if k <= _NUMBERS_UP_TO else float(shares.max()) or 1.0
         self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=most, origin="lower", aspect="equal")
         self.texts_: list[Any] = []
@@ -140,7 +140,7 @@ class ConfusionDisplay:
 
     def _write_numbers(self, shares: Floats) -> None:
         for (row, column), value in np.ndenumerate(self.table):
-            if value == 0:  # an empty cell says it better than a zero
+            if value == 0:  # the cell stays empty
                 continue
             red, green, blue, _ = self.image_.cmap(self.image_.norm(shares[row, column]))
             dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5

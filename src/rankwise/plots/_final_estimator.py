@@ -1,4 +1,4 @@
-"""The estimator inside a model: behind the encoder of a table model, at the end of a pipeline, the best of a search."""
+"""The estimator inside a model: in a table model, at the end of a pipeline, or the best of a search."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +8,9 @@ from rankwise.table_model import TableModel
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A fitted estimator, and what stands before it in the model that was handed in."""
+    """The estimator inside a model, and the transformer before it."""
 
-    model: Any  # what was handed in
+    model: Any
     final: Any  # the estimator inside
     before: Any  # transformer from rows of the model to rows of the estimator; None: they are the same
 
@@ -24,7 +24,7 @@ class Inner:
 
 
 def feature_names(final: Any, before: Any, n_features: int, X: Any = None) -> list[str]:
-    """Names of the features of the estimator inside a model: the transformer's before it, its own, those of a table."""
+    """Names of the features of the estimator inside a model: from the transformer before it, its own, or of a table."""
     names = getattr(final, "feature_names_in_", None)
     if before is not None:
         try:
@@ -37,7 +37,7 @@ def feature_names(final: Any, before: Any, n_features: int, X: Any = None) -> li
 
 
 def inner(model: Any) -> Inner:
-    """Find the estimator in a model; a model that is not fitted is its own."""
+    """Find the estimator in a model; a search or table model that is not fitted is returned itself."""
     best = getattr(model, "best_estimator_", model)
     if isinstance(best, TableModel) and hasattr(best, "estimator_"):
         return Inner(model, best.estimator_, best.encoder_)
@@ -47,11 +47,10 @@ def inner(model: Any) -> Inner:
 
 
 def fitted(display: type, estimator: Any, kind: str, *attributes: str) -> Inner:
-    """The estimator to draw, or an error that names what it lacks: every display takes estimators through this."""
-    found = inner(estimator)
-    missing = [name for name in attributes if not hasattr(found.final, name)]
+    """The estimator to draw; an error names the attributes that it lacks."""
+    inside = inner(estimator)
+    missing = [name for name in attributes if not hasattr(inside.final, name)]
     if missing:
-        raise TypeError(
-            f"{display.__name__} needs a fitted {kind}. {type(found.final).__name__} has no {' and no '.join(missing)}."
-        )
-    return found
+        name = type(inside.final).__name__
+        raise TypeError(f"{display.__name__} needs a fitted {kind}. {name} has no {' and no '.join(missing)}.")
+    return inside

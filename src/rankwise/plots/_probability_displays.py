@@ -1,4 +1,4 @@
-"""Pictures of probabilities: are they right, how large are sets, and what does the model say about one row."""
+"""Displays of probabilities: their reliability, the sizes of prediction sets, and the distribution for one row."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -24,15 +24,15 @@ from rankwise.plots._style import (
     ticks,
 )
 
-_LEGEND_UP_TO = 10  # events; with more the colours say enough
+_LEGEND_UP_TO = 10  # events
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay:
-    """Reliability diagram of the events ``y <= k``: how often they happen where a model gives them a probability.
+    """Reliability diagram of the events ``y <= k``: observed frequency against predicted probability.
 
-    One line for each threshold; on the diagonal the probabilities are right. Where labels are imprecise, a line runs in
-    the middle of the frequencies that the labels allow, and bars show their range.
+    One line for each threshold; on the diagonal the probabilities are right. Where labels are imprecise, bars show the
+    range of the frequencies that they allow, and the line runs through the middle.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -90,8 +90,8 @@ class ReliabilityDisplay:
         **options: Any,
     ) -> Self:  # fmt: skip
         """Draw given probabilities; arguments as in :func:`rankwise.metrics.reliability`, options for :meth:`plot`."""
-        found = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
-        return cls(found=found, classes=encode(y_true, classes).classes).plot(**options)
+        diagram = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
+        return cls(found=diagram, classes=encode(y_true, classes).classes).plot(**options)
 
     def plot(self, *, ax: Any = None, cmap: str = "viridis") -> Self:
         """Draw.
@@ -126,7 +126,7 @@ class ReliabilityDisplay:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SetSizeDisplay:
-    """How many classes sets have, and how often sets of each size hold the class.
+    """Sizes of prediction sets, and the coverage of the sets of each size.
 
     Bars are shares of the rows. Dots are the coverage of the sets of one size; where labels are imprecise, lines show
     the range from "holds all admitted classes" to "holds one of them". Make it with :meth:`from_estimator` or
@@ -139,7 +139,7 @@ class SetSizeDisplay:
     least, most : ndarrays of shape (K+1,)
         Range of the coverage of these sets; NaN where there are none.
     level : float or None
-        Coverage that was promised.
+        Nominal coverage.
 
     Attributes
     ----------
@@ -186,16 +186,13 @@ class SetSizeDisplay:
     ) -> Self:
         """Draw given sets, a mask of shape (n, K); other arguments as in :class:`SetSizeDisplay` and :meth:`plot`."""
         labels, held = encode(y_true, classes), np.asarray(sets)
-        set_coverage(labels, held)  # refuses what is no mask
-        size, labelled = held.sum(axis=1), ~labels.is_missing
-        admitted = labels.admissible()
+        set_coverage(labels, held)  # checks the mask
+        size, k = held.sum(axis=1), held.shape[1] + 1
+        labelled, admitted = ~labels.is_missing, labels.admissible()
         holds_all, holds_one = (held | ~admitted).all(axis=1), (held & admitted).any(axis=1)
-        k = held.shape[1] + 1
-        rows = np.bincount(size[labelled], minlength=k)
+        rows = np.bincount(size, labelled, k)
         with np.errstate(invalid="ignore"):
-            least, most = (
-                np.bincount(size[labelled], np.asarray(covers)[labelled], k) / rows for covers in (holds_all, holds_one)
-            )
+            least, most = (np.bincount(size, labelled & covers, k) / rows for covers in (holds_all, holds_one))
         shares = np.bincount(size, minlength=k) / len(size)
         return cls(shares=shares, least=least, most=most, level=level).plot(**options)
 
@@ -226,7 +223,7 @@ class SetSizeDisplay:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DistributionDisplay:
-    """What a model says about one row: the probability of every class, an interval, and the prediction.
+    """Prediction for one row: the probability of every class, an interval, and the predicted class.
 
     Make it with :meth:`from_estimator`.
 
@@ -260,7 +257,7 @@ class DistributionDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, x: Any, *, y: Any = None, level: float = 0.9, **options: Any) -> Self:
-        """Draw what a fitted model says about one row.
+        """Draw the prediction of a fitted model for one row.
 
         Parameters
         ----------
@@ -269,7 +266,7 @@ class DistributionDisplay:
         x : array-like with one row
             The row.
         y : label, optional
-            What the annotator said about it.
+            Label of the row.
         level : float, default 0.9
             Probability of the interval.
         **options
@@ -284,18 +281,17 @@ class DistributionDisplay:
         1.0
         """
         needed = "predict_proba", "predict_interval", "classes_"
-        found = fitted(cls, estimator, "estimator with probabilities", *needed)
-        classes, rows = found.final.classes_, found.rows(x)
-        P = found.final.predict_proba(rows)
+        inside = fitted(cls, estimator, "estimator with probabilities", *needed)
+        model, rows, classes = inside.final, inside.rows(x), inside.final.classes_
+        P = model.predict_proba(rows)
         if len(P) != 1:
             raise ValueError(f"{cls.__name__} draws one row. Got {len(P)} rows.")
-        ends = encode(found.final.predict_interval(rows, level), classes)
-        display = cls(
+        ends = encode(model.predict_interval(rows, level), classes)
+        return cls(
             probabilities=P[0], classes=classes, interval=(int(ends.lower[0]), int(ends.upper[0])), level=level,
-            predicted=int(encode(found.final.predict(rows), classes).lower[0]),
+            predicted=int(encode(model.predict(rows), classes).lower[0]),
             admitted=None if y is None else encode([y], classes).admissible()[0],
-        )  # fmt: skip
-        return display.plot(**options)
+        ).plot(**options)  # fmt: skip
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw.

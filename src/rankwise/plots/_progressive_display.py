@@ -121,8 +121,8 @@ class ProgressiveDisplay:
         """
         curves = {name: result.average for name, result in results.items()}
         lengths = {curve.size for curve in curves.values()}
-        if len(lengths) != 1:
-            raise ValueError(f"all models must have seen the same rounds. Got {sorted(lengths)} rounds.")
+        if len(lengths) != 1 or 0 in lengths:
+            raise ValueError(f"all models must have seen the same rounds, at least one. Got {sorted(lengths)} rounds.")
         return cls(curves=curves, rounds=np.arange(1, lengths.pop() + 1), loss_name=loss_name).plot(**options)
 
     def plot(
@@ -168,7 +168,7 @@ class ProgressiveDisplay:
         return self
 
     def _name_lines(self) -> None:
-        """Every name beside the end of its curve, moved up or down only as far as names would overlap."""
+        """Write every name beside the end of its curve, moved up or down only as far as needed to avoid overlaps."""
         low, high = self.ax_.get_ylim()
         ends = np.array([line.get_ydata()[-1] for line in self.lines_.values()])
         height = self.ax_.get_window_extent().height / self.figure_.dpi * 72
@@ -181,9 +181,9 @@ class ProgressiveDisplay:
 
 
 def _spread_out(places: Floats, gap: float) -> Floats:
-    """Places in [0, 1] moved as little as need be such that neighbours are at least ``gap`` apart, order kept.
+    """Places in [0, 1] with neighbours at least ``gap`` apart, in the same order.
 
-    The squares of the moves are smallest, but for places that would leave [0, 1] and are pushed back.
+    The sum of squared moves is minimal, except for places that would leave [0, 1] and are pushed back.
     """
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(places.size)

@@ -16,9 +16,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankingDisplay:
-    """The first labels of some rankings, best first; relevant ones filled and bold, the others pale.
+    """The first labels of some rankings, best first; relevant labels are filled and bold, the others pale.
 
-    Beside each row stand how many of its relevant labels are in sight.
+    Beside each row is the number of its relevant labels that are shown.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -74,9 +74,9 @@ class RankingDisplay:
         >>> display.texts_[0][0].get_text()
         'sport'
         """
-        found = fitted(cls, estimator, "label ranker such as LabelRanker", "decision_function", "classes_")
-        scores = found.final.decision_function(found.rows(X))
-        return cls.from_predictions(y, scores, classes=found.final.classes_, row_names=row_names, **options)
+        inside = fitted(cls, estimator, "label ranker such as LabelRanker", "decision_function", "classes_")
+        scores = inside.final.decision_function(inside.rows(X))
+        return cls.from_predictions(y, scores, classes=inside.final.classes_, row_names=row_names, **options)
 
     @classmethod
     def from_predictions(

@@ -26,7 +26,7 @@ def density(scores: Floats, weight: Floats, grid: Floats) -> Floats:
 def densities(scores: Floats, admissible: NDArray[Any], missing: NDArray[Any], grid: Floats, *, joint: bool) -> Floats:
     """Density of each class, or of all of them together, scaled to a peak of 1.
 
-    A row that admits several classes counts in equal parts for each, one without a label not at all.
+    A row that admits several classes counts in equal parts for each; a row without a label does not count.
     """
     shares = admissible / admissible.sum(axis=1, keepdims=True)
     shares[missing] = 0.0
@@ -38,7 +38,7 @@ def densities(scores: Floats, admissible: NDArray[Any], missing: NDArray[Any], g
 
 
 def score_limits(scores: Floats, thresholds: Floats, margin: float) -> tuple[float, float]:
-    """Part of the axis with all thresholds and nearly all scores: a few outliers must not squeeze the rest."""
+    """Limits of an axis with all thresholds and nearly all scores, so that outliers do not squeeze the rest."""
     low, high = np.quantile(scores, [0.005, 0.995])
     if thresholds.size:
         low, high = min(low, thresholds[0]), max(high, thresholds[-1])
@@ -47,7 +47,7 @@ def score_limits(scores: Floats, thresholds: Floats, margin: float) -> tuple[flo
 
 
 def evenly_spread(rows: NDArray[np.intp], scores: Floats, most: int) -> NDArray[np.intp]:
-    """Rows in the order of their scores: all, or ``most`` of them evenly spread over the ranks of the scores."""
+    """Rows ordered by score: all of them, or ``most``, evenly spaced in this order."""
     rows = rows[np.argsort(scores[rows], kind="stable")]
     if rows.size <= most:
         return rows

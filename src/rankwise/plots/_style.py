@@ -19,7 +19,7 @@ _LOSS_NAMES = {
 
 
 def ordered_colors(n: int, cmap: str = "viridis") -> list[Any]:
-    """Colours for n ordered things, dark to light; the palest end of the map, unreadable on white, is left out."""
+    """Colours for n ordered things, dark to light, without the palest end of the map, which is unreadable on white."""
     return list(load_matplotlib().colormaps[cmap](np.linspace(0.0, 0.82, n)))
 
 
@@ -38,7 +38,7 @@ def axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def quiet_frame(ax: Any, *, keep: tuple[str, ...] = (), x: str | None = None, y: str | None = None) -> None:
-    """Small grey tick labels, only the named sides of the frame, faint, and the names of the axes."""
+    """Set small grey tick labels, keep only the named sides of the frame, and name the axes."""
     ax.tick_params(labelsize=SMALL, colors=QUIET, which="both")
     for side, spine in ax.spines.items():
         spine.set_visible(side in keep)
@@ -48,20 +48,20 @@ def quiet_frame(ax: Any, *, keep: tuple[str, ...] = (), x: str | None = None, y:
             set_label(name, fontsize=FONT, color=INK)
 
 
-def curve_frame(ax: Any, *, x: str, y: str) -> None:
-    """The frame of curves: faint lines behind them to read their heights by."""
+def curve_frame(ax: Any, *, x: str | None = None, y: str | None = None) -> None:
+    """Frame of curves, with faint horizontal lines behind them."""
     ax.grid(axis="y", color=FAINT, lw=0.6)
     ax.set_axisbelow(True)
     quiet_frame(ax, keep=("left", "bottom"), x=x, y=y)
 
 
 def plain(name: Any) -> str:
-    """Text that matplotlib shows as it is: a dollar sign would begin a formula."""
+    """Text with escaped dollar signs, which would begin a formula."""
     return str(name).replace("$", r"\$")
 
 
 def ticks(names: Sequence[Any], most: int = 25) -> tuple[list[int], list[str]]:
-    """Places and texts of the ticks of an axis of names: not all of them where there are many.
+    """Places and texts of the ticks of an axis of names, at most so many.
 
     >>> ticks("abcde", most=3)
     ([0, 2, 4], ['a', 'c', 'e'])
@@ -71,5 +71,5 @@ def ticks(names: Sequence[Any], most: int = 25) -> tuple[list[int], list[str]]:
 
 
 def loss_name(loss: Any) -> str:
-    """What the axis of a loss is called."""
+    """Name of the axis of a loss."""
     return _LOSS_NAMES.get(loss, "average loss") if isinstance(loss, str) else "average loss"

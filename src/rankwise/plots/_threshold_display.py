@@ -20,11 +20,11 @@ _FIRST_BAR, _BAR_STEP = 0.1, 0.055  # below the densities, whose peak is at 1
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdDisplay:
-    """Scores of the classes, the thresholds that part them, and some interval labels as bars.
+    """Scores of the classes, the thresholds between them, and some interval labels as bars.
 
     Every class is drawn as the density of its rows on the score axis, scaled by its share of the rows; a row whose
-    label admits several classes counts in equal parts for each. Below, each bar spans the stretch of the axis that one
-    interval label admits, and its dot is the row's score: inside, the model agrees with the annotator.
+    label admits several classes counts in equal parts for each. Below, each bar spans the scores that one interval
+    label admits, and its dot is the row's score: inside, the model agrees with the annotator.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -35,9 +35,9 @@ class ThresholdDisplay:
     thresholds : ndarray of shape (K-1,)
         Thresholds, ascending.
     labels : Labels
-        What the annotator said: the bars.
+        Labels of the annotator, drawn as bars.
     truth : Labels or None
-        Labels behind the densities; None: the same ones.
+        Labels for the densities; None: the same labels.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class ThresholdDisplay:
         >>> len(display.lines_)
         3
         """
-        found = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
-        model, scores = found.final, found.final.project(found.rows(X))
+        inside = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
+        model, scores = inside.final, inside.final.project(inside.rows(X))
         return cls.from_predictions(scores, y, model.thresholds_, classes=model.classes_, truth=truth, **options)
 
     @classmethod
@@ -110,6 +110,8 @@ class ThresholdDisplay:
                 f"{thresholds.size} thresholds part {thresholds.size + 1} classes, and there are {len(labels.order)}: "
                 f"give them all as classes, lowest first."
             )
+        if scores.size == 0 or not np.isfinite(scores).all():
+            raise ValueError("scores must be finite numbers, at least one.")
         exact = None if truth is None else encode(truth, labels.order, n_rows=scores.size)
         return cls(scores=scores, thresholds=thresholds, labels=labels, truth=exact).plot(**options)
 

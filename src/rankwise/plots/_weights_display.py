@@ -20,10 +20,10 @@ def largest(weights: Floats, top: int) -> tuple[NDArray[np.intp], Floats]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WeightsDisplay:
-    """Weights of the features with the largest ones: bars for one weight a feature, a heat map for several.
+    """The largest weights of the features: bars for one weight per feature, a heat map for several.
 
-    A feature with several weights, one for each class say, is as large as their Euclidean norm. Weights are comparable
-    where the features have similar scales. Negative weights are hatched, so that signs can be told apart in grey.
+    The size of several weights, such as one for each class, is their Euclidean norm. Weights are comparable where the
+    features have similar scales. Negative weights are hatched, so that signs can be told apart in grey.
 
     Make it with :meth:`from_estimator` or :meth:`from_weights`.
 
@@ -74,10 +74,10 @@ class WeightsDisplay:
         >>> len(display.bars_)
         3
         """
-        found = fitted(cls, estimator, "linear estimator", "coef_")
-        model = found.final
-        if feature_names is None and len(found.names) == np.shape(model.coef_)[-1]:
-            feature_names = found.names
+        inside = fitted(cls, estimator, "linear estimator", "coef_")
+        model = inside.final
+        if feature_names is None and len(inside.names) == np.shape(model.coef_)[-1]:
+            feature_names = inside.names
         classes = getattr(model, "classes_", ())
         by_class = np.ndim(model.coef_) == 2 and len(model.coef_) == len(classes)
         parts = [str(c) for c in classes] if by_class else None
@@ -97,15 +97,19 @@ class WeightsDisplay:
             As in :meth:`from_estimator`.
         """
         weights = np.asarray(weights, dtype=np.float64)
-        d = weights.shape[-1]
+        d = weights.shape[-1] if weights.ndim else 0
         names = [f"x{j}" for j in range(d)] if feature_names is None else [str(name) for name in feature_names]
         if weights.ndim not in (1, 2) or len(names) != d:
             raise ValueError(
                 f"weights must have the shape (d,) or (m, d), with one name for each of the d features. "
                 f"Got {weights.shape} and {len(names)} names."
             )
-        if weights.ndim == 2 and parts is None:
-            parts = [str(i + 1) for i in range(len(weights))]
+        if weights.ndim == 2:
+            parts = [str(i + 1) for i in range(len(weights))] if parts is None else parts
+            if len(parts) != len(weights):
+                raise ValueError(
+                    f"parts must name each of the {len(weights)} weights of a feature. Got {len(parts)} names."
+                )
         return cls(weights=weights, names=names, parts=parts).plot(**options)
 
     def plot(self, *, ax: Any = None, top: int = 20, cmap: str = "RdBu_r") -> Self:

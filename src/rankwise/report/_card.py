@@ -1,4 +1,4 @@
-"""The model card: facts that the model and the rows themselves state, and what they do not."""
+"""The model card: what the model and the rows tell, and what they do not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _path(view: View) -> str:
     """Names of the steps up to the estimator, with the search around it."""
     inner = getattr(view.model, "best_estimator_", view.model)
     if isinstance(inner, TableModel):
-        steps = [part for part in (inner.encoder_, inner.estimator_) if part is not None]
+        steps = [step for step in (inner.encoder_, inner.estimator_) if step is not None]
     else:
         steps = [step for _, step in inner.steps] if hasattr(inner, "steps") else [inner]
     chain = " → ".join(type(step).__name__ for step in steps)

@@ -1,7 +1,6 @@
-"""What is kept of the rows while they stream by: exact counts in tables whose size is set by the number of classes.
+"""Counts over a stream of rows, in tables whose size depends only on the number of classes.
 
-Nothing here grows with the number of rows, and how the rows were cut into batches does not show in the result (sums of
-fractional weights may differ in their last digits).
+The result does not depend on how the rows are cut into batches, except for the last digits of fractional sums.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ COUNTINGS: tuple[Counting, ...] = ("nearest", "shared", "farthest")
 
 
 class Cells:
-    """Rows by cell: how many, their weights, and the squares of these."""
+    """Sums of rows by cell: their number, weights and squared weights."""
 
     def __init__(self, n_cells: int) -> None:
         self.rows = np.zeros(n_cells, dtype=np.int64)
@@ -41,7 +40,7 @@ class Cells:
 
 
 class Curve:
-    """Mean loss along the rows, in blocks of equally many rows; when there are too many, neighbours join."""
+    """Mean loss along the rows, in blocks of equal size; when there are too many blocks, neighbours are merged."""
 
     def __init__(self, n_blocks: int = 400) -> None:
         self.size = 1  # rows in a block
@@ -51,13 +50,13 @@ class Curve:
 
     def add(self, losses: Floats, weight: Floats) -> None:
         while self.n_rows + losses.size > self.size * self.lost.size:
-            self._join()
+            self._merge_neighbours()
         blocks = (self.n_rows + np.arange(losses.size)) // self.size
         self.lost += np.bincount(blocks, losses * weight, self.lost.size)
         self.weight += np.bincount(blocks, weight, self.lost.size)
         self.n_rows += losses.size
 
-    def _join(self) -> None:
+    def _merge_neighbours(self) -> None:
         half = self.lost.size // 2
         for sums in (self.lost, self.weight):
             sums[:half] = sums[::2] + sums[1::2]
@@ -82,7 +81,7 @@ class Curve:
 
 
 class Sample:
-    """Some rows drawn evenly, without replacement, from a stream of unknown length: those with the smallest keys."""
+    """A random sample, without replacement, of a stream of unknown length: the rows with the smallest random keys."""
 
     def __init__(self, size: int, random_state: int) -> None:
         self.size = size
@@ -90,10 +89,10 @@ class Sample:
         self._columns: dict[str, NDArray[Any]] = {}
 
     def add(self, n: int, columns: Callable[[NDArray[np.intp]], dict[str, NDArray[Any]]]) -> None:
-        """Offer n rows; ``columns`` gives the named columns of those that are wanted."""
+        """Offer n rows; ``columns`` returns the named columns of the candidates among them."""
         keys = self._generator.random(n)
         chosen = np.arange(n)
-        if len(self) == self.size:  # most rows of a long stream end here
+        if len(self) == self.size:  # excludes most rows of a long stream
             chosen = np.flatnonzero(keys < self._columns["key"].max())
         offered = {"key": keys[chosen], **columns(chosen)}
         if self._columns:
@@ -112,7 +111,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """Encoded rows: labels, predicted codes, weights (None: ones), scores, probabilities, sets (None: it has none)."""
+    """Labels, predicted codes, weights (None: ones) and, where the model has them, scores, probabilities and sets."""
 
     labels: Labels
     codes: Codes
@@ -125,13 +124,12 @@ class JudgedRows:
 class RowCounts:
     """Counts over all rows.
 
-    Rows of weight zero are in ``n_rows`` and nowhere else. Labels of all kinds are in ``kinds``; everything else leaves
-    out the rows without a label, as :mod:`rankwise.metrics` does.
+    Rows of weight zero count in ``n_rows`` only. ``kinds`` counts all labels; everything else leaves out rows without
+    a label, as :mod:`rankwise.metrics` does.
     """
 
     def __init__(self, n_classes: int, sample_size: int, random_state: int) -> None:
-        k = n_classes
-        self.n_classes = k
+        self.n_classes = k = n_classes
         self.n_rows = self.n_weightless = 0
         self.weighted = False
         self.kinds = dict.fromkeys(KINDS, 0)
@@ -163,14 +161,14 @@ class RowCounts:
             labels, codes, weight, scores = labels.take(counted), codes[counted], weight[counted], scores[counted]
         for kind, count in zip(KINDS, labels.counts(), strict=True):
             self.kinds[kind] += count
-        says = ~_says_nothing(labels)
+        labelled = labels.is_exact | ~labels.is_missing  # a single class is the full interval, and yet known
 
         def columns(rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-            return {"scores": scores[rows], "admissible": labels.take(rows).admissible(), "missing": ~says[rows]}
+            return {"scores": scores[rows], "admissible": labels.take(rows).admissible(), "missing": ~labelled[rows]}
 
         self.sample.add(len(labels), columns)
-        if not says.all():
-            labels, codes, weight = labels.take(says), codes[says], weight[says]
+        if not labelled.all():
+            labels, codes, weight = labels.take(labelled), codes[labelled], weight[labelled]
         self._judge(labels, codes, weight, ordered)
 
     def _judge(self, labels: Labels, codes: NDArray[np.int64], weight: Floats, ordered: bool) -> None:
@@ -206,7 +204,3 @@ class RowCounts:
     def has_partial(self) -> bool:
         """Whether some label admits several classes, and not all."""
         return self.kinds["interval"] + self.kinds["candidates"] > 0
-
-
-def _says_nothing(labels: Labels) -> NDArray[np.bool_]:
-    return np.asarray(labels.is_missing & ~labels.is_exact)  # a single class is the full interval, and yet known

@@ -1,4 +1,4 @@
-"""The function that writes a report, and what it returns."""
+"""The function that writes a report, and the class of its result."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def write(
     title: str | None = None, data: str | None = None, command: str | None = None, confidence: float = 0.95,
     n_resamples: int = 1000, sample_size: int = 4000, top: int = 20, random_state: int = 0,
 ) -> Report:  # fmt: skip
-    """Judge a fitted classifier on some rows, and write one page about both that needs no network.
+    """Evaluate a fitted classifier on some rows, and write a self-contained page about both.
 
-    The page says what labels there are, how good the predictions are and with which confidence, what labels that admit
-    several classes allow one to claim, what happens in each class, what the model is, and how to make the page again.
-    The limits ask for rows that the model was not fitted to. The same input gives the same page.
+    The page describes the labels, the quality of the predictions with confidence limits, what labels that admit several
+    classes allow one to claim, each class, the model, and how to make the page again. The limits hold for rows that the
+    model was not fitted to. The same input gives the same page.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def write(
         Any ordinal or multi-class estimator, alone, in a pipeline or the best of a search.
     X, y : array-like
         Rows and their labels, of any form that :func:`rankwise.labels.encode` reads. Or X is an iterable of batches
-        ``(X, y)`` or ``(X, y, sample_weight)``, and y is None: each is looked at once, and memory does not grow with
+        ``(X, y)`` or ``(X, y, sample_weight)``, and y is None: each batch is read once, and memory does not grow with
         their number. Tables count all rows; pictures show a random sample of them.
     path : path, optional
         File to write, replaced only when the new one is complete. Without it the page is only returned; see
@@ -90,9 +90,9 @@ def write(
     title : str, optional
         By default the name of the estimator.
     data : str, optional
-        What the rows are, in a few words.
+        A short description of the rows.
     command : str, optional
-        What made the page; by default the call of this function.
+        The command that makes the page again; by default the call of this function.
     confidence : float, default 0.95
         Of all limits.
     n_resamples : int, default 1000
@@ -102,7 +102,7 @@ def write(
     top : int, default 20
         Features in the table of weights.
     random_state : int, default 0
-        Makes sample and bootstrap repeatable.
+        Seed of the sample and the bootstrap.
 
     Returns
     -------

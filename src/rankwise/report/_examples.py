@@ -1,4 +1,4 @@
-"""Reasons and examples: what columns count for on the first rows, and three of these rows one by one."""
+"""Explanations in the report: importances of the columns on the first rows, and three of these rows in detail."""
 
 from __future__ import annotations
 
@@ -22,74 +22,75 @@ _PLACES = (("a low score", 0.1), ("a middle score", 0.5), ("a high score", 0.9))
 
 
 class FirstRows:
-    """The first rows of a stream, as they were handed in, with their labels."""
+    """The first rows of a stream, as the caller passed them, with their labels."""
 
     def __init__(self) -> None:
-        self._parts: list[Any] = []
+        self._batches: list[Any] = []
         self._labels: list[Labels] = []
         self._n = 0
 
     def add(self, X: Any, labels: Labels) -> None:
-        """Keep what is still wanted of a batch."""
+        """Keep rows of a batch until there are enough."""
         rows = np.arange(min(len(labels), _MOST_ROWS - self._n))
         if rows.size:
-            self._parts.append(rows_at(X, rows))
+            self._batches.append(rows_at(X, rows))
             self._labels.append(labels.take(rows))
             self._n += rows.size
 
     def facts(self, view: View, top: int) -> dict[str, Any] | None:
-        """Importances of the columns and some rows in detail, as plain values; None for models without an order."""
+        """Importances of the columns and some rows in detail, as plain values; None for unordered classes."""
         if not view.ordered or self._n < 2 or len(view.classes) < 2:
             return None
-        X = _joined(self._parts)
+        X = _concatenated(self._batches)
         try:
-            found = explain(view.model, X, n_samples=_SAMPLES)
+            explanation = explain(view.model, X, n_samples=_SAMPLES)
         except (ValueError, TypeError):  # sparse rows of a model whose contributions are sampled
             return None
-        sizes = found.importances()
+        labels, sizes = Labels.concatenate(self._labels), explanation.importances()
         order = np.argsort(-sizes, kind="stable")[:top]
-        by_score = np.argsort(found.scores, kind="stable")
+        by_score = np.argsort(explanation.scores, kind="stable")
         chosen = {int(by_score[int(share * (self._n - 1))]): name for name, share in _PLACES}
         return {
             "rows": self._n,
-            "method": found.method,
-            "score": found.score_name,
-            "columns": [{"name": found.columns[j], "size": float(sizes[j])} for j in order],
-            "n_columns": len(found.columns),
-            "each": [self._row(view, X, row) | {"which": which, "reasons": found.sentences(row)}
+            "method": explanation.method,
+            "score": explanation.score_name,
+            "columns": [{"name": explanation.columns[j], "size": float(sizes[j])} for j in order],
+            "n_columns": len(explanation.columns),
+            "each": [_row(view, X, labels, row) | {"which": which, "reasons": explanation.sentences(row)}
                      for row, which in chosen.items()],
         }  # fmt: skip
 
-    def _row(self, view: View, X: Any, row: int) -> dict[str, Any]:
-        """Prediction, label, and where there are any the probabilities and the set of one row."""
-        rows = view.rows(rows_at(X, np.array([row])))
-        names = [str(name) for name in view.classes.tolist()]
-        admitted = np.concatenate([labels.admissible() for labels in self._labels])[row]
-        missing = np.concatenate([labels.is_missing for labels in self._labels])[row]
-        facts: dict[str, Any] = {"row": row, "predicted": str(view.final.predict(rows).tolist()[0])}
-        facts["label"] = "none" if missing else ", ".join(np.array(names)[admitted].tolist())
-        found = sets_of(view.final, rows)
-        inside = np.zeros(len(names), dtype=bool) if found is None else found[0][0]
-        if found is not None:
-            facts["level"], held = found[1], np.flatnonzero(inside)
-            facts["set"] = names[held[0]] if held.size == 1 else f"{names[held[0]]} to {names[held[-1]]}"
-        if hasattr(view.final, "predict_proba"):
-            p = np.asarray(view.final.predict_proba(rows))[0]
-            shown = np.sort(np.argsort(-p, kind="stable")[:_SHOWN])
-            facts["classes"] = [
-                {"name": names[k], "probability": float(p[k]), "inside": bool(inside[k]),
-                 "admitted": bool(admitted[k] and not missing)} for k in shown
-            ]  # fmt: skip
-        return facts
+
+def _row(view: View, X: Any, labels: Labels, row: int) -> dict[str, Any]:
+    """Prediction, label, and where the model has them, the probabilities and the set of one row."""
+    rows = view.rows(rows_at(X, np.array([row])))
+    names = [str(name) for name in view.classes.tolist()]
+    admitted, missing = labels.admissible()[row], labels.is_missing[row]
+    facts: dict[str, Any] = {"row": row, "predicted": str(view.final.predict(rows).tolist()[0])}
+    facts["label"] = "none" if missing else ", ".join(np.array(names)[admitted].tolist())
+    sets = sets_of(view.final, rows)
+    inside = np.zeros(len(names), dtype=bool) if sets is None else sets[0][0]
+    if sets is not None:
+        facts["level"], held = sets[1], np.flatnonzero(inside)
+        facts["set"] = names[held[0]] if held.size == 1 else f"{names[held[0]]} to {names[held[-1]]}"
+    if hasattr(view.final, "predict_proba"):
+        p = np.asarray(view.final.predict_proba(rows))[0]
+        shown = np.sort(np.argsort(-p, kind="stable")[:_SHOWN])
+        facts["classes"] = [
+            {"name": names[k], "probability": float(p[k]), "inside": bool(inside[k]),
+             "admitted": bool(admitted[k] and not missing)} for k in shown
+        ]  # fmt: skip
+    return facts
 
 
-def _joined(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    if hasattr(parts[0], "iloc"):
-        return require("pandas", "rows of pandas need pandas").concat(parts)
-    if hasattr(parts[0], "schema"):
-        return require("pyarrow", "tables need pyarrow").concat_tables([as_table(part) for part in parts])
-    return np.concatenate(parts)
+def _concatenated(batches: list[Any]) -> Any:
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    if sparse.issparse(first):
+        return sparse.vstack(batches, format="csr")
+    if hasattr(first, "iloc"):
+        return require("pandas", "rows of pandas need pandas").concat(batches)
+    if hasattr(first, "schema"):
+        return require("pyarrow", "tables need pyarrow").concat_tables([as_table(batch) for batch in batches])
+    return np.concatenate(batches)

@@ -1,7 +1,7 @@
 """From counts to facts, and from facts to the page.
 
-The page is a jinja2 template with autoescape: whatever comes from the data is text, never markup. Its one script is
-named in a content security policy by its digest, so that nothing else runs and nothing is fetched.
+The page is a jinja2 template with autoescape: data become text, never markup. A content security policy allows only
+its one script, by digest: nothing else runs and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def facts_of(
         "sets": counts.sets.results().get("sets"),
         "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=view.ordered)],
         "classes": by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered),
-        # Thirds of rows add up to slightly different sums in another order: rounded, batches do not show.
+        # Sums of fractions depend on the batches in their last digits: rounding hides that.
         "confusion": {counting: counts.confusion[counting].round(9).tolist() for counting in COUNTINGS},
         "thresholds": None if view.thresholds is None else view.thresholds.tolist(),
         "weights": _weights(view, top),
@@ -101,7 +101,7 @@ def load_jinja() -> Any:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for reading: ``digits`` significant ones, no exponent where it can be helped, a dash for none."""
+    """A number with ``digits`` significant digits, without an exponent unless it is very small or large; – for None."""
     if value is None:
         return "–"
     if value == 0:
@@ -147,14 +147,14 @@ def _weights(view: View, top: int) -> dict[str, Any] | None:
 
 
 def _matrices(facts: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
-    """The confusion matrix, counted in each way that makes a difference."""
-    found = []
+    """The confusion matrix for each way of counting; without partial labels all are the same."""
+    matrices = []
     for counting in COUNTINGS if facts["partial"] else COUNTINGS[:1]:
         table = np.array(facts["confusion"][counting])
-        matrix = {"counting": counting, "shares": row_shares(table).tolist(), "table": None, "picture": None}
-        small = len(names) <= _LARGEST_TABLE
-        found.append(matrix | ({"table": table.tolist()} if small else {"picture": heat_map(table, names)}))
-    return found
+        shown = {"table": table.tolist()} if len(names) <= _LARGEST_TABLE else {"picture": heat_map(table, names)}
+        blank = {"table": None, "picture": None}
+        matrices.append({"counting": counting, "shares": row_shares(table).tolist(), **blank, **shown})
+    return matrices
 
 
 def _width_bars(widths: list[int]) -> list[tuple[str, int]]:
@@ -163,7 +163,7 @@ def _width_bars(widths: list[int]) -> list[tuple[str, int]]:
     bin_size = -(-(last + 1) // _MOST_WIDTHS)
     if bin_size == 1:
         return [(str(width), widths[width]) for width in range(last + 1)]
-    # Exact labels stay on their own: they are another kind of label.
+    # Exact labels keep a bar of their own.
     bars = [("0", widths[0])]
     for first in range(1, last + 1, bin_size):
         end = min(first + bin_size - 1, last)

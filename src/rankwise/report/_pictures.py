@@ -1,8 +1,8 @@
-"""Pictures of the page, drawn as plain SVG in a unit square that the page stretches and zooms.
+"""Pictures of the page: plain SVG in a square that the page stretches and zooms.
 
-Lines keep their width whatever the stretch (``vector-effect``), dots are strokes of length zero with round ends, and
-all text is HTML beside the picture, so that it stays readable at every width. Colours are classes of the style sheet.
-Elements are built with :mod:`xml.etree`, which escapes what the data hold.
+Lines keep their width (``vector-effect``), dots are strokes of length zero with round ends, and all text is HTML beside
+the picture, so that it stays readable at every width. Colours are classes of the style sheet. Elements are built with
+:mod:`xml.etree`, which escapes data.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Picture:
 
 
 def class_colors(n: int) -> list[tuple[str, str]]:
-    """Colours of n ordered classes on a light and on a dark ground; none if there are too many to tell apart."""
+    """Colours of n ordered classes on a light and on a dark background; none if there are too many to tell apart."""
     if n > _LARGEST_KEY:
         return []
     places = np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.4])
@@ -71,7 +71,7 @@ def score_picture(sample: Sample, thresholds: Floats, names: list[str]) -> Pictu
 
 
 def n_stretches(curve: Curve) -> int:
-    """Stretches in the picture of the loss: at most 50, of some 20 rows at least, or their means would be noise."""
+    """Stretches in the picture of the loss: at most 50, of at least 20 rows or so, since smaller means are noise."""
     return max(1, min(50, curve.n_rows // 20))
 
 
@@ -97,13 +97,13 @@ def loss_picture(curve: Curve, name: str) -> Picture:
     return _picture(drawing, 0.0, n, y_ticks=ticks, hover={"kind": "series", "name": "row", "series": series})
 
 
-def reliability_picture(found: Reliability, names: list[str]) -> Picture:
-    """How often the events ``y <= k`` happen where they are given a probability, with the range that labels allow."""
+def reliability_picture(reliability: Reliability, names: list[str]) -> Picture:
+    """Observed frequency of the events ``y <= k`` against their probability, with the range that labels allow."""
     drawing = _drawing("Observed frequency against predicted probability of the events y <= k.")
     ticks = _draw_grid(drawing, 1.0)
     _path(drawing, f"M0 {SIDE:g}L{SIDE:g} 0", "threshold")
     series = []
-    for k, (predicted, least, most) in enumerate(zip(*found.frequencies(), strict=True)):
+    for k, (predicted, least, most) in enumerate(zip(*reliability.frequencies(), strict=True)):
         used = np.isfinite(predicted)
         x, low, high = predicted[used], least[used], most[used]
         middle = (low + high) / 2
@@ -140,7 +140,7 @@ def heat_map(table: Floats, names: list[str]) -> str:
 
 
 def _draw_grid(drawing: Any, top: float) -> list[tuple[float, str]]:
-    """Lines across the picture at the ticks of the vertical axis, which are returned."""
+    """Draw horizontal lines at the ticks of the vertical axis, and return the ticks."""
     ticks = _ticks(0.0, top)
     for place, _ in ticks:
         _path(drawing, f"M0 {SIDE * (1 - place / 100):.1f}H{SIDE:g}", "grid")
@@ -199,7 +199,7 @@ def _y(value: float, top: float) -> str:
 
 
 def _ticks(low: float, high: float, about: int = 6) -> list[tuple[float, str]]:
-    """Round numbers on an axis, at most about so many; the page's script places them by the same rule."""
+    """Round numbers on an axis, about so many at most; the page's script uses the same rule."""
     step = 10.0 ** math.floor(math.log10((high - low) / about))
     for factor in (1, 2, 5, 10):
         if (high - low) / (step * factor) <= about:
@@ -217,5 +217,5 @@ def _rounded(values: Floats) -> list[float]:
 def _viridis(place: float) -> str:
     """Colour of the map between those of its evenly spaced knots."""
     knots = np.frombuffer(_VIRIDIS, np.uint8).reshape(-1, 3)
-    mixed = [np.interp(place, np.linspace(0.0, 1.0, len(knots)), part) for part in knots.T]
+    mixed = [np.interp(place, np.linspace(0.0, 1.0, len(knots)), channel) for channel in knots.T]
     return "#" + "".join(f"{round(v):02x}" for v in mixed)

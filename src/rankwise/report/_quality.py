@@ -1,6 +1,6 @@
 """Numbers of the report from the counts: quality with bootstrap limits, what may be claimed, classes one by one.
 
-The bootstrap draws how many rows of each cell a resample has, which is all that the measures need: it is the bootstrap
+The measures depend only on the number of rows in each cell, so the bootstrap draws these numbers: it is the bootstrap
 of rows, at a cost that does not grow with them. Where weights differ within a cell, their sum in a resample is drawn
 from the normal distribution with their mean and variance, which is the limit for many rows.
 """
@@ -48,7 +48,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How limits are found."""
+    """Parameters of the confidence limits."""
 
     confidence: float
     n_resamples: int
@@ -56,7 +56,7 @@ class Bootstrap:
 
 
 def measures(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Measure]:
-    """Lines of the table of quality: those that the labels allow."""
+    """Lines of the table of quality that the labels allow."""
     k = counts.n_classes
     used = np.flatnonzero(counts.losses.rows)
     kinds = [kind for kind in _ORDERED if k > 2 or kind is not _WITHIN_ONE] if ordered else [_RIGHT, _COST]
@@ -66,13 +66,13 @@ def measures(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[
     means = np.vstack([sums @ values / sums.sum(axis=1, keepdims=True) for sums in _resample(counts.losses, bootstrap)])
     points = counts.losses.weight[used] @ values / counts.losses.weight[used].sum()
     limits = [_limits(float(point), column, bootstrap) for point, column in zip(points, means.T, strict=True)]
-    found = [
+    lines = [
         Measure(name, note, better, best, worst if counts.has_partial else None)
         for (name, note, better, _), best, worst in zip(kinds, limits[: len(kinds)], limits[len(kinds) :], strict=True)
     ]
     if ordered and not counts.has_partial and k > 1:
-        found += _of_tables(counts.exact, k, bootstrap)
-    return found
+        lines += _of_tables(counts.exact, k, bootstrap)
+    return lines
 
 
 #: Name, note, which way is better, and the measure of one row by its distance from the label.
@@ -87,12 +87,11 @@ _ORDERED = (_MAE, _RIGHT, _WITHIN_ONE, _MSE)
 
 def _of_tables(cells: Cells, k: int, bootstrap: Bootstrap) -> list[Measure]:
     """Measures of the whole confusion matrix, which exists for exact labels only."""
-    lines = (
+    kinds = (
         ("macro mean absolute error", "mean over the classes: rare ones count as much as common ones", "lower"),
         ("quadratic weighted kappa", "agreement beyond chance; 1 is perfect, 0 is chance", "higher"),
         ("Kendall's tau", "pairs of rows in the right order, less those in the wrong one", "higher"),
     )
-
     used = np.flatnonzero(cells.rows)
 
     def values(weights: Floats) -> list[float]:
@@ -102,8 +101,8 @@ def _of_tables(cells: Cells, k: int, bootstrap: Bootstrap) -> list[Measure]:
 
     resampled = np.array([values(weights) for block in _resample(cells, bootstrap) for weights in block])
     return [
-        Measure(*line, _limits(value, column, bootstrap), None)
-        for line, value, column in zip(lines, values(cells.weight[used]), resampled.T, strict=True)
+        Measure(*kind, _limits(value, column, bootstrap), None)
+        for kind, value, column in zip(kinds, values(cells.weight[used]), resampled.T, strict=True)
     ]
 
 
@@ -151,13 +150,13 @@ def claims(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Cl
     alpha = float(counts.width_weight[0]) / weight
     beta = int(np.flatnonzero(counts.widths).max())
     mean_width = float(counts.width_weight @ np.arange(k)) / weight
-    found = []
+    tail = (1 - bootstrap.confidence) / 2
+    lines = []
     for loss in ("mae", "zero_one") if ordered else ("zero_one",):
         ends = [d.astype(float) if loss == "mae" else (d > 0).astype(float) for d in (least, most)]
         lower, upper = (float(counts.losses.weight @ values) / weight for values in ends)
         largest = float(k - 1) if loss == "mae" else 1.0
         limit = hoeffding((lower, upper), weight, float(counts.losses.squares.sum()), largest)
-        tail = (1 - bootstrap.confidence) / 2
         limits = max(0.0, limit(0, tail)), min(largest, limit(1, 1 - tail))
         span = ErrorRange(lower, upper, *limits, bootstrap.confidence, counts.n_judged)
         bounds = []
@@ -171,16 +170,16 @@ def claims(counts: RowCounts, bootstrap: Bootstrap, *, ordered: bool) -> list[Cl
         elif counts.has_partial and alpha > 0:
             assumption = f"if every row had a chance of {alpha:.3g} or more of an exact label: error at best / α"
             bounds = [("Theorem 2", assumption, interval_zero_one_risk(min(1.0, lower), 1 - alpha))]
-        names = {"mae": ("mean absolute error", "ranks"), "zero_one": ("share of mistakes", "")}
-        found.append(Claim(*names[loss], span, bounds))
-    return found
+        name, unit = ("mean absolute error", "ranks") if loss == "mae" else ("share of mistakes", "")
+        lines.append(Claim(name, unit, span, bounds))
+    return lines
 
 
 def by_class(counts: RowCounts, classes: NDArray[Any], confidence: float, *, ordered: bool) -> list[dict[str, Any]]:
-    """One line a class: rows, and what became of them."""
+    """One line per class: numbers of rows, recall, precision and mean absolute error."""
     k = counts.n_classes
     exact, predicted = counts.exact, counts.predicted
-    rows, weight, squares = (part.reshape(k, k) for part in (exact.rows, exact.weight, exact.squares))
+    rows, weight, squares = (sums.reshape(k, k) for sums in (exact.rows, exact.weight, exact.squares))
     lines = []
     for code, name in enumerate(classes.tolist()):
         of_class = weight[code].sum()
@@ -188,17 +187,19 @@ def by_class(counts: RowCounts, classes: NDArray[Any], confidence: float, *, ord
         right = counts.admissible.weight[code]
         precision = _share(right, predicted.weight[code], predicted.squares[code], confidence)
         distance = weight[code] @ np.abs(np.arange(k) - code) / of_class if ordered and of_class else math.nan
-        n_rows = int(rows[code].sum()), int(counts.admits[code]), int(predicted.rows[code])
-        line = {"class": str(name), **dict(zip(("exact", "admits", "predicted"), n_rows, strict=True))}
-        lines.append(line | {"recall": asdict(recall), "precision": asdict(precision), "mae": float(distance)})
+        lines.append({
+            "class": str(name), "exact": int(rows[code].sum()), "admits": int(counts.admits[code]),
+            "predicted": int(predicted.rows[code]), "recall": asdict(recall), "precision": asdict(precision),
+            "mae": float(distance),
+        })  # fmt: skip
     return lines
 
 
-def _share(part: float, whole: float, squares: float, confidence: float) -> Measured:
+def _share(weight: float, total: float, squares: float, confidence: float) -> Measured:
     """Weighted share with Wilson's limits for the effective number of rows, ``(sum w)^2 / sum w^2``."""
-    if whole == 0:
+    if total == 0:
         return Measured(math.nan, math.nan, math.nan)
-    share, n = part / whole, whole * whole / squares
+    share, n = weight / total, total * total / squares
     z = float(ndtri((1 + confidence) / 2))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

@@ -1,4 +1,4 @@
-"""How the report sees a model: what predicts, what has the thresholds and weights, what the features are called."""
+"""What the report uses of a model: its classifier, thresholds, weights and feature names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankwise.plots._final_estimator import Inner, inner
 
 @dataclass(frozen=True, eq=False)
 class View(Inner):
-    """A fitted classifier, wherever it stands: alone, behind an encoder or a pipeline, or as the best of a search."""
+    """A fitted classifier: alone, in a table model or pipeline, or the best of a search."""
 
     classes: NDArray[Any]  # lowest first if they have an order
     ordered: bool  # whether the order of the classes means something
@@ -34,8 +34,8 @@ class View(Inner):
         weights = getattr(self.final, "coef_", None)
         if weights is None:
             return None
-        found = np.asarray(weights, dtype=np.float64)
-        return found if found.ndim in (1, 2) and found.shape[-1] == len(self.names) else None
+        weights = np.asarray(weights, dtype=np.float64)
+        return weights if weights.ndim in (1, 2) and weights.shape[-1] == len(self.names) else None
 
     def predict(self, X: Any) -> tuple[NDArray[Any], Floats | None, Floats | None, Any]:
         """Predicted classes; scores on the axis of the thresholds, probabilities and sets, where there are any."""
@@ -47,24 +47,23 @@ class View(Inner):
 
 
 def look_at(model: Any) -> View:
-    """Find the classifier in a fitted model, or say why there is nothing to report on."""
-    found = inner(model)
-    name = type(found.final).__name__
-    if hasattr(found.final, "predict_ranking"):
+    """Find the classifier in a fitted model; an error says why there is nothing to report on."""
+    final = inner(model).final
+    name = type(final).__name__
+    if hasattr(final, "predict_ranking"):
         raise TypeError(
             f"a report is about predicted classes, and {name} ranks labels: see rankwise.metrics.ranking_loss and "
             f"rankwise.plots.RankingDisplay."
         )
     needed = "a report needs a fitted classifier with predict and classes_"
-    if not hasattr(found.final, "predict"):
+    if not hasattr(final, "predict"):
         raise TypeError(f"{needed}. {name} has no predict.")
     check_is_fitted(model)
-    found = inner(model)  # a search has its best estimator when it is fitted
-    classes = getattr(found.final, "classes_", None)
+    classes = getattr(final, "classes_", None)
     if classes is None or np.ndim(classes) != 1:
         raise TypeError(f"{needed}. {name} has no list of classes_.")
     classes = np.asarray(classes)
-    ours = type(found.final).__module__.startswith("rankwise.")
-    # Others sort their classes, which is an order for numbers and none for names.
-    ordered = bool(getattr(found.final, "ordered", ours or classes.dtype.kind in "iuf"))
-    return View(found.model, found.final, found.before, classes, ordered)
+    ours = type(final).__module__.startswith("rankwise.")
+    # Other libraries sort their classes, which is a meaningful order for numbers only.
+    ordered = bool(getattr(final, "ordered", ours or classes.dtype.kind in "iuf"))
+    return View(model, final, inner(model).before, classes, ordered)

@@ -11,7 +11,7 @@ import typer
 
 from rankwise.cli import _estimators
 from rankwise.cli._exit import plain_errors
-from rankwise.cli._options import AsJSON, Seed, grouped, option, parse_classes
+from rankwise.cli._options import AsJSON, Seed, grouped, option, parse_classes, split_columns
 from rankwise.cli._outputs import INPUTS
 from rankwise.cli.commands.serve import AddressOptions, LogLevel
 from rankwise.serve import check_installed
@@ -100,7 +100,25 @@ def annotate(
     declared = parse_classes(classes)
     with plain_errors():
         check_installed()
-        _serve(items, declared, labels, learner, shown, asked, address, seed, json, accept_loss, log_level)
+        from rankwise.annotate.desk import DeskPlan
+        from rankwise.annotate.items import Shown, read_items
+        from rankwise.annotate.media import MediaFolder
+        from rankwise.annotate.project import Scale
+        from rankwise.annotate.rater_app import Look, serve
+        from rankwise.serve.server import log_to_stderr
+
+        log_to_stderr(log_level.value)
+        media = None if shown.media is None else MediaFolder(shown.media)
+        columns = Shown(text=shown.text, image=shown.image, audio=shown.audio, columns=split_columns(shown.show))
+        table = read_items(items, columns, name=asked.id, ignore=split_columns(asked.ignore))
+        scale = Scale.read(shown.scale) if shown.scale is not None else Scale.of(declared or [])
+        plan = DeskPlan(
+            raters=asked.raters, strategy=asked.strategy.value, control=asked.control, show_guess=shown.show_guess,
+            stop_at=asked.stop_at, seed=seed,
+        )  # fmt: skip
+        look = Look(title=shown.title, language=shown.language.value)
+        listening = address.listening(f"{len(table):,} items", {"items": len(table)}, json)
+        serve(table, scale, labels, learner, plan, look, media, accept_loss=accept_loss, **listening)
 
 
 def _learner(asked: AskOptions) -> Any:
@@ -114,33 +132,3 @@ def _learner(asked: AskOptions) -> Any:
             f"{type(learner).__name__} has no class probabilities: give --strategy random, or another --estimator."
         )
     return learner
-
-
-def _serve(
-    path: Path, classes: list[Any] | None, labels: Path, learner: Any, shown: ShownOptions, asked: AskOptions,
-    address: AddressOptions, seed: int, json: bool, accept_loss: bool, log_level: LogLevel,
-) -> None:  # fmt: skip
-    from rankwise.annotate.desk import DeskPlan
-    from rankwise.annotate.items import Shown, read_items
-    from rankwise.annotate.media import MediaFolder
-    from rankwise.annotate.project import Scale
-    from rankwise.annotate.rater_app import Look, serve
-    from rankwise.serve.server import log_to_stderr
-
-    log_to_stderr(log_level.value)
-    media = None if shown.media is None else MediaFolder(shown.media)
-    columns = Shown(text=shown.text, image=shown.image, audio=shown.audio, columns=_columns(shown.show))
-    items = read_items(path, columns, name=asked.id, ignore=_columns(asked.ignore))
-    scale = Scale.read(shown.scale) if shown.scale is not None else Scale.of(classes or [])
-    plan = DeskPlan(
-        raters=asked.raters, strategy=asked.strategy.value, control=asked.control, show_guess=shown.show_guess,
-        stop_at=asked.stop_at, seed=seed,
-    )  # fmt: skip
-
-    look = Look(title=shown.title, language=shown.language.value)
-    listening = address.listening(f"{len(items):,} items", {"items": len(items)}, json)
-    serve(items, scale, labels, learner, plan, look, media, accept_loss=accept_loss, **listening)
-
-
-def _columns(given: list[str] | None) -> list[str]:
-    return [name.strip() for text in given or () for name in text.split(",") if name.strip()]

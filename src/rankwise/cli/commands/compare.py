@@ -65,7 +65,7 @@ def compare(
                 model = TableModel(template.set_params(classes=source.order.values.tolist()), own)
                 if loaded is None:
                     judged = judge_progressively(model, source)
-                    source.quarantine.silence()  # the next one meets the same bad rows
+                    source.quarantine.silence()  # the next estimator meets the same bad rows
                 else:
                     first = method is Method.holdout
                     judged = judge_in_folds(model, loaded, folds, seed, only_first=first, show=show, what=text)

@@ -1,4 +1,4 @@
-"""The command ``demo``: what there is to see without data."""
+"""The command ``demo``: a comparison that needs no data."""
 
 from __future__ import annotations
 

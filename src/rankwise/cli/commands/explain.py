@@ -1,4 +1,4 @@
-"""The command ``explain``: reasons for the predictions of a model."""
+"""The command ``explain``: contributions of columns to the predictions of a model."""
 
 from __future__ import annotations
 
@@ -44,15 +44,12 @@ def explain(
     with plain_errors():
         from rankwise.cli._model_files import first_rows, open_with_model
         from rankwise.explanations import explain as explained
-        from rankwise.table_model import table_encoder
 
         ready, source = open_with_model(model, files, rows)
         with source.quarantine:
             background, one = first_rows(source, _BACKGROUND, row)
-            reads = table_encoder(ready.encoder_)
-            if source.skips and reads is not None:
-                background = background.without(reads.problems(background.X), source.quarantine)
-                source.require_rows(len(background))
+            background = source.encodable(background, ready.encoder_)
+            source.require_rows(len(background))
         if one is not None:
             with one.named():
                 predicted = ready.predict(one.X).tolist()[0]

@@ -62,12 +62,12 @@ class RunOptions:
 
     @property
     def on_cluster(self) -> bool:
-        """Whether it runs on a cluster."""
+        """Whether the fit runs on a cluster."""
         return self.dask is not None or self.workers is not None
 
     @property
     def streams(self) -> bool:
-        """Whether only an online estimator can do it."""
+        """Whether the options need an online estimator."""
         return self.epochs is not None or self.checkpoint is not None
 
     @property
@@ -75,17 +75,20 @@ class RunOptions:
         """Parameters of the estimator."""
         return _estimators.parse_assignments(self.set_)
 
-    def check(self, *, skips: bool) -> None:
-        """Refuse what contradicts itself before any file is opened."""
+    def check(self, files: list[Path], *, skips: bool) -> None:
+        """Refuse contradictory options before any file is opened."""
         if self.dask is not None and self.workers is not None:
             raise typer.BadParameter("a cluster is either at --dask ADDRESS or of --workers N, not both.")
         if self.on_cluster and (self.checkpoint is not None or skips):
             raise typer.BadParameter("on a cluster there is neither --checkpoint nor --on-error skip.")
+        if Path("-") in files and (self.checkpoint is not None or self.on_cluster):
+            what = "a cluster" if self.on_cluster else "--checkpoint"
+            raise typer.BadParameter(f"{what} needs files that can be read again, and the standard input cannot.")
         if self.estimator is not None and not self.on_cluster:
             _estimators.make(self.estimator, self.parameters)
 
     def name_for(self, source: LabelledFiles) -> str | None:
-        """The estimator that was named, one for those who name none, or None if one is to be chosen."""
+        """The estimator that was named, a default one, or None if the best of several is to be chosen."""
         large = self.streams or source.n_bytes > LARGEST_IN_MEMORY
         if self.estimator is None and not (large or self.on_cluster or self.set_):
             return None
@@ -119,7 +122,7 @@ def fit(
     Without --estimator, linear models and boosted trees are compared in folds, and the best one is fitted to all rows;
     'rankwise tune' takes more time for it.
     """
-    run.check(skips=training.rows.skips)
+    run.check(files, skips=training.rows.skips)
     with plain_errors():
         from rankwise.cli._fit_job import FitJob, print_results
 

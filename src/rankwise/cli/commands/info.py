@@ -62,7 +62,7 @@ def _in_words(facts: dict[str, Any]) -> dict[str, str]:
     if "updates" in facts:
         words["updates"] = f"{facts['updates']:,}"
     if "gap" in facts:
-        # With missing labels a chain's objective is not convex: what is proven is proven of the last convex problem.
+        # With missing labels the objective of a chain is not convex: the proof is about the last convex problem.
         whose = "the last convex problem's" if facts["estimator"] == "ChainClassifier" else "the"
         words["objective"] = certificate(facts["objective"], facts["gap"], whose)
     if "thresholds" in facts:

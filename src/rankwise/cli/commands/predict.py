@@ -1,4 +1,4 @@
-"""The command ``predict``: rows of files with the class that a model gives them."""
+"""The command ``predict``: the predictions of a model for rows of files."""
 
 from __future__ import annotations
 

@@ -29,14 +29,13 @@ def refit(
     The newest feedback, which the new model does not learn from, decides. A server that runs on the store takes over
     the better model within seconds; the old one stays among its versions.
     """
-    if (store is None) == (at is None):
+    path = store or at
+    if path is None or (store is not None and at is not None):
         raise typer.BadParameter("which store? Give it once: rankwise refit FILE.")
     with plain_errors():
         check_installed()
         from rankwise.serve.refit import refit as run
 
-        path = store or at
-        assert path is not None
         report = run(path, test_share=test_share, least=least, margin=margin)
     if json:
         print_json(report)

@@ -72,21 +72,19 @@ def _make(model: TableModel, source: LabelledFiles, output: Path, **options: Any
     try:
         return write(model, _batches(model, source, judged), None, output, **options)
     except ValueError as error:
-        if not judged or error.__cause__ is None:  # the reader has named the row already, or there is none to name
+        if not judged or error.__cause__ is None:  # the error names its row already, or is not about a row
             raise
-        raise located(error.__cause__, judged[0].origin) from None  # type: ignore[arg-type]
+        raise located(error.__cause__, judged[0]) from None  # type: ignore[arg-type]
 
 
 def _batches(model: TableModel, source: LabelledFiles, judged: list[Rows]) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows, labels and weights, a batch at a time; rows that cannot be encoded are left out where bad ones are."""
+    """Rows, labels and weights, a batch at a time; with --on-error skip without the rows that cannot be encoded."""
     from rankwise.cli._labelled_files import fitted_width
-    from rankwise.table_model import table_encoder
 
-    done, reads = 0, table_encoder(model.encoder_)
+    done = 0
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches():
-            if source.skips and reads is not None:
-                rows = rows.without(reads.problems(rows.X), source.quarantine)
+            rows = source.encodable(rows, model.encoder_)
             judged[:] = [rows]
             yield fitted_width(rows.X, int(model.estimator_.n_features_in_)), rows.y, rows.weight
             done += len(rows)

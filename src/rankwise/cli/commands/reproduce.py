@@ -31,7 +31,7 @@ class Experiment(Protocol):
 
 
 class Catalogue(Protocol):
-    """What an entry point names: a module, or an object, that knows experiments by name."""
+    """Target of an entry point: a module or an object with experiments by name."""
 
     def names(self) -> tuple[str, ...]:
         """Names of all experiments, in the order in which they are listed."""
@@ -86,7 +86,7 @@ def reproduce(
     with plain_errors(), progress_bars() as progress:
         report = experiment.run(output, data_dir=data_dir, progress=progress, **options)
     if json:
-        verdicts = [{"claim": found.claim, "verdict": found.verdict} for found in report.conclusions]
+        verdicts = [{"claim": each.claim, "verdict": each.verdict} for each in report.conclusions]
         print_json({**asdict(report), "conclusions": verdicts})
     else:
         typer.echo(f"{report}\n\nwritten: {', '.join(map(str, report.files))}")

@@ -37,7 +37,7 @@ class AddressOptions:
             raise typer.BadParameter("--certificate and --key belong together.")
 
     def listening(self, what: str, facts: dict[str, Any], as_json: bool) -> dict[str, Any]:
-        """Address, tokens and what is printed when requests are accepted: keywords of the functions that serve."""
+        """Address, tokens and what to print once requests are accepted: keywords of the functions that serve."""
         from rankwise.serve.server import Address
         from rankwise.serve.tokens import Tokens
 
@@ -107,31 +107,27 @@ def serve(
         check_installed()
         from rankwise.serve.launch import models_in
 
-        chosen = models_in(models) if models is not None else {_name(model): (model, store)}
+        chosen: dict[str, Any] = models_in(models) if models is not None else {_name(model): (model, store)}
         if verify:
             stores = {name: path for name, (_, path) in chosen.items() if path is not None}
             sound = [_verified(name, path, json) for name, path in stores.items()]
             raise typer.Exit(0 if all(sound) else BAD_DATA)
-        _serve(chosen, address, limits, log, json)
+        from rankwise.serve.launch import open_services, serve
+        from rankwise.serve.limits import Limits
+        from rankwise.serve.server import log_to_stderr
+        from rankwise.serve.writer import Settings
+
+        log_to_stderr(log.log_level.value)
+        listening = address.listening(f"serving {', '.join(chosen)}", {"models": list(chosen)}, json)
+        settings = Settings(log.snapshot_every, log.keep, log.remember, refit_after=log.refit_after)
+        services = open_services(chosen, settings, accept_loss=log.accept_loss)
+        serve(services, limits=Limits(limits.max_body, limits.max_rows, limits.rate, limits.timeout), **listening)
 
 
 def _name(model: Path | None) -> str:
     import re
 
     return re.sub(r"[^A-Za-z0-9._-]", "-", model.stem) if model is not None else ""
-
-
-def _serve(chosen: dict, address: AddressOptions, limits: LimitOptions, log: LogOptions, json: bool) -> None:  # type: ignore[type-arg]
-    from rankwise.serve.launch import open_services, serve
-    from rankwise.serve.limits import Limits
-    from rankwise.serve.server import log_to_stderr
-    from rankwise.serve.writer import Settings
-
-    log_to_stderr(log.log_level.value)
-    listening = address.listening(f"serving {', '.join(chosen)}", {"models": list(chosen)}, json)
-    settings = Settings(log.snapshot_every, log.keep, log.remember, refit_after=log.refit_after)
-    services = open_services(chosen, settings, accept_loss=log.accept_loss)
-    serve(services, limits=Limits(limits.max_body, limits.max_rows, limits.rate, limits.timeout), **listening)
 
 
 def _verified(name: str, path: Path, json: bool) -> bool:
@@ -142,8 +138,8 @@ def _verified(name: str, path: Path, json: bool) -> bool:
         checks = list(verify(store))
         events = store.last
     if json:
-        found = [{"what": check.what, "equal": check.is_equal} for check in checks]
-        print_json({"model": name, "events": events, "checks": found})
+        results = [{"what": check.what, "equal": check.is_equal} for check in checks]
+        print_json({"model": name, "events": events, "checks": results})
     else:
         for check in checks:
             typer.echo(f"{name}: {'equal    ' if check.is_equal else 'DIFFERENT'} {check.what}")

@@ -1,4 +1,4 @@
-"""The command ``simulate``: annotation played through on rows whose labels are known."""
+"""The command ``simulate``: simulated annotation of rows whose labels are known."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ def simulate(
             X = loaded.X if isinstance(encoder, str) else encoder.fit(loaded.X).transform(loaded.X)
             times = {"exact": seconds, "range": range_factor * seconds, "at_least": yes_no_factor * seconds}
             rater = SimulatedRater(width, bias, unsure, guesses, times)
-            found: dict[str, list[Any]] = {way: [] for way in WAYS}
+            repeated: dict[str, list[Any]] = {way: [] for way in WAYS}
             for repeat in range(repeats):
-                place = np.random.RandomState([seed, repeat]).permutation(len(loaded))
-                items, test = np.array_split(place, 2)
+                order = np.random.RandomState([seed, repeat]).permutation(len(loaded))
+                items, test = np.array_split(order, 2)
                 for way, (strategy, kinds) in WAYS.items():
                     curve = simulate_annotation(
                         learner, X[items], loaded.y.take(items), X[test], loaded.y.take(test), rater=rater,
                         strategy=strategy, kinds=kinds, minutes=minutes, control=control, classes=source.order,
                         random_state=seed + repeat,
                     )  # fmt: skip
-                    found[way].append(curve)
+                    repeated[way].append(curve)
                 show("simulation", repeat + 1, repeats)
-        curves = {way: mean_curve(some) for way, some in found.items()}
+        curves = {way: mean_curve(each) for way, each in repeated.items()}
         plans = plan_budget(minutes, curves=curves)
     if json:
         listed = [{"way": p.kind, "minutes": p.minutes, "labels": p.n_labels, "mae": p.error} for p in plans]
@@ -94,10 +94,10 @@ def simulate(
 def _print_table(curves: dict[str, Any], plans: list[Any], minutes: float) -> None:
     from rankwise.evaluation import format_table
 
-    at = [minutes * part for part in (0.25, 0.5, 1.0)]
+    times = [minutes * share for share in (0.25, 0.5, 1.0)]
     lines = []
     for plan in plans:
-        errors = {f"MAE after {t:g} min": f"{curves[plan.kind].error_at(t):.4f}" for t in at}
+        errors = {f"MAE after {t:g} min": f"{curves[plan.kind].error_at(t):.4f}" for t in times}
         lines.append({"way to ask": plan.kind, **errors, "labels": f"{plan.n_labels:,}"})
     typer.echo(format_table(lines))
     typer.echo(f"\nbest for {minutes:g} minutes: {plans[0].kind}")

@@ -1,4 +1,4 @@
-"""The command ``tune``: the best model that some time can buy."""
+"""The command ``tune``: the best model within a budget."""
 
 from __future__ import annotations
 
