@@ -37,10 +37,7 @@ from rankwise.metrics._ordinal import (
     weighted_cost,
     zero_one_loss,
 )
-from rankwise.metrics._probability import (
-    log_score,
-    ranked_probability_score,
-)
+from rankwise.metrics._probability import log_score, ranked_probability_score
 from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
 from rankwise.metrics._scorers import (
     neg_cumulative_brier_score_scorer,
