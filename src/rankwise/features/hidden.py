@@ -57,17 +57,17 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
     learning_rate_init : float, default 0.001
         Adam's step size.
     max_iter : int, default 2000
-        Most epochs. A network that has not converged by then warns.
+        Maximum number of epochs. A network that has not converged by then warns.
     tol : float, default 1e-4
-        What counts as an improvement of the validation score (R squared).
+        Smallest increase of the validation score (R squared) that counts as an improvement.
     validation_fraction : float, default 0.2
         Share of the labelled rows that are held out to stop early; two rows at least.
     n_iter_no_change : int, default 100
-        Epochs without an improvement after which the best network is taken.
+        Epochs without an improvement after which the best network is kept.
     random_state : int, RandomState or None, default None
         Seed of the first weights, the rows held out and the order of the rows.
     classes : array-like, optional
-        The classes, lowest first; found in ``y`` otherwise, see :func:`rankwise.labels.encode`.
+        The classes, lowest first; those of ``y`` by default, see :func:`rankwise.labels.encode`.
 
     Attributes
     ----------
