@@ -26,7 +26,7 @@ PASSES: dict[str, list[Any]] = {
 
 
 def cross_val_predict_encodes() -> bool:
-    """Whether scikit-learn's ``cross_val_predict`` is replacing labels by numbers of its own right now.
+    """Whether scikit-learn's ``cross_val_predict`` is replacing labels by its own numbers right now.
 
     It does so for ``predict_proba`` and ``decision_function``, through ``np.asarray(y)`` in its own body; the splitters
     that it calls make the same array in functions of their own.

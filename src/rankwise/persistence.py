@@ -188,7 +188,7 @@ def _no_constant(name: str) -> float:
 
 
 def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> dict[str, Any]:
-    """Name and parameters of an estimator and, if it is to be fitted, what it has learnt."""
+    """Name and parameters of an estimator and, if ``fitted``, its fitted state."""
     name = type(model).__name__
     if not _is_known(model):
         raise TypeError(
@@ -317,7 +317,7 @@ def _pack_all(values: Iterable[Any], name: str, arrays: dict[str, NDArray[Any]])
 
 
 def _unpack(value: Any, arrays: dict[str, NDArray[Any]], *, fitted: bool = False) -> Any:
-    """The plain value of a JSON form; estimators in it are fitted parts of a model, or parameters, which are not."""
+    """The plain value of a JSON form; estimators in it are fitted, or parameters, which are not."""
     if not isinstance(value, (dict, list)):
         return value
     packed: dict[str, Any] = value if isinstance(value, dict) else {}

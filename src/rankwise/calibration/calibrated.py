@@ -8,7 +8,7 @@ calibrator:
     a :class:`rankwise.CumulativeLink` of the scores, ``P(y <= k) = F(t_k - a s)``; with two classes, Platt's scaling;
 ``isotonic``
     for each k the isotonic regression of ``y <= k`` on the score, falling. Curves of different k never cross, because
-    isotonic regression keeps the order of what it is given. K scores are first made one by the link.
+    isotonic regression preserves order. K scores are first combined into one by the link.
 
 Imprecise labels go into the likelihood of the link as they are. For the curves they are shared among the classes that
 they admit by the probabilities so far, and the curves fitted again, until they stay (EM). Between the rows' scores
@@ -62,7 +62,7 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
     Attributes
     ----------
     estimator_ : estimator
-        What gives the scores; learnt from all rows, unless ``cv="prefit"``.
+        Source of the scores; fitted to all rows, unless ``cv="prefit"``.
     classes_ : ndarray of shape (K,)
         The classes, lowest first.
 

@@ -1,4 +1,4 @@
-"""Whether the attributes of a scikit-learn transformer, each of the right kind by itself, fit together.
+"""Whether the attributes of a scikit-learn transformer, each of the right kind, fit together.
 
 scikit-learn trusts what its own ``fit`` has set: with the attributes of a forged file a transformer reads past its
 arrays, makes matrices whose indices lie outside of their shape, or fills the memory. One function for each such

@@ -1,7 +1,7 @@
 """Kinds of raw columns: what each learns in ``fit``, and how it turns values into features.
 
 A number, a boolean, a duration or a part of a date gives one value a row, or seven if it is bent; a category or a text
-gives entries of a sparse row. All of a column is plain numbers and strings, so that a model file can hold it.
+gives entries of a sparse row. Columns consist of plain numbers and strings, so that a model file can hold them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class NumberColumn:
         return [f"{self.label} near {peak}" for peak in peaks(self.knots)] if self.knots else [self.label]
 
     def read(self, column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """Values, NaN where there is none, and which texts, if it holds texts, are no numbers or dates."""
+        """Values, NaN where missing; and, for a column of texts, which are neither numbers nor dates."""
         types = load_pyarrow().types
         kind = column.type
         if types.is_null(kind):
@@ -136,7 +136,7 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A category: a one at its place among those that were met, at that of all rare ones, or at a hashed place."""
+    """A category: a one in its own column, in that of all rare ones, or at a hashed place."""
 
     name: str
     kind: str
@@ -144,12 +144,12 @@ class CategoryColumn:
     hashed: bool = False
     other: bool = False
     indicated: bool = False
-    rare: bool = False  #: whether the categories that have no place of their own share one
-    codes: bool = False  #: whether one column holds the place of the category, and no ones
+    rare: bool = False  #: whether the other categories share a column
+    codes: bool = False  #: whether one column holds the place of the category instead of ones
 
     @property
     def width(self) -> int:
-        """Columns of its own, apart from the hashed ones."""
+        """Number of columns, apart from the hashed ones."""
         if self.codes:
             return 1
         return 0 if self.hashed else len(self.categories) + self.other + self.rare
@@ -250,7 +250,7 @@ def _check_texts(texts: Any, what: str) -> None:
 
 
 def fit_column(name: str, kind: str, column: Any, rules: Rules) -> list[Column]:
-    """What a column of a given kind learns from its values; a date gives a column for each part."""
+    """Columns fitted to the values of one of a given kind; a date gives a column for each part."""
     if kind == "date":
         return list(_fit_date(name, column, rules))
     if kind == "category":
@@ -312,7 +312,7 @@ def _scale(values: Floats, scaling: str) -> tuple[float, float]:
     """Shift and factor; a constant column is only shifted."""
     if scaling == "none":
         return 0.0, 1.0
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers up to 1e308 have a spread that is none
+    with np.errstate(over="ignore", invalid="ignore"):  # the spread of numbers up to 1e308 may overflow
         if scaling == "standard":
             shift, spread = float(values.mean()), float(values.std())
         elif scaling == "minmax":

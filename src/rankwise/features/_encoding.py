@@ -44,7 +44,7 @@ def refuse_problems(table: Any, columns: list[Column], rules: Rules) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Columns of a table and what they become, in the order of the matrix."""
+    """Columns of a table and their features, in the order of the matrix."""
 
     columns: list[Column]
     products: Products

@@ -17,9 +17,9 @@ from rankwise.features._arrow import (
 from rankwise.features._dates import are_dates
 from rankwise.features._texts import mean_words
 
-DECIMAL_COMMA = "with decimal comma"  # the note on numbers that are written so
-_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
-_FEWEST_ROWS = 50  # from which on a column may be left out for what its values are
+DECIMAL_COMMA = "with decimal comma"  # note on such numbers
+_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words on average is text
+_FEWEST_ROWS = 50  # from which on a column may be left out because of its values
 _IS_KEY = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|unnamed: \d+)$", re.IGNORECASE)
 
 
@@ -70,7 +70,7 @@ def _says_nothing(name: str, column: Any) -> str:
     pa = load_pyarrow()
     kind, n = column.type, len(column) - column.null_count
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return ""  # refused, or too dear to compare
+        return ""  # refused, or too slow to compare
     if isinstance(kind, pa.BaseExtensionType):  # refused; Arrow cannot compare periods, intervals or UUIDs
         return ""
     if column.null_count == 0:

@@ -40,7 +40,7 @@ class TextColumn:
 
     @property
     def width(self) -> int:
-        """Columns of its own, apart from the hashed ones."""
+        """Number of columns, apart from the hashed ones."""
         return len(self.words)
 
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What scikit-learn's transformers and pipelines have learnt, as plain values: what a model file may hold of them.
+"""Fitted transformers and pipelines of scikit-learn as plain values, which a model file may hold.
 
 Each class that is known to be safe is declared here with the attributes that its ``fit`` sets and what each must be. A
 file names a class of this list, its parameters and these attributes; nothing else is set, nothing is imported by a name
@@ -82,7 +82,7 @@ def _is(*kinds: type[Any]) -> Check:
 
 
 def _each(value: Any, model: Any) -> bool:
-    """A finite number for each feature, or none at all."""
+    """A finite number for each feature, or None."""
     shape = (model.n_features_in_,)
     return value is None or (_numbers(value, model) and value.shape == shape and bool(np.isfinite(value).all()))
 
@@ -189,10 +189,10 @@ _OPTIONAL = {
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether there is an estimator, ours or scikit-learn's, and it is fitted."""
+    """Whether this is a fitted estimator, ours or scikit-learn's."""
     try:
         check_is_fitted(model)
-    except (NotFittedError, TypeError):  # the latter for what is no estimator
+    except (NotFittedError, TypeError):  # TypeError: not an estimator
         return False
     return True
 

@@ -102,14 +102,14 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
         return self
 
     def partial_fit_transform(self, X: Any) -> Floats:
-        """Count some more rows; return each of them, scaled by what was seen up to it."""
+        """Count some more rows; return each of them, scaled by the rows up to it."""
         with self._afresh() as model:
             scaled = model._count(X, reset=not model.__sklearn_is_fitted__(), scaled=True)
         return scaled
 
     @reader
     def transform(self, X: Any) -> Floats:
-        """Rows scaled by what was seen so far."""
+        """Rows scaled by the rows seen so far."""
         return np.asarray((self._finite(self._rows(X, reset=False)) - self.mean_) / self.scale_)
 
     def learn_one(self, x: Mapping[str, Any]) -> Self:

@@ -145,26 +145,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        *,
-        numbers: str = "auto",
-        scaling: str = "standard",
-        missing: str = "mean",
-        indicate_missing: bool = False,
-        slips: str = "refuse",
-        dates: str = "numbers",
-        categories: str = "onehot",
-        unknown: str = "ignore",
-        max_categories: int = 100,
-        min_category_rows: int = 1,
-        texts: str = "auto",
-        ngrams: int = 1,
-        max_words: int = 5000,
-        n_hashed: int = 16384,
-        kinds: Mapping[str, str] | None = None,
-        stream: bool = False,
-        dtype: str = "float64",
-    ) -> None:
+        self, *, numbers: str = "auto", scaling: str = "standard", missing: str = "mean",
+        indicate_missing: bool = False, slips: str = "refuse", dates: str = "numbers", categories: str = "onehot",
+        unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1, texts: str = "auto",
+        ngrams: int = 1, max_words: int = 5000, n_hashed: int = 16384, kinds: Mapping[str, str] | None = None,
+        stream: bool = False, dtype: str = "float64",
+    ) -> None:  # fmt: skip
         self.numbers = numbers
         self.scaling = scaling
         self.missing = missing

@@ -1,4 +1,4 @@
-"""How good predictions are, whatever form the true labels have.
+"""Metrics of predictions against true labels of any form.
 
 Ordinal metrics take ``(y_true, y_pred, *, classes=None, sample_weight=None)``. A row of ``y_true`` may be exact, an
 interval or a candidate set; the distance is then that to the nearest admissible class. **Rows without a label, and

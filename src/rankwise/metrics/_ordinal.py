@@ -216,6 +216,6 @@ def _table(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: s
 
 
 def _pairs_above(table: Floats) -> float:
-    """Weight of the pairs of cells of which one is further along both axes."""
+    """Weight of the pairs of cells where one is further along both axes."""
     beyond = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
     return float((table[:-1, :-1] * beyond[1:, 1:]).sum())

@@ -22,7 +22,7 @@ _COSTS = {"nearest": interval_insensitive, "farthest": interval_pessimistic}
 
 
 class _ClassScorer:
-    """Base of the scorers that know the classes of the estimator, and may ask for weights."""
+    """Base of the scorers that know the classes of the estimator and can request weights."""
 
     def __init__(self, classes: Any) -> None:
         self.classes = classes
@@ -69,7 +69,7 @@ class IntervalScorer(_ClassScorer):
         Target loss, see :func:`rankwise.losses.loss_matrix`.
     against : {"nearest", "farthest"}, default="nearest"
         Which admissible class to compare with, where there are several: the one that fits best (the
-        interval-insensitive loss, what one can be sure of) or worst (what the loss may be).
+        interval-insensitive loss, a lower bound) or worst (an upper bound).
     classes : sequence, optional
         The classes, lowest first; by default ``classes_`` of the estimator, or the labels that occur if it has none.
 

@@ -68,7 +68,7 @@ def link(graph: Graph, rows: str, model: Any) -> Outputs:
 
 
 def boosted(graph: Graph, rows: str, model: Any) -> Outputs:
-    """Trees and thresholds; with hinges there are no probabilities."""
+    """Trees and thresholds; hinges have no probabilities."""
     score = tree_scores(graph, rows, model)
     if model.loss == "likelihood":
         return _linked(graph, score, model)

@@ -1,4 +1,4 @@
-"""A graph under construction: constants and operations, each named after what it is."""
+"""A graph under construction: named constants and operations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One fit: LightGBM's data and parameters, how many rounds, what is kept."""
+"""One fit: LightGBM's data and parameters, the number of rounds, and the trees that are kept."""
 
 import re
 import signal
@@ -42,7 +42,7 @@ class TreeSettings:
     name: str  # of the estimator, for messages
     max_iter: int
     patience: int  # rounds without an improvement after which to stop
-    stopping: str  # which rows tell when to stop: "none", "held out" or "folds"
+    stopping: str  # validation rows: "none", "held out" or "folds"
     fraction: float  # share of the rows that "held out" takes
     params: dict[str, Any]  # LightGBM's
     verbose: bool | str
@@ -50,11 +50,11 @@ class TreeSettings:
 
 @dataclass(frozen=True)
 class Fit:
-    """Trees and thresholds; of the thresholds only those that the labels determine."""
+    """Trees, and the thresholds that the labels determine."""
 
     text: str  # LightGBM's, of the trees
     stages: list[Floats]  # thresholds that belonged to 1, 2, ... of the new trees; the last in balance with all trees
-    losses: list[float]  # mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty if none did
+    losses: list[float]  # mean loss of the validation rows for 0, 1, 2, ... trees; empty without them
     mean_score: float  # of all rows
     interrupted: bool = False  # by the user
 

@@ -89,25 +89,16 @@ class Growth:
         self.stages.append(self.thresholds)
         return self.objective.gradient, self.objective.curvature
 
-    def scores(self) -> Floats:
-        """Scores of the training rows."""
-        return _grabbed(self.booster.eval_train)
+    def scores(self, *, watched: bool = False) -> Floats:
+        """Scores of the training rows, or of the watched rows, as LightGBM hands them to a metric."""
+        captured: list[Floats] = []
 
-    def watched_scores(self) -> Floats:
-        """Scores of the rows that are watched."""
-        return _grabbed(self.booster.eval_valid)
+        def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
+            captured.append(scores.copy())
+            return "rows", 0.0, False
 
-
-def _grabbed(evaluate: Any) -> Floats:
-    """Scores that LightGBM hands to a metric."""
-    captured: list[Floats] = []
-
-    def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
-        captured.append(scores.copy())
-        return "rows", 0.0, False
-
-    evaluate(metric)
-    return captured[0]
+        (self.booster.eval_valid if watched else self.booster.eval_train)(metric)
+        return captured[0]
 
 
 class EarlyStopping:
@@ -131,7 +122,7 @@ class EarlyStopping:
         """Grow a tree everywhere, and look at the loss before it; return whether to stop."""
         finished = [growth.advance() for growth in self.growths]
         self._look([growth.stages[-1] for growth in self.growths])
-        self._scores = [growth.watched_scores() for growth in self.growths]
+        self._scores = [growth.scores(watched=True) for growth in self.growths]
         return all(finished) or len(self.losses) - 1 - self.best >= self.patience
 
     def finish(self) -> None:

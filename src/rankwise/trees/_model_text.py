@@ -34,7 +34,7 @@ _MISSING_NONE, _MISSING_NAN = 0, 8  # bits 2 and 3; 4, zero as missing, is not u
 
 @dataclass(frozen=True, eq=False)
 class ParsedTree:
-    """One tree: m leaves and m - 1 splits, of which 0 is the root; an entry for each split but in ``value``."""
+    """One tree of m leaves and m - 1 splits, the root first; ``value`` is by leaf, everything else by split."""
 
     feature: Places  # column that the split looks at
     threshold: Floats  # rows with a value at most so large go left

@@ -56,7 +56,7 @@ def of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Floa
 def make_objective(
     labels: Labels, weight: Floats, loss: str, link: str, n_threads: int, team: Team = ALONE
 ) -> Objective:
-    """Objective of rows, all of which have a weight above zero."""
+    """Objective of rows, all with a weight above zero."""
     n_classes = len(labels.order)
     owner: Places | None = None
     rows = TeamRows(weight, labels.lower, labels.upper, team)

@@ -76,7 +76,7 @@ class RawColumns:
 
     @classmethod
     def fitted(cls, table: Any, declared: Sequence[str]) -> RawColumns:
-        """Columns of a table; ``declared`` names those that hold categories whatever their type."""
+        """Columns of a table; ``declared`` names those of categories, whatever their type."""
         names = table.column_names
         if len(set(names)) < len(names):
             raise ValueError("a column name occurs twice: columns are known by their names.")

@@ -40,7 +40,7 @@ def _categories_of(rows: Rows, j: int) -> Floats:
 
 
 class WithLikelihood:
-    """A method that is there only if ``loss="likelihood"``."""
+    """A method that exists only if ``loss="likelihood"``."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method, self.__doc__ = method, method.__doc__
@@ -58,7 +58,7 @@ class WithLikelihood:
 
 
 class TreeModel(LinkModel):
-    """Base of :class:`rankwise.BoostedThresholds`: what a fitted model does, and how it reads rows."""
+    """Base of :class:`rankwise.BoostedThresholds`: prediction, files, and how it reads rows."""
 
     loss: str
     categorical_features: Any

@@ -51,7 +51,7 @@ class BoostedThresholds(TreeModel):
     max_iter : int, default 300
         Maximum number of rounds; each grows one tree.
     learning_rate : float, default 0.1
-        Factor on every tree.
+        Factor of every tree.
     max_leaf_nodes : int or "auto", default "auto"
         Maximum number of leaves of a tree. "auto" grows with the square root of the number of rows, from 4 to 31.
     min_samples_leaf : int or "auto", default "auto"
@@ -61,15 +61,15 @@ class BoostedThresholds(TreeModel):
     max_bins : int, default 255
         Maximum number of bins of a feature.
     subsample : float, default 1.0
-        Share of the rows that each tree sees.
+        Share of the rows used for each tree.
     colsample : float, default 1.0
-        Share of the columns that each tree sees.
+        Share of the columns used for each tree.
     early_stopping : {"auto", "cv"} or bool, default "auto"
-        How many rounds are kept. True: those of least loss on a part of the rows that is held out. "cv": those that
-        serve five folds best, and all rows then grow trees; takes six times as long. "auto" is "cv" up to 5000 rows,
+        How many rounds are kept. True: the number with the least loss on held-out rows. "cv": the number that is best
+        for five folds, and all rows then grow trees; takes six times as long. "auto" is "cv" up to 5000 rows,
         True above, and False with ``warm_start``. False keeps all.
     validation_fraction : float, default 0.1
-        Share of the rows that is held out for ``early_stopping=True``.
+        Share of the rows held out for ``early_stopping=True``.
     n_iter_no_change : int, default 20
         Rounds without a lower loss after which to stop early.
     monotonic_cst : dict or array-like of int, optional
@@ -81,7 +81,7 @@ class BoostedThresholds(TreeModel):
     class_weight : dict, "balanced" or None, default None
         Weight of each class. A label of several classes has the mean of their weights.
     warm_start : bool, default False
-        Keep the trees of the last fit, and grow ``max_iter`` less their number more. No early stopping.
+        Keep the trees of the last fit and grow more, up to ``max_iter`` in all. No early stopping.
     importance_type : {"gain", "split"}, default "gain"
         What ``feature_importances_`` adds up: how much splits lower the loss, or how many there are.
     n_jobs : int, optional
@@ -107,7 +107,7 @@ class BoostedThresholds(TreeModel):
     stage_thresholds_ : ndarray of shape (n_iter_, K-1)
         Thresholds after every round.
     validation_loss_ : ndarray
-        Mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty without early stopping.
+        Mean loss of the validation rows for 0, 1, 2, ... trees; empty without early stopping.
     feature_importances_ : ndarray of shape (d,)
         Importance of each column; they add up to 1.
     classes_ : ndarray of shape (K,)
