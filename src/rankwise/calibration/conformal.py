@@ -252,14 +252,15 @@ class ConformalOrdinal(SetModel):
         for model in (plain["estimator"], *models):
             if type(model) is not type(self.estimator):
                 raise ValueError("the estimator is not the one that the parameters name")
-        require_array("bounds", np.isnan(plain["bounds"]) | (plain["bounds"] >= 0.0), np.bool_, classes.shape)
+        bounds = plain["bounds"]
+        require_array("bounds", np.where(np.isnan(bounds), 0.0, bounds), np.float64, classes.shape, finite=False)
         calibrated = list(zip(plain.get("scores", []), plain.get("weights", []), strict=True))
         if bool(models) != self._has_folds or len(calibrated) != len(models):
             raise ValueError(f"{len(models)} models and {len(calibrated)} folds do not go with cv={self.cv!r}")
         for scores, weights in calibrated:
             require_array("scores", scores, np.float64, (len(scores),))
             require_array("weights", weights, np.float64, scores.shape)
-        self.estimator_, self.classes_, self.bounds_ = plain["estimator"], classes, plain["bounds"]
+        self.estimator_, self.classes_, self.bounds_ = plain["estimator"], classes, bounds
         self.n_calibration_ = int(plain["n_calibration"])
         if models:
             self.models_, self._fold_scores, self._fold_weights = models, *map(list, zip(*calibrated, strict=True))
