@@ -1,4 +1,4 @@
-"""Optional packages: one way to ask for them, and to say which extra installs a missing one."""
+"""Import optional packages, with a message that names the extra to install if one is missing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def require(package: str, message: str) -> Any:
-    """Import an optional package; where it is missing, the message says how to get it."""
+    """Import an optional package; if it is missing, the message says how to install it."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        if error.name != package:  # it is there, but something that it needs is not: its own message says what
+        if error.name != package:  # the package is there but one of its dependencies is not: its own message says which
             raise
         raise ImportError(message) from None

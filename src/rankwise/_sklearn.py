@@ -1,7 +1,4 @@
-"""What rankwise takes from scikit-learn beyond its documented surface, in one place that a new release can break.
-
-``tests/test_private_interfaces`` says what broke.
-"""
+"""Private interfaces of scikit-learn, in one place; ``tests/test_private_interfaces`` shows what a release breaks."""
 
 import sys
 from numbers import Integral, Real
@@ -11,17 +8,9 @@ from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
 __all__ = [
-    "COUNT",
-    "NOT_NEGATIVE",
-    "PASSES",
-    "POSITIVE",
-    "HasMethods",
-    "Interval",
-    "Options",
-    "StrOptions",
-    "cross_val_predict_encodes",
-    "take_rows",
-]
+    "COUNT", "NOT_NEGATIVE", "PASSES", "POSITIVE", "HasMethods", "Interval", "Options", "StrOptions",
+    "cross_val_predict_encodes", "take_rows",
+]  # fmt: skip
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -37,10 +26,10 @@ PASSES: dict[str, list[Any]] = {
 
 
 def cross_val_predict_encodes() -> bool:
-    """Whether scikit-learn's ``cross_val_predict`` is replacing labels by numbers of its own right now.
+    """Whether scikit-learn's ``cross_val_predict`` is replacing labels by its own numbers right now.
 
-    It does so for ``predict_proba`` and ``decision_function``, through ``np.asarray(y)`` in its own body; splitters,
-    which it calls too, ask for the same array in a function of theirs.
+    It does so for ``predict_proba`` and ``decision_function``, through ``np.asarray(y)`` in its own body; the splitters
+    that it calls make the same array in functions of their own.
     """
     frame = sys._getframe(2)
     for _ in range(4):

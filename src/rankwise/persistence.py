@@ -4,7 +4,7 @@ A model file is a safetensors file. Its metadata holds one JSON text with the fo
 parameters, classes and feature names, and a SHA-256 digest of that text and of all arrays: a file that was cut, altered
 or made by something else is recognised, and says so. A model made of parts, such as :class:`rankwise.TableModel`, holds
 each part in the same way, inside the same text. Notes, plain values that say where a model comes from, may go with it.
-A text that is too long for the metadata, that of a model with millions of names, is an array itself (format 2).
+A text too long for the metadata, such as that of a model with millions of names, is stored as an array (format 2).
 
 A file may also be forged, with a checksum that fits. What it declares is checked before anything is made of it, so that
 loading takes memory in proportion to the file's size, and what comes out is a model that its kernels can trust.
@@ -37,7 +37,7 @@ from rankwise._version import __version__
 from rankwise.features import foreign
 
 FORMAT = 2  # 1: the text is in the metadata; 2: it is an array
-_TEXT = "header"  # array of a text that is longer than this; safetensors bounds its metadata at 100 MB
+_TEXT = "header"  # array that holds the text if it is longer than this; safetensors bounds its metadata at 100 MB
 _LONGEST_TEXT = 2**20
 _LARGEST_STRINGS = 2**26  # bytes that an array of strings may take where their lengths differ widely
 
@@ -76,7 +76,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
 
 def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
     """Content of the model file that :func:`save` writes: the same model and notes give the same bytes."""
-    if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt needs none
+    if hasattr(model, "to_local"):  # an estimator on Dask: what it has learnt does not need Dask
         model = model.to_local()
     if not _is_known(model):  # a search of scikit-learn's
         model = getattr(model, "best_estimator_", model)
@@ -96,7 +96,7 @@ def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that :func:`save` wrote. Nothing in the file is executed."""
     header, arrays = _checked(Path(path))
-    # The checksum fits, so this was written so: by hand, or by a version with a bug.
+    # The checksum fits: the file was written like this, by hand or by a version with a bug.
     with _refusing(f"{path} does not describe a {str(header.get('estimator'))[:60]} that can exist"):
         return _unpack_estimator(header, arrays)
 
@@ -129,7 +129,7 @@ def read_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @contextmanager
 def _refusing(complaint: str) -> Iterator[None]:
-    """Say of whatever goes wrong inside that the file is to blame."""
+    """Turn errors inside into a :class:`ModelFileError` that begins with the complaint."""
     try:
         yield
     except ModelFileError:
@@ -188,7 +188,7 @@ def _no_constant(name: str) -> float:
 
 
 def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, fitted: bool = True) -> dict[str, Any]:
-    """Name and parameters of an estimator and, if it is to be fitted, what it has learnt."""
+    """Name and parameters of an estimator and, if ``fitted``, its fitted state."""
     name = type(model).__name__
     if not _is_known(model):
         raise TypeError(
@@ -237,7 +237,7 @@ def _is_known(model: Any) -> bool:
 
 
 def _estimator(name: str) -> type[Any] | None:
-    """Public estimator of rankwise that says what it has learnt as plain values; imported only when it is asked for."""
+    """Public estimator of rankwise that can be saved, or None; imported only when needed."""
     package = import_module("rankwise")  # it stands above this module, so it is looked up when needed
     estimator = getattr(package, name) if name in package._HOME else None
     return estimator if hasattr(estimator, "from_plain") else None
@@ -263,7 +263,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
 
 
 def _in_order(content: bytes) -> bytes:
-    """Content of a safetensors file with its header in order: the library writes metadata in an order of chance.
+    """Content of a safetensors file with its header in order: the library writes metadata in a random order.
 
     The same model is then the same file, to the bit.
     """
@@ -317,7 +317,7 @@ def _pack_all(values: Iterable[Any], name: str, arrays: dict[str, NDArray[Any]])
 
 
 def _unpack(value: Any, arrays: dict[str, NDArray[Any]], *, fitted: bool = False) -> Any:
-    """The plain value of a JSON form; estimators in it are fitted parts of a model, or parameters, which are not."""
+    """The plain value of a JSON form; estimators in it are fitted, or parameters, which are not."""
     if not isinstance(value, (dict, list)):
         return value
     packed: dict[str, Any] = value if isinstance(value, dict) else {}
@@ -350,7 +350,7 @@ _HELD_BY: dict[str, Any] = dict(part=dict, dict=dict, array=str, float=str, obje
 
 
 def _require_even(texts: list[str]) -> None:
-    """Refuse texts of which few are so long that an array of them, where all have the same room, would be a bomb."""
+    """Refuse texts of such uneven lengths that an array of them, padded to the longest, would fill the memory."""
     lengths = [len(text) for text in texts]
     if 4 * len(lengths) * max(lengths, default=0) > max(_LARGEST_STRINGS, 100 * sum(lengths)):
         raise ValueError(f"{len(lengths)} texts of up to {max(lengths)} characters, {sum(lengths)} in all")

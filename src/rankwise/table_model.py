@@ -27,15 +27,15 @@ from rankwise.labels import encode
 
 
 def if_offered(method: str) -> Any:
-    """Decorator of a method that is there if the estimator inside has it."""
+    """Decorator of a method that exists if the estimator inside has it."""
     return available_if(lambda self: self._offers(method))
 
 
 class InnerAnswers(ClassifierMixin):
-    """What a model answers by asking the estimator inside it."""
+    """Methods that a model passes on to the estimator inside it."""
 
     def _ask(self, method: str, X: Any, *more: Any) -> Any:
-        """What a method of the estimator inside says of rows."""
+        """Result of a method of the estimator inside for rows."""
         raise NotImplementedError  # each model has its own
 
     def _offers(self, method: str) -> bool:
@@ -80,13 +80,13 @@ class InnerAnswers(ClassifierMixin):
 
 
 def table_encoder(encoder: Any) -> TableEncoder | None:
-    """What reads the raw columns of a table: the encoder, or the first step of a pipeline; None if that is another."""
+    """The encoder, or the first step of a pipeline, if it is a TableEncoder."""
     first = encoder.steps[0][1] if isinstance(encoder, Pipeline) else encoder
     return first if isinstance(first, TableEncoder) else None
 
 
 def _takes_categories(estimator: Any) -> bool:
-    """Whether it takes categories and missing values by itself, unless it is told otherwise."""
+    """Whether the estimator handles categories and missing values itself, and no columns were named."""
     chosen = getattr(estimator, "categorical_features", None)
     return isinstance(chosen, str) and chosen == "from_dtype"
 
@@ -160,7 +160,7 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
         return self
 
     def fit_encoder(self, X: Any) -> Self:
-        """Learn the encoding from these rows, and forget what the estimator knew; for streams, whose rows come later.
+        """Fit the encoder to these rows and reset the estimator; for streams, whose rows come later.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
         return getattr(self.estimator_, method)(self._encoded(X), *more)
 
     def _offers(self, method: str) -> bool:
-        getattr(self._template(), method)  # an error of its own says more: which estimators have probabilities
+        getattr(self._template(), method)  # its own error says which estimators have the method
         return True
 
     def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
@@ -312,7 +312,7 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
 
     @contextmanager
     def _ready_for(self, X: Any) -> Iterator[tuple[Any, Any]]:
-        """The estimator to learn and the encoded rows; a failure leaves the model as it was."""
+        """The estimator that learns, and the encoded rows; an error inside leaves the model as it was, even unfitted."""
         gate, moves = self._gate, self._moves
         with gate.lock:
             gate.count |= moves  # two models change one after the other: readers wait until both have

@@ -189,6 +189,24 @@ def test_saved_sets_are_the_same(tmp_path, cv):
     np.testing.assert_array_equal(loaded.predict_set(X), model.predict_set(X))
 
 
+def test_a_model_fitted_again_without_folds_can_be_saved(tmp_path):
+    X, y = make_ordinal(200, 3, 4, noise=0.5, random_state=0)
+    model = rw.ConformalOrdinal(rw.CumulativeLink(), cv="cross", random_state=0).fit(X, y)
+    model.set_params(cv="split").fit(X, y)
+    rw.save(model, tmp_path / "model.rankwise")
+    loaded = rw.load(tmp_path / "model.rankwise")
+    np.testing.assert_array_equal(loaded.predict_set(X), model.predict_set(X))
+
+
+@pytest.mark.parametrize("spoil", [np.float32, lambda bounds: bounds[1:]], ids=["type", "shape"])
+def test_bounds_of_a_file_are_checked(spoil):
+    X, y = make_ordinal(200, 3, 4, noise=0.5, random_state=0)
+    model = rw.ConformalOrdinal(rw.CumulativeLink(), random_state=0).fit(X, y)
+    plain = model.to_plain()
+    with pytest.raises(ValueError, match="bounds"):
+        clone(model).from_plain({**plain, "bounds": spoil(plain["bounds"])})
+
+
 def test_mistakes_are_named():
     X, y = make_ordinal(30, 3, 4, random_state=0)
     with pytest.raises(ValueError, match=r"takes at least 19 labelled calibration rows. Got 7"):

@@ -135,13 +135,13 @@ def test_a_part_without_a_class_has_finite_thresholds(gaps):
     labels, weight, f = labels_and_scores(gaps=gaps)
     objective = make_objective(labels, weight, "likelihood", "logit", 1)
     rows = np.flatnonzero(labels.lower > 0)[::-1]
-    part = objective.part(rows)
-    t = part.start()
+    some = objective.take(rows)
+    t = some.start()
     for _ in range(50):
-        t = part.step(f[rows], t)
+        t = some.step(f[rows], t)
     assert np.isfinite(t).all()
     assert (np.diff(t) > 0).all()
-    assert part.loss(f[rows], t) == pytest.approx(plain_loss("logit", labels.take(rows), part.weight, f[rows], t))
+    assert some.loss(f[rows], t) == pytest.approx(plain_loss("logit", labels.take(rows), some.weight, f[rows], t))
 
 
 def test_exponentials_of_many_are_those_of_one():

@@ -1,7 +1,8 @@
-"""What estimators share that hold another estimator, which may be of any kind and learn from some of the rows."""
+"""What meta-estimators share: their columns, sets, and fits of the inner estimator to some of the rows."""
 
 from abc import abstractmethod
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise._sklearn import take_rows
+from rankwise._sklearn import Interval, StrOptions, take_rows
 from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.transaction import reader
@@ -19,7 +20,7 @@ from rankwise.labels import Labels, decode, encode
 
 
 class MethodBesideParameter:
-    """A method and a parameter of one name: what is assigned is the parameter, what is called the method."""
+    """A method and a parameter of the same name: assigning sets the parameter, calling runs the method."""
 
     def __init__(self, method: Any, name: str) -> None:
         self.method, self.name = method, name
@@ -51,11 +52,17 @@ class OfEstimator(MetaEstimatorMixin):
 
 
 class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[override]
-    """Base of the estimators that add sets to the predictions of another, and whose parameter ``score`` makes them."""
+    """Base of the estimators that add sets to the predictions of another; parameter ``score`` says how sets grow."""
 
     estimator: Any
     estimator_: Any
     classes_: NDArray[Any]
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "score": [StrOptions({"shortest", "median", "distance"})],
+        "labels": [StrOptions({"guaranteed", "weak"})],
+    }
 
     @reader
     def predict(self, X: Any) -> NDArray[Any]:
@@ -110,7 +117,7 @@ def labels_of(X: Any, y: Any, classes: Any) -> Labels:
 
 
 def known_classes(estimator: Any, prefit: bool) -> Any:
-    """Classes of a fitted estimator, or those that one to be fitted, or an estimator inside it, was given."""
+    """Classes of a fitted estimator, or those declared by an unfitted one or an estimator inside it."""
     if prefit:
         check_is_fitted(estimator)
         return getattr(estimator, "classes_", None)

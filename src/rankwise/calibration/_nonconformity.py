@@ -15,7 +15,8 @@ from rankwise.labels import encode
 
 
 @kernel
-def _shortest(probabilities, scores):
+def _shortest(probabilities):
+    scores = np.empty_like(probabilities)
     n_rows, n_classes = probabilities.shape
     sums, start, mass = np.zeros(n_classes + 1), np.zeros(n_classes + 1, dtype=np.int64), np.zeros(n_classes + 1)
     for i in range(n_rows):
@@ -32,10 +33,12 @@ def _shortest(probabilities, scores):
             low, high = max(low, start[length]), min(high, start[length] + length - 1)
             for k in range(low, high + 1):
                 scores[i, k] = mass[length - 1]
+    return scores
 
 
 @kernel
-def _from_the_median(probabilities, scores):
+def _from_the_median(probabilities):
+    scores = np.empty_like(probabilities)
     n_rows, n_classes = probabilities.shape
     for i in range(n_rows):
         low, below = 0, probabilities[i, 0]
@@ -53,6 +56,7 @@ def _from_the_median(probabilities, scores):
                 high += 1
                 scores[i, high] = mass
                 mass += probabilities[i, high]
+    return scores
 
 
 def shortest(probabilities: Floats) -> Floats:
@@ -66,7 +70,7 @@ def shortest(probabilities: Floats) -> Floats:
     >>> shortest(np.array([[0.1, 0.6, 0.3]]))
     array([[0.9, 0. , 0.6]])
     """
-    return _filled(_shortest, probabilities)
+    return np.asarray(_shortest(np.ascontiguousarray(probabilities, dtype=np.float64)))
 
 
 def from_the_median(probabilities: Floats) -> Floats:
@@ -75,7 +79,7 @@ def from_the_median(probabilities: Floats) -> Floats:
     >>> from_the_median(np.array([[0.1, 0.6, 0.3]]))
     array([[0.9, 0. , 0.6]])
     """
-    return _filled(_from_the_median, probabilities)
+    return np.asarray(_from_the_median(np.ascontiguousarray(probabilities, dtype=np.float64)))
 
 
 def distance(codes: NDArray[Any], n_classes: int) -> Floats:
@@ -114,9 +118,3 @@ def ends(inside: NDArray[np.bool_], scores: Floats) -> tuple[NDArray[Any], NDArr
     inside = inside.copy()
     inside[np.arange(len(inside)), np.argmin(scores, axis=1)] = True
     return inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)
-
-
-def _filled(fill: Any, probabilities: Floats) -> Floats:
-    scores = np.empty(probabilities.shape)
-    fill(np.ascontiguousarray(probabilities, dtype=np.float64), scores)
-    return scores

@@ -8,11 +8,11 @@ calibrator:
     a :class:`rankwise.CumulativeLink` of the scores, ``P(y <= k) = F(t_k - a s)``; with two classes, Platt's scaling;
 ``isotonic``
     for each k the isotonic regression of ``y <= k`` on the score, falling. Curves of different k never cross, because
-    isotonic regression keeps the order of what it is given. K scores are first made one by the link.
+    isotonic regression preserves order. K scores are first combined into one by the link.
 
 Imprecise labels go into the likelihood of the link as they are. For the curves they are shared among the classes that
 they admit by the probabilities so far, and the curves fitted again, until they stay (EM). Between the rows' scores
-curves are linear. A part ``1 / (n + 1)`` of the probability goes to the classes by their frequency, so that none is
+curves are linear. A share ``1 / (n + 1)`` of the probability goes to the classes by their frequency, so that none is
 impossible.
 
 Sources: Platt, "Probabilistic outputs for support vector machines", 1999; Zadrozny and Elkan, "Transforming classifier
@@ -62,7 +62,7 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
     Attributes
     ----------
     estimator_ : estimator
-        What gives the scores; learnt from all rows, unless ``cv="prefit"``.
+        Source of the scores; fitted to all rows, unless ``cv="prefit"``.
     classes_ : ndarray of shape (K,)
         The classes, lowest first.
 
@@ -116,10 +116,11 @@ class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override
             self.estimator_ = self.estimator
             scores = _scores(self.estimator, rows_at(X, labelled))
         else:
-            parts = folds(labelled, int(self.cv), self.random_state)
-            models = (fitted_to(self.estimator, X, labels, weight, np.setdiff1d(rows, part)) for part in parts)
-            by_part = [_scores(model, rows_at(X, part)) for model, part in zip(models, parts, strict=True)]
-            scores = np.concatenate(by_part)[np.argsort(np.concatenate(parts))]
+            by_fold, held_out = [], folds(labelled, int(self.cv), self.random_state)
+            for fold in held_out:
+                model = fitted_to(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
+                by_fold.append(_scores(model, rows_at(X, fold)))
+            scores = np.concatenate(by_fold)[np.argsort(np.concatenate(held_out))]
             self.estimator_ = fitted_to(self.estimator, X, labels, weight, rows)
         return scores, labels.take(labelled), weights_of(weight, labelled)
 

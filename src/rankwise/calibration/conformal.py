@@ -3,7 +3,7 @@
 Each row of a calibration part gets a score ``s(x, y)`` that says how badly its label fits it
 (:mod:`rankwise.calibration._nonconformity`). The bound q is the ``ceil((n + 1) level)``-th smallest of the n scores.
 If calibration rows and new rows are exchangeable, the set of all classes with ``s(x, y) <= q`` holds the class of a
-new row with probability at least ``level``, whatever the estimator is worth.
+new row with probability at least ``level``, however good the estimator is.
 
 A label may admit several classes. The largest score among them stands for the worst of them, so the promise holds
 whatever the truth is (``labels="guaranteed"``). The smallest promises only that the set holds *some* class which the
@@ -95,9 +95,7 @@ class ConformalOrdinal(SetModel):
 
     _learnt = "bounds_"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "level": [Interval(Real, 0, 1, closed="neither")],
-        "score": [StrOptions({"shortest", "median", "distance"})],
-        "labels": [StrOptions({"guaranteed", "weak"})],
+        **SetModel._parameter_constraints,
         "cv": [StrOptions({"split", "cross", "prefit"}), Interval(Integral, 2, None, closed="left")],
         "per_class": ["boolean"],
         "calibration_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -123,7 +121,8 @@ class ConformalOrdinal(SetModel):
         """
         with self._afresh() as model:
             model._validate_params()
-            model._require_supported()
+            if model.per_class and model._has_folds:
+                raise ValueError(f"per_class needs cv='split' or 'prefit': folds share one bound. Got cv={model.cv!r}.")
             labels = labels_of(X, y, known_classes(model.estimator, model.cv == "prefit"))
             weight = check_weights(sample_weight, len(labels))
             model.classes_ = labels.classes
@@ -197,20 +196,19 @@ class ConformalOrdinal(SetModel):
     # -- sets --------------------------------------------------------------------------------------------------------
 
     def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        scores: Any = 0.0
-        below: Any = 0.0
-        if self.cv in ("split", "prefit"):
+        if not self._has_folds:
             scores = self._scores(self.estimator_, X)
-            inside = scores <= self.bounds_
-        else:
-            for model, found, weight in zip(self.models_, self._fold_scores, self._fold_weights, strict=True):
-                of_fold = self._scores(model, X)
-                worse = np.concatenate([[0.0], np.cumsum(weight)])
-                below = below + worse[np.searchsorted(found, of_fold, side="left")]
-                scores = scores + of_fold
-            every = np.concatenate(self._fold_weights)
-            inside = np.asarray(below < _needed(float(every.sum()), float(every.max()), self.level))
-        return _nonconformity.ends(inside, scores)
+            return _nonconformity.ends(scores <= self.bounds_, scores)
+        total: Any = 0.0
+        below: Any = 0.0
+        for model, fold_scores, weight in zip(self.models_, self._fold_scores, self._fold_weights, strict=True):
+            scores = self._scores(model, X)
+            worse = np.concatenate([[0.0], np.cumsum(weight)])
+            below = below + worse[np.searchsorted(fold_scores, scores, side="left")]
+            total = total + scores
+        weights = np.concatenate(self._fold_weights)
+        inside = np.asarray(below < _needed(float(weights.sum()), float(weights.max()), self.level))
+        return _nonconformity.ends(inside, total)
 
     # -- the estimator inside ----------------------------------------------------------------------------------------
 
@@ -222,9 +220,10 @@ class ConformalOrdinal(SetModel):
 
     # -- checks and files ----------------------------------------------------------------------------------------------
 
-    def _require_supported(self) -> None:
-        if self.per_class and self.cv not in ("split", "prefit"):
-            raise ValueError(f"per_class needs cv='split' or 'prefit': folds share one bound. Got cv={self.cv!r}.")
+    @property
+    def _has_folds(self) -> bool:
+        """Whether each fold of the calibration rows has a model of its own."""
+        return self.cv not in ("split", "prefit")
 
     def _require_enough(self, n_rows: int) -> None:
         if n_rows < _least_rows(self.level):
@@ -242,7 +241,7 @@ class ConformalOrdinal(SetModel):
             "bounds": self.bounds_,
             "n_calibration": self.n_calibration_,
         }
-        if hasattr(self, "models_"):
+        if self._has_folds:
             plain |= {"models": self.models_, "scores": self._fold_scores, "weights": self._fold_weights}
         return plain
 
@@ -253,14 +252,15 @@ class ConformalOrdinal(SetModel):
         for model in (plain["estimator"], *models):
             if type(model) is not type(self.estimator):
                 raise ValueError("the estimator is not the one that the parameters name")
-        require_array("bounds", np.isnan(plain["bounds"]) | (plain["bounds"] >= 0.0), np.bool_, classes.shape)
+        bounds = plain["bounds"]
+        require_array("bounds", np.where(np.isnan(bounds), 0.0, bounds), np.float64, classes.shape, finite=False)
         calibrated = list(zip(plain.get("scores", []), plain.get("weights", []), strict=True))
-        if bool(models) != (self.cv not in ("split", "prefit")) or len(calibrated) != len(models):
+        if bool(models) != self._has_folds or len(calibrated) != len(models):
             raise ValueError(f"{len(models)} models and {len(calibrated)} folds do not go with cv={self.cv!r}")
         for scores, weights in calibrated:
             require_array("scores", scores, np.float64, (len(scores),))
             require_array("weights", weights, np.float64, scores.shape)
-        self.estimator_, self.classes_, self.bounds_ = plain["estimator"], classes, plain["bounds"]
+        self.estimator_, self.classes_, self.bounds_ = plain["estimator"], classes, bounds
         self.n_calibration_ = int(plain["n_calibration"])
         if models:
             self.models_, self._fold_scores, self._fold_weights = models, *map(list, zip(*calibrated, strict=True))
@@ -278,13 +278,14 @@ def _needed(total: float, heaviest: float, level: float) -> float:
 
 def _bound(scores: Floats, weight: Floats, level: float) -> float:
     """Smallest score that enough of the rows do not exceed; infinite if there is none."""
-    return _worst_bound(scores, np.ones(scores.size, dtype=bool), np.zeros(scores.size, dtype=bool), weight, level)
+    certain = np.ones(scores.size, dtype=bool)
+    return _worst_bound(scores, certain, ~certain, weight, level)
 
 
 def _worst_bound(
     scores: Floats, certain: NDArray[np.bool_], possible: NDArray[np.bool_], weight: Floats, level: float
 ) -> float:
-    """Smallest bound that holds whichever of the possible rows belong to the class, besides those that surely do."""
+    """Smallest bound that holds whichever of the possible rows belong to the class, besides the certain ones."""
     if not weight[certain].sum() > 0.0:
         return math.inf
     counts = certain | possible

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise._sklearn import COUNT, Interval, StrOptions, take_rows
+from rankwise._sklearn import COUNT, Interval, take_rows
 from rankwise._types import Floats
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
@@ -74,9 +74,7 @@ class OnlineConformalOrdinal(SetModel):
 
     _learnt = "estimator_"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "level": [Interval(Real, 0, 1, closed="neither")],
-        "score": [StrOptions({"shortest", "median", "distance"})],
-        "labels": [StrOptions({"guaranteed", "weak"})],
+        **SetModel._parameter_constraints,
         "rate": [Interval(Real, 0, 1, closed="neither")],
         "window": [COUNT],
     }

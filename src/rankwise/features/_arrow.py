@@ -18,13 +18,13 @@ from rankwise._types import Floats
 from rankwise._words import either
 from rankwise.base.row_data import refuse_lazy
 
-NEARLY_ALL = 0.95  # share of numbers among the texts of a column from which on the others are mistakes
+NEARLY_ALL = 0.95  # share of numbers in a column of texts from which on the other texts are mistakes
 _WHOLE, _CODE, _GROUPED = r"^[+-]?\d+$", r"^[+-]?0\d+$", r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
 def load_pyarrow() -> Any:
     loaded = sys.modules.get("pyarrow")
-    if loaded is not None and "pyarrow.compute" in sys.modules:  # importlib takes long, and this is asked for often
+    if loaded is not None and "pyarrow.compute" in sys.modules:  # importlib is slow, and this is called often
         return loaded
     pyarrow = require("pyarrow", 'tables of raw columns need pyarrow: pip install "rankwise[io]"')
     import_module("pyarrow.compute")
@@ -60,7 +60,7 @@ def as_table(X: Any) -> Any:
 
 
 def _is_from(package: str, X: Any) -> bool:
-    # An object of theirs can only exist if the caller has imported them.
+    # Their objects exist only if the caller has imported them.
     return package in sys.modules and type(X).__module__.split(".")[0] == package and hasattr(X, "columns")
 
 
@@ -71,7 +71,7 @@ def _from_pandas(frame: Any) -> Any:
     for place, name in enumerate(names):
         try:
             arrays.append(pa.Array.from_pandas(frame.iloc[:, place]))
-        # Arrow refuses a column of objects of several types: those are read one by one, with an error of our own.
+        # Arrow refuses objects of several types: read them one by one, with errors of our own.
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError):
             arrays.append(_mixed(pa, name, frame.iloc[:, place].tolist()))
     return pa.Table.from_arrays(arrays, names=names)
@@ -90,7 +90,7 @@ def _mixed(pa: Any, name: str, values: list[Any]) -> Any:
     if all(isinstance(v, (bool, np.bool_)) for v in plain):
         return pa.array([None if v is None else bool(v) for v in known], pa.bool_())
     if all(isinstance(v, (int, float, np.number)) for v in plain):
-        # As floats, identifiers so long would be one number.
+        # As floats, such long identifiers would become equal.
         if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in plain):
             raise unreadable(name, "integers of more than 64 bits")
         return pa.array([None if v is None else float(v) for v in known], pa.float64())
@@ -114,7 +114,7 @@ def unreadable(name: str, what: Any) -> ValueError:
 
 
 def text_of(value: Any) -> str:
-    """Text of a value as a category: whole numbers have no decimal point, whatever type held them."""
+    """Text of a value as a category: whole numbers have no decimal point, whatever their type."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -142,7 +142,7 @@ def written_number(decimal: str) -> str:
 
 
 def parsed_numbers(column: Any, decimal: str) -> tuple[Floats, NDArray[np.bool_]]:
-    """Numbers written as text, NaN where there is none, and which texts are neither blank nor a number."""
+    """Numbers written as text, NaN for other texts, and which of these are not blank."""
     compute = load_pyarrow().compute
     texts = trimmed(column)
     is_number = compute.match_substring_regex(texts, written_number(decimal))
@@ -154,7 +154,7 @@ def parsed_numbers(column: Any, decimal: str) -> tuple[Floats, NDArray[np.bool_]
 def decimal_mark(name: str, column: Any) -> str | None:
     """Decimal mark of a column of texts that are numbers, nearly all of them; None if they are not.
 
-    Whole numbers such as 00123 are codes. A column of numbers such as 1,234 is an error: nothing says what they mean.
+    Whole numbers such as 00123 are codes. A column of numbers such as 1,234 is an error: they are ambiguous.
     """
     compute = load_pyarrow().compute
     texts = known_texts(column)
@@ -189,7 +189,7 @@ def known_texts(column: Any) -> Any:
 
 
 def coded_texts(column: Any) -> tuple[list[str], NDArray[np.int32]]:
-    """Distinct texts of a column in order of appearance, and the number of each row's; -1 where it is missing."""
+    """Distinct texts of a column in order of appearance, and the code of every row; -1 where missing."""
     pa = load_pyarrow()
     array = one_chunk(column)
     if not pa.types.is_dictionary(array.type):

@@ -1,9 +1,9 @@
-"""Which numbers are bent, and products of pairs of them.
+"""Which numbers become splines, and products of pairs of numbers.
 
-A linear model follows curves if its numbers come as splines, and twists if it has their products. Both need rows: the
-rule of ``numbers="auto"`` bends if there are :data:`FEWEST_ROWS` and :data:`ROWS_A_SPLINE` for each feature that there
-would be, and adds products if there are :data:`ROWS_A_PRODUCT` for each, and not too many of them in all. It leaves the
-numbers of streams alone: perceptrons, which see each row once, lose as often as they gain by it.
+With splines a linear model follows curves, with products it follows interactions. Both need rows: ``numbers="auto"``
+makes splines if there are :data:`FEWEST_ROWS` and :data:`ROWS_A_SPLINE` for each feature that there would be, and adds
+products if there are :data:`ROWS_A_PRODUCT` for each, and not too many of them in all. It leaves the numbers of streams
+alone: perceptrons, which see each row once, lose as often as they gain by it.
 ``python -m benchmarks bending`` measures what it gains.
 """
 
@@ -28,7 +28,7 @@ _LARGEST = 1e150  # whose square is a number
 
 @dataclass(frozen=True)
 class Products:
-    """Products of all pairs of number columns, scaled each; none of them if there are no scales."""
+    """Scaled products of all pairs of number columns; none if there are no scales."""
 
     shift: list[float] = field(default_factory=list)
     factor: list[float] = field(default_factory=list)
@@ -97,10 +97,10 @@ def _decided(n_rows: int, n_splines: int, n_products: int) -> str:
 
 
 def _may_bend(column: NumberColumn, spans: dict[str, float]) -> bool:
-    """A boolean has no curve, and a sine is one.
+    """Whether splines make sense for a column: not for booleans, whose values are two, and sines, which are curves.
 
-    Days and years to come lie beyond all knots, where a curve knows nothing and a line something. A part of a date that
-    comes round has a curve once it has come round twice: before that, it is one with the days.
+    Future days and years lie beyond all knots, where a line says more than a curve. A periodic part of a date may have
+    a curve once the dates cover two periods: before that it cannot be told from the days.
     """
     if column.kind != "date":
         return column.kind != "boolean"

@@ -1,8 +1,8 @@
-"""Whether the attributes of a scikit-learn transformer, each of the right kind by itself, fit together.
+"""Whether the attributes of a scikit-learn transformer, each of the right kind, fit together.
 
 scikit-learn trusts what its own ``fit`` has set: with the attributes of a forged file a transformer reads past its
-arrays, makes matrices whose indices lie outside of their shape, or fills the memory. One function for each class that
-can says what must hold; :func:`width` says how many columns a transformer makes, so that the steps of a pipeline fit.
+arrays, makes matrices whose indices lie outside of their shape, or fills the memory. One function for each such
+class says what must hold; :func:`width` says how many columns a transformer makes, so that the steps of a pipeline fit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def width(model: Any) -> int | None:
 
 
 def _has(**wanted: str) -> Callable[[Any], bool]:
-    """Check that every attribute is there that a parameter asks for: ``_has(with_mean="mean_")``."""
+    """Check for the attributes that parameters ask for: ``_has(with_mean="mean_")``."""
     return lambda model: not any(getattr(model, k) and getattr(model, v) is None for k, v in wanted.items())
 
 
@@ -89,7 +89,7 @@ def _nystroem(model: Any) -> bool:
 
 
 def _encoder(model: Any) -> bool:
-    """Categories in order, and groups of rare ones that are of them."""
+    """Categories are in order, and groups of rare ones are groups of these."""
     if not all(map(_in_order, model.categories_)):
         return False
     if not model._infrequent_enabled:
@@ -112,7 +112,7 @@ def _encoder(model: Any) -> bool:
 
 
 def _in_order(categories: Any) -> bool:
-    """Whether there are categories, each once, and numbers rise: they are found by bisection."""
+    """Whether categories exist, each once, and numbers ascend, because they are looked up by bisection."""
     if not len(categories):
         return False
     if categories.dtype.kind == "O":
@@ -123,7 +123,7 @@ def _in_order(categories: Any) -> bool:
 
 
 def _places(value: Any, n: int) -> bool:
-    """Rising places in a list of n."""
+    """Ascending positions in a list of n."""
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim == 1):
         return False
     return bool(((value >= 0) & (value < n)).all() and (np.diff(value.astype(np.int64)) > 0).all())
@@ -145,7 +145,7 @@ def _one_hot(model: Any) -> bool:
 
 
 def _drops(dropped: Any, counts: list[int]) -> bool:
-    """Whether at most one of its categories is dropped of each feature, or nothing of any."""
+    """Whether at most one category of each feature is dropped, or none at all."""
     if dropped is None:
         return True
     if dropped.shape != (len(counts),):
@@ -155,16 +155,15 @@ def _drops(dropped: Any, counts: list[int]) -> bool:
 
 
 def _ordinal(model: Any) -> bool:
-    missing = model._missing_indices
     n = model.n_features_in_
     return _encoder(model) and all(
         type(k) is int and type(v) is int and 0 <= k < n and 0 <= v < len(model.categories_[k])
-        for k, v in missing.items()
+        for k, v in model._missing_indices.items()
     )
 
 
 def _words(model: Any) -> bool:
-    """Texts are texts, not names of files, and are divided by a pattern that exists."""
+    """Inputs are texts, not names of files, and the pattern that divides them is valid."""
     span = model.ngram_range
     if not (len(span) == 2 and all(type(n) is int for n in span) and 1 <= span[0] <= span[1] <= _HIGHEST_DEGREE):
         return False
@@ -180,14 +179,14 @@ def _weights(model: Any) -> bool:
 
 
 def _columns(model: Any) -> bool:
-    """Each part is the one that the parameters name, and takes columns that there are."""
+    """Each transformer is the one that the parameters name, and its columns exist."""
     n, names = model.n_features_in_, list(getattr(model, "feature_names_in_", ()))
     places = getattr(model, "_transformer_to_input_indices", {})
-    declared = {name: (part, columns) for name, part, columns in model.transformers}
+    declared = {name: (step, columns) for name, step, columns in model.transformers}
     declared["remainder"] = (model.remainder, None)
-    for name, part, columns in model.transformers_:
+    for name, step, columns in model.transformers_:
         wanted, chosen = declared.pop(name)
-        if not (type(part) is type(wanted) or (wanted in ("passthrough", "drop") and _passes(part, wanted))):
+        if not (type(step) is type(wanted) or (wanted in ("passthrough", "drop") and _passes(step, wanted))):
             return False
         if chosen is not None and not _same(columns, chosen):
             return False
@@ -200,10 +199,10 @@ def _columns(model: Any) -> bool:
     )
 
 
-def _passes(part: Any, wanted: str) -> bool:
-    if isinstance(part, str):
-        return part == wanted
-    return wanted == "passthrough" and isinstance(part, preprocessing.FunctionTransformer)
+def _passes(step: Any, wanted: str) -> bool:
+    if isinstance(step, str):
+        return step == wanted
+    return wanted == "passthrough" and isinstance(step, preprocessing.FunctionTransformer)
 
 
 def _same(columns: Any, chosen: Any) -> bool:
@@ -221,7 +220,7 @@ def _exist(columns: Any, n: int, names: list[str]) -> bool:
 
 
 def _steps_fit(model: Any) -> bool:
-    """What a step makes is what the next one takes."""
+    """Each step makes as many columns as the next one takes."""
     steps = [step for _, step in model.steps if not isinstance(step, str)]
     for step, following in pairwise(steps):
         made, taken = width(step), getattr(following, "n_features_in_", None)

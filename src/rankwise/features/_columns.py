@@ -1,7 +1,7 @@
-"""Kinds of raw columns: what each learns from the rows it is fitted to, and how it turns values into features.
+"""Kinds of raw columns: what each learns in ``fit``, and how it turns values into features.
 
 A number, a boolean, a duration or a part of a date gives one value a row, or seven if it is bent; a category or a text
-gives entries of a sparse row. All of a column is plain numbers and strings, so that a model file can hold it.
+gives entries of a sparse row. Columns consist of plain numbers and strings, so that a model file can hold them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class NumberColumn:
         return [f"{self.label} near {peak}" for peak in peaks(self.knots)] if self.knots else [self.label]
 
     def read(self, column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """Values, NaN where there is none, and which texts, if it holds texts, are no numbers or dates."""
+        """Values, NaN where missing; and, for a column of texts, which are neither numbers nor dates."""
         types = load_pyarrow().types
         kind = column.type
         if types.is_null(kind):
@@ -90,7 +90,7 @@ class NumberColumn:
         return numbers(column), None
 
     def put(self, values: Floats, out: NDArray[Any], j: int, start: int, stop: int) -> int:
-        """Write the features of some rows, from column j on; say the worst that was met."""
+        """Write the features of some rows, from column j on; return the worst kind of value met."""
         if not self.knots:
             return int(put_column(values, self.shift, self.factor, self.fill, out, j, start, stop))
         scale = np.asarray(self.spline_shift), np.asarray(self.spline_factor)
@@ -109,21 +109,21 @@ class NumberColumn:
             yield from refuse_missing(self.name, missing)
 
     def slip(self, text: str) -> str:
-        """What is wrong with a text in a column of numbers or dates, and how to mend it."""
+        """Message about a text in a column of numbers or dates: what is wrong and how to correct it."""
         if self.kind == "date":
             return f"a date such as 2024-05-31 or 2024-05-31T12:30 is needed. Got the text {text!r}."
         mark = " with a decimal comma" * (self.decimal == ",")
         numbers_in_it = _BETWEEN.findall(text)
-        mend = f"Write {numbers_in_it[0].replace(',', '.')!r} if that is meant. " if len(numbers_in_it) == 1 else ""
+        advice = f"Write {numbers_in_it[0].replace(',', '.')!r} if that is meant. " if len(numbers_in_it) == 1 else ""
         return (
-            f"a number{mark} is needed. Got the text {text!r}. {mend}{when_fitting('--slips')}"
+            f"a number{mark} is needed. Got the text {text!r}. {advice}{when_fitting('--slips')}"
             f"{setting('slips', 'missing')} takes such texts for missing values. If the column holds categories, "
             f"declare its kind as 'category' ({when_fitting('--kind')}"
             f"{either(f'kinds={{{self.name!r}: ...}}', f'--kind {self.name}=category')})."
         )
 
     def bent(self, values: Floats, scaling: str) -> NumberColumn:
-        """The same column with splines, if the finite ones of its values are spread enough for them."""
+        """The same column with splines, if its finite values vary enough for them."""
         known = values[np.isfinite(values)]
         knots = knots_of(known) if known.size else None
         if knots is None:
@@ -136,7 +136,7 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A category: a one at its place among those that were met, at that of all rare ones, or at a hashed place."""
+    """A category: a one in its own column, in that of all rare ones, or at a hashed place."""
 
     name: str
     kind: str
@@ -144,12 +144,12 @@ class CategoryColumn:
     hashed: bool = False
     other: bool = False
     indicated: bool = False
-    rare: bool = False  #: whether the categories that have no place of their own share one
-    codes: bool = False  #: whether one column holds the place of the category, and no ones
+    rare: bool = False  #: whether the other categories share a column
+    codes: bool = False  #: whether one column holds the place of the category instead of ones
 
     @property
     def width(self) -> int:
-        """Columns of its own, apart from the hashed ones."""
+        """Number of columns, apart from the hashed ones."""
         if self.codes:
             return 1
         return 0 if self.hashed else len(self.categories) + self.other + self.rare
@@ -250,7 +250,7 @@ def _check_texts(texts: Any, what: str) -> None:
 
 
 def fit_column(name: str, kind: str, column: Any, rules: Rules) -> list[Column]:
-    """What a column of a given kind learns from its values; a date gives a column for each part."""
+    """Columns fitted to the values of one of a given kind; a date gives a column for each part."""
     if kind == "date":
         return list(_fit_date(name, column, rules))
     if kind == "category":
@@ -281,23 +281,18 @@ def _fit_category(name: str, column: Any, rules: Rules) -> CategoryColumn:
 
 def _fit_date(name: str, column: Any, rules: Rules) -> Iterator[NumberColumn]:
     """Days since the first one; and the parts that differ between the rows, as numbers or around the circle."""
-    days = _fit_number(NumberColumn(name, "date", part="days", origin=_first(name, column)), column, rules)
-    yield days
-    for part in ("year", *_dates.PERIODS):
-        read, _ = NumberColumn(name, "date", part=part).read(column)
-        if np.unique(read[np.isfinite(read)]).size > 1:
-            around = rules.dates == "cyclic" and part in _dates.PERIODS
-            for wave in (" sin", " cos") if around else ("",):
-                yield replace(_fit_number(NumberColumn(name, "date", part=part + wave), column, rules), indicated=False)
-
-
-def _first(name: str, column: Any) -> float:
-    """The first day of a column, in seconds."""
     days, _ = NumberColumn(name, "date", part="days").read(column)
     known = days[np.isfinite(days)]
     if known.size == 0:
         raise ValueError(f"column {name!r} holds no date in the rows to fit: leave it out.")
-    return float(np.floor(known.min()) * 86400)
+    origin = float(np.floor(known.min()) * 86400)
+    yield _fit_number(NumberColumn(name, "date", part="days", origin=origin), column, rules)
+    for part in ("year", *_dates.PERIODS):
+        values, _ = NumberColumn(name, "date", part=part).read(column)
+        if np.unique(values[np.isfinite(values)]).size > 1:
+            around = rules.dates == "cyclic" and part in _dates.PERIODS
+            for wave in (" sin", " cos") if around else ("",):
+                yield replace(_fit_number(NumberColumn(name, "date", part=part + wave), column, rules), indicated=False)
 
 
 def _fit_number(column: NumberColumn, raw: Any, rules: Rules) -> NumberColumn:
@@ -317,7 +312,7 @@ def _scale(values: Floats, scaling: str) -> tuple[float, float]:
     """Shift and factor; a constant column is only shifted."""
     if scaling == "none":
         return 0.0, 1.0
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers up to 1e308 have a spread that is none
+    with np.errstate(over="ignore", invalid="ignore"):  # the spread of numbers up to 1e308 may overflow
         if scaling == "standard":
             shift, spread = float(values.mean()), float(values.std())
         elif scaling == "minmax":

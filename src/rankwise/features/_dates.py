@@ -15,7 +15,7 @@ from rankwise.features._arrow import NEARLY_ALL, coded_texts, known_texts, load_
 _DAY = 86400.0
 _ISO = r"^\s*\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?\s*$"
 
-#: Parts of a date: the length of those that come round again, in their own unit and in days; and all of them.
+#: Parts of a date: the length of the periodic ones, in their own unit and in days; and all parts.
 PERIODS = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
 DAYS_ROUND = {"month": 365.0, "weekday": 7.0, "hour": 1.0}
 PARTS = ("days", "year", *PERIODS, *(f"{part} {wave}" for part in PERIODS for wave in ("sin", "cos")))
@@ -29,13 +29,13 @@ def are_dates(column: Any) -> bool:
 
 
 def seconds(column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
-    """Seconds since the year 1970 on the clock of the column, NaN where there is none; and which texts are no dates."""
+    """Seconds since 1970 in the column's local time, NaN where missing; and which texts are not dates."""
     pa = load_pyarrow()
     array = one_chunk(column)
     if pa.types.is_date(array.type):
         return numbers(array.cast(pa.date32()).cast(pa.int32())) * _DAY, None
     if pa.types.is_timestamp(array.type):
-        if array.type.tz is not None:  # the hour is that of the clock there
+        if array.type.tz is not None:  # local hours matter
             array = pa.compute.local_timestamp(array)
         return numbers(array.cast(pa.int64())) / _UNITS[array.type.unit], None
     texts, codes = coded_texts(array)
@@ -52,7 +52,7 @@ def _parsed(text: str) -> float:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return np.nan
-    return moment.replace(tzinfo=UTC).timestamp()  # as the clock says, whatever the zone
+    return moment.replace(tzinfo=UTC).timestamp()  # local time, whatever the zone
 
 
 def days(column: Any) -> Floats:

@@ -1,6 +1,6 @@
-"""What an encoder has learnt, and how it makes a matrix of a table: numbers, then ones, indicators and hashed places.
+"""The fitted encoding of a table: a matrix with numbers, then ones, indicators and hashed places.
 
-Rules are the parameters of the encoder as they are when rows are encoded.
+Rules are the parameters of the encoder at the time when rows are encoded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def refuse_problems(table: Any, columns: list[Column], rules: Rules) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Columns of a table and what they become, in the order of the matrix."""
+    """Columns of a table and their features, in the order of the matrix."""
 
     columns: list[Column]
     products: Products
@@ -93,7 +93,7 @@ class Encoding:
 
     @property
     def how_numbers(self) -> str:
-        """What became of the numbers."""
+        """How numbers are encoded."""
         bent = any(c.knots for c in self.numbers)
         return "spline+products" if self.products.shift else "spline" if bent else "linear"
 
@@ -121,14 +121,14 @@ class Encoding:
         if self.is_sparse:
             ones = sparse.csr_matrix((entries.astype(dtype), (rows, places)), shape=(n, own + self.n_hashed))
             ones.sum_duplicates()
-            ones.data[ones.indices >= own] = 1  # what two columns say at one place counts once
+            ones.data[ones.indices >= own] = 1  # two columns at one place count once
             return sparse.hstack([sparse.csr_matrix(values), ones], format="csr") if m else ones
         values[:, m:] = 0
         values[rows, m + places] = entries
         return values
 
     def put_numbers(self, table: Any, rules: Rules, out: NDArray[Any]) -> bool:
-        """Write scaled and filled numbers into the first columns; return whether there may be something to refuse."""
+        """Write scaled and filled numbers into the first columns; return whether some values may have to be refused."""
         worst = FINITE
         read = [c.read(table.column(c.name)) for c in self.numbers]
         columns = [read_only(values) for values, _ in read]
@@ -159,7 +159,7 @@ class Encoding:
                 indicator += 1
 
     def warn_of_slips(self, table: Any) -> None:
-        """Say which texts were taken for missing values, once for all columns."""
+        """Warn of texts that were taken for missing values, once for all columns."""
         slips = []
         for c in self.numbers:
             other = c.read(table.column(c.name))[1] if c.part in ("", "days") else None
@@ -172,7 +172,7 @@ class Encoding:
 
 
 def kept_names(table: Any, columns: Sequence[Column], rules: Rules) -> dict[int, str]:
-    """Place -> name of the most frequent hashed words and categories; a place has the name of the most frequent."""
+    """Name of each hashed place: its most frequent word or category, among the most frequent ones of all columns."""
     counts: Counter[tuple[int, str]] = Counter()
     for c in columns:
         if isinstance(c, NumberColumn) or not c.hashed:

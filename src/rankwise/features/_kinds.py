@@ -1,4 +1,4 @@
-"""What a column is taken for, by its type and its values; and which columns say nothing that could be learnt."""
+"""The kind of a column, by its type and values; and which columns are uninformative."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rankwise.features._arrow import (
 from rankwise.features._dates import are_dates
 from rankwise.features._texts import mean_words
 
-DECIMAL_COMMA = "with decimal comma"  # the note on numbers that are written so
-_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words than this in the mean is text
-_FEWEST_ROWS = 50  # from which on a column may be left out for what its values are
+DECIMAL_COMMA = "with decimal comma"  # note on such numbers
+_WORDS_OF_A_TEXT = 3.0  # a column whose values have more words on average is text
+_FEWEST_ROWS = 50  # from which on a column may be left out because of its values
 _IS_KEY = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|unnamed: \d+)$", re.IGNORECASE)
 
 
 def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
-    """Kind of a column, and a note where it is left out or read in a way that is worth a word.
+    """Kind of a column, and a note if it is left out or read in a way that may surprise.
 
-    The first rows of a stream do not say that a column is constant, or its values are all different.
+    The first rows of a stream do not show that a column is constant or that its values are all different.
     """
     types = load_pyarrow().types
     kind = column.type
@@ -66,11 +66,11 @@ def _kind_of_texts(name: str, column: Any) -> tuple[str, str]:
 
 
 def _says_nothing(name: str, column: Any) -> str:
-    """Why nothing can be learnt from a column, or nothing."""
+    """Why nothing can be learnt from a column; empty if something can."""
     pa = load_pyarrow()
     kind, n = column.type, len(column) - column.null_count
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return ""  # refused, or too dear to compare
+        return ""  # refused, or too slow to compare
     if isinstance(kind, pa.BaseExtensionType):  # refused; Arrow cannot compare periods, intervals or UUIDs
         return ""
     if column.null_count == 0:

@@ -1,4 +1,4 @@
-"""What the encoder's parameters say about columns of every kind, and what columns give."""
+"""Parameters of the encoder that columns use, entries of sparse rows, and errors about missing values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
 @dataclass(frozen=True)
 class Rules:
-    """Parameters of the encoder that columns look at."""
+    """Parameters of the encoder that columns use."""
 
     missing: str = "mean"
     scaling: str = "standard"
@@ -36,10 +36,10 @@ class Rules:
     stream: bool = False
 
 
-def joined(parts: Iterable[Entries]) -> Entries:
+def joined(entries: Iterable[Entries]) -> Entries:
     """Entries of several columns as one."""
     nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
-    rows, places, values = zip(nothing, *parts, strict=True)
+    rows, places, values = zip(nothing, *entries, strict=True)
     return np.concatenate(rows), np.concatenate(places), np.concatenate(values)
 
 

@@ -1,4 +1,4 @@
-"""Bent numbers: a column as cubic splines between knots at its quantiles, so that a linear model can follow a curve.
+"""A column as cubic splines between knots at its quantiles, so that a linear model can follow a curve.
 
 The basis is that of scikit-learn's ``SplineTransformer(n_knots=5, knots="quantile")``: seven cubic B-splines over the
 range of the rows it was fitted to, constant outside of it. Each is then scaled like any other feature.
@@ -18,7 +18,7 @@ N_SPLINES = N_KNOTS + DEGREE - 1
 def knots_of(values: Floats) -> list[float] | None:
     """Knots at the quantiles of a column: of its distinct values where too many are equal, None if these are few."""
     shares = np.linspace(0, 1, N_KNOTS)
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers up to 1e308 have differences that are none
+    with np.errstate(over="ignore", invalid="ignore"):  # differences of numbers up to 1e308 may overflow
         knots = np.quantile(values, shares)
         if not _rises(knots):
             distinct = np.unique(values)
@@ -28,12 +28,12 @@ def knots_of(values: Floats) -> list[float] | None:
 
 def _rises(knots: Floats) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        steps = np.diff(knots)  # none so small or so large that the splines on them are no numbers
+        steps = np.diff(knots)  # not so small or large that splines overflow
         return bool(np.isfinite(knots).all() and (steps > 1e-9 * np.abs(knots).max()).all() and steps.sum() < 1e150)
 
 
 def full_knots(knots: list[float]) -> Floats:
-    """The knots, and three evenly spaced ones more on each side."""
+    """The knots, and three more on each side, evenly spaced."""
     inner = np.asarray(knots, dtype=np.float64)
     steps = np.arange(DEGREE, 0, -1)
     below = inner[0] - steps * (inner[1] - inner[0])
@@ -42,7 +42,7 @@ def full_knots(knots: list[float]) -> Floats:
 
 
 def spline_values(values: Floats, knots: list[float]) -> Floats:
-    """All splines at finite values, (n, 7), as they are."""
+    """All splines at finite values, (n, 7), not scaled."""
     out = np.empty((values.size, N_SPLINES))
     put_splines(
         read_only(values), full_knots(knots), np.zeros(N_SPLINES), np.ones(N_SPLINES), 0.0, out, 0, 0, values.size
@@ -58,7 +58,7 @@ def read_only(values: Floats) -> Floats:
 
 
 def peaks(knots: list[float]) -> list[str]:
-    """Where each spline is largest, about: the mean of its inner knots, inside of the range, in as few digits as do."""
+    """About where each spline is largest: the mean of its inner knots, with as few digits as tell them apart."""
     places = np.array([full_knots(knots)[k + 1 : k + 1 + DEGREE].mean() for k in range(N_SPLINES)])
     for digits in range(3, 17):
         shown = [f"{place:.{digits}g}" for place in places]

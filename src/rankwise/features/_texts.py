@@ -1,4 +1,4 @@
-"""Texts as words: a vocabulary of those met in ``fit``, weighted; or hashed places, where the stream brings new ones.
+"""Texts as words: a weighted vocabulary learnt in ``fit``, or hashed places for streams, which bring new words.
 
 Words are runs of letters, digits and underscores in lower case; an n-gram is n words that follow each other, with a
 space between. With tf-idf a word that a row holds c times and n_k of the n rows of ``fit`` hold has the weight
@@ -40,7 +40,7 @@ class TextColumn:
 
     @property
     def width(self) -> int:
-        """Columns of its own, apart from the hashed ones."""
+        """Number of columns, apart from the hashed ones."""
         return len(self.words)
 
     def names(self) -> list[str]:
@@ -91,7 +91,7 @@ def fit_text(name: str, column: Any, rules: Rules) -> TextColumn:
 
 
 def grams(column: Any, longest: int) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
-    """Row of every word and every run of up to ``longest`` words, the distinct texts of them, and which one each is."""
+    """Row of every run of up to ``longest`` words, the distinct texts of the runs, and the text of each by number."""
     pa = load_pyarrow()
     words = _words(pa, column)
     rows = pa.compute.list_parent_indices(words).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -104,11 +104,10 @@ def grams(column: Any, longest: int) -> tuple[NDArray[np.int64], list[str], NDAr
     for n in range(2, longest + 1):
         whole = rows[: len(rows) - n + 1] == rows[n - 1 :]  # else it would run on into the next row
         pairs = grown[: whole.size] * len(texts) + singles[n - 1 :]
-        distinct, where = np.unique(pairs, return_inverse=True)
+        distinct, grown = np.unique(pairs, return_inverse=True)
         names = [f"{names[pair // len(texts)]} {texts[pair % len(texts)]}" for pair in distinct.tolist()]
-        grown = where
         all_rows.append(rows[: whole.size][whole])
-        all_codes.append(where[whole] + len(all_texts))
+        all_codes.append(grown[whole] + len(all_texts))
         all_texts += names
     return np.concatenate(all_rows), all_texts, np.concatenate(all_codes)
 

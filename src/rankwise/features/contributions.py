@@ -1,8 +1,8 @@
 """What each raw column of a table adds to a linear score of its features, exactly.
 
 A linear model of encoded rows has the score ``sum_j w_j x_j`` over its features. Each comes from one raw column,
-but a product, half of which counts for each of its two, and a hashed place where two columns of a row fall together,
-which they share.
+except a product, half of which counts for each of its two columns, and a hashed place where columns of a row collide:
+they share it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rankwise.features.table import TableEncoder
 
 
 def feature_shares(encoder: TableEncoder) -> NDArray[np.intp]:
-    """The two raw columns of every feature that is not hashed, (n_features, 2); most have the same one twice."""
+    """The two raw columns of every feature that is not hashed, (n_features, 2); most features have one column twice."""
     place = {name: j for j, name in enumerate(encoder.feature_names_in_)}
     encoding = encoder._encoding
     owners = [(place[c.name],) * 2 for c in encoding.numbers for _ in range(c.width)]
@@ -52,7 +52,7 @@ def column_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> Floa
 
 
 def _shared_places(entries: list[Any], encoding: Encoding) -> list[Any]:
-    """By how many columns the hashed place of every entry is shared in its row; 1 for all others."""
+    """How many columns share the hashed place of every entry in its row; 1 for all other entries."""
     hashed = [k for k, (c, _) in enumerate(entries) if not isinstance(c, NumberColumn) and c.hashed]
     divisors: list[Any] = [1.0] * len(entries)
     if len(hashed) < 2:
@@ -60,13 +60,14 @@ def _shared_places(entries: list[Any], encoding: Encoding) -> list[Any]:
     width = encoding.n_own + encoding.n_indicated + encoding.n_hashed
     keys = [entries[k][1][0] * width + entries[k][1][1] for k in hashed]
     _, inverse, counts = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
-    for k, part in zip(hashed, np.split(counts[inverse], np.cumsum([key.size for key in keys])[:-1]), strict=True):
-        divisors[k] = part.astype(np.float64)
+    by_column = np.split(counts[inverse].astype(np.float64), np.cumsum([key.size for key in keys])[:-1])
+    for k, divisor in zip(hashed, by_column, strict=True):
+        divisors[k] = divisor
     return divisors
 
 
 def word_contributions(encoder: TableEncoder, X: Any, weights: Floats) -> list[tuple[str, str, float]]:
-    """Column, word and contribution of every word of one row, the largest first; of hashed texts too."""
+    """Column, word and contribution of every word of one row, hashed ones too, the largest first."""
     table = encoder._table(X).slice(0, 1)
     start, contributions, encoding = 0, [], encoder._encoding
     hashed_start = encoding.n_own + encoding.n_indicated

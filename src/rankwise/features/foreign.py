@@ -1,9 +1,9 @@
-"""What scikit-learn's transformers and pipelines have learnt, as plain values: what a model file may hold of them.
+"""Fitted transformers and pipelines of scikit-learn as plain values, which a model file may hold.
 
 Each class that is known to be safe is declared here with the attributes that its ``fit`` sets and what each must be. A
 file names a class of this list, its parameters and these attributes; nothing else is set, nothing is imported by a name
-in a file, and nothing is executed. Parameters must be plain: a function, as the tokenizer of a vectoriser, is refused
-when saving, and cannot be written in a file.
+in a file, and nothing is executed. Parameters must be plain: a function, such as the tokenizer of a vectoriser, is
+refused when saving, and a file cannot hold one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TYPES: dict[str, Any] = {
 
 
 def plainly(value: Any) -> Any:
-    """A value with types, slices, splines and dicts of any keys in a form that a model file holds."""
+    """The value in a form that a model file holds: types, slices, splines and dicts of any keys as marked dicts."""
     if isinstance(value, type):
         name = getattr(value, "__name__", "")
         return {"type": name} if _TYPES.get(name) is value else value
@@ -82,17 +82,13 @@ def _is(*kinds: type[Any]) -> Check:
 
 
 def _each(value: Any, model: Any) -> bool:
-    """A finite number for each feature, or none at all."""
+    """A finite number for each feature, or None."""
     shape = (model.n_features_in_,)
     return value is None or (_numbers(value, model) and value.shape == shape and bool(np.isfinite(value).all()))
 
 
 def _numbers(value: Any, model: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "iufb"
-
-
-def _array(value: Any, model: Any) -> bool:
-    return isinstance(value, np.ndarray)
 
 
 def _steps(value: Any, model: Any) -> bool:
@@ -110,11 +106,7 @@ def _one_each(value: Any, model: Any) -> bool:
 
 
 def _categories(value: Any, model: Any) -> bool:
-    return _one_each(value, model) and all(isinstance(part, np.ndarray) and part.ndim == 1 for part in value)
-
-
-def _maybe_array(value: Any, model: Any) -> bool:
-    return value is None or isinstance(value, np.ndarray)
+    return _one_each(value, model) and all(isinstance(known, np.ndarray) and known.ndim == 1 for known in value)
 
 
 def _vocabulary(value: Any, model: Any) -> bool:
@@ -141,9 +133,9 @@ def _splines(value: Any, model: Any) -> bool:
     return _one_each(value, model) and all(isinstance(spline, BSpline) for spline in value)
 
 
-_COUNT = _is(int)
-_LIST, _DICT, _FLAG = _is(list), _is(dict), _is(bool)
-_COMMON: dict[str, Check] = {"n_features_in_": _COUNT, "feature_names_in_": _array}
+_COUNT, _FLAG, _LIST, _DICT = _is(int), _is(bool), _is(list), _is(dict)
+_ARRAY, _MAYBE_ARRAY = _is(np.ndarray), _is(np.ndarray, type(None))
+_COMMON: dict[str, Check] = {"n_features_in_": _COUNT, "feature_names_in_": _ARRAY}
 _SCALER: dict[str, Check] = {**_COMMON, "n_samples_seen_": _seen, "scale_": _each}
 
 #: Attributes of every class, in the order in which they are checked.
@@ -155,7 +147,7 @@ ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
     preprocessing.MaxAbsScaler: {**_SCALER, "max_abs_": _each},
     preprocessing.RobustScaler: {**_COMMON, "center_": _each, "scale_": _each},
     preprocessing.OneHotEncoder: {
-        **_COMMON, "categories_": _categories, "drop_idx_": _maybe_array, "_drop_idx_after_grouping": _maybe_array,
+        **_COMMON, "categories_": _categories, "drop_idx_": _MAYBE_ARRAY, "_drop_idx_after_grouping": _MAYBE_ARRAY,
         "_infrequent_enabled": _FLAG, "_infrequent_indices": _one_each, "_default_to_infrequent_mappings": _one_each,
         "_n_features_outs": _one_each,
     },
@@ -164,7 +156,7 @@ ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
         "_infrequent_indices": _one_each, "_default_to_infrequent_mappings": _one_each,
     },
     SimpleImputer: {
-        **_COMMON, "statistics_": _array, "indicator_": _is(type(None)),
+        **_COMMON, "statistics_": _ARRAY, "indicator_": _is(type(None)),
         "_fit_dtype": lambda value, model: isinstance(value, np.dtype),
         "_fill_dtype": lambda value, model: isinstance(value, np.dtype),
     },
@@ -188,7 +180,7 @@ ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
 }  # fmt: skip
 KNOWN = {kind.__name__: kind for kind in ATTRIBUTES}
 
-_NOT_KEPT = {"_stop_words_id", "_n_features", "_feature_names_out"}  # that are of this process, or follow from others
+_NOT_KEPT = {"_stop_words_id", "_n_features", "_feature_names_out"}  # of this process, or computed from others
 _OPTIONAL = {
     "feature_names_in_", "n_features_in_", "n_samples_seen_", "_infrequent_indices", "_default_to_infrequent_mappings",
     "_n_features_outs", "_drop_idx_after_grouping", "_fit_dtype", "_fill_dtype", "_n_features_out",
@@ -197,21 +189,28 @@ _OPTIONAL = {
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether there is an estimator, ours or scikit-learn's, and it is fitted."""
+    """Whether this is a fitted estimator, ours or scikit-learn's."""
     try:
         check_is_fitted(model)
-    except (NotFittedError, TypeError):  # the latter for what is no estimator
+    except (NotFittedError, TypeError):  # TypeError: not an estimator
         return False
     return True
 
 
 def to_plain(model: Any) -> dict[str, Any]:
     """What a transformer has learnt, as plain values."""
-    known = ATTRIBUTES[type(model)]
-    held = {"steps": model.steps} if isinstance(model, Pipeline) else _learnt(model)
-    for name in held.keys() - known.keys():
+    if isinstance(model, Pipeline):
+        learnt = {"steps": model.steps}
+    else:
+        passed_over = model.get_params(deep=False).keys() | _NOT_KEPT
+        learnt = {
+            name: value
+            for name, value in vars(model).items()
+            if name not in passed_over and not name.startswith("_sklearn_")
+        }
+    for name in learnt.keys() - ATTRIBUTES[type(model)].keys():
         raise ValueError(f"cannot save this {type(model).__name__}: its attribute {name!r} is not known to be safe.")
-    return {name: plainly(value) for name, value in held.items()}
+    return {name: plainly(value) for name, value in learnt.items()}
 
 
 def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
@@ -241,12 +240,6 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
 
 
 def parameters(model: Any) -> dict[str, Any]:
-    """Parameters as plain values. Where a pipeline caches its steps is of a machine, not of the model."""
+    """Parameters as plain values. The cache of a pipeline belongs to the machine, not to the model."""
     plain = {name: plainly(value) for name, value in model.get_params(deep=False).items()}
     return {**plain, "memory": None} if isinstance(model, Pipeline) else plain
-
-
-def _learnt(model: Any) -> dict[str, Any]:
-    parameters = model.get_params(deep=False)
-    held = {name: value for name, value in vars(model).items() if name not in parameters and name not in _NOT_KEPT}
-    return {name: value for name, value in held.items() if not name.startswith("_sklearn_")}

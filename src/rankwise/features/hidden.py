@@ -35,7 +35,7 @@ from rankwise.labels import Labels, check_weights, encode
 
 _ACTIVATIONS = {"identity": lambda z: z, "logistic": expit, "relu": lambda z: np.maximum(z, 0), "tanh": np.tanh}
 _PASSED_ON = ("activation", "alpha", "learning_rate_init", "max_iter", "tol", "n_iter_no_change", "random_state")
-_FEWEST_ROWS = 4  # two to learn from and two to hold out, without which there is no validation score
+_FEWEST_ROWS = 4  # two to learn from and two to hold out for the validation score
 
 
 class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,17 +57,17 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
     learning_rate_init : float, default 0.001
         Adam's step size.
     max_iter : int, default 2000
-        Most epochs. A network that has not converged by then warns.
+        Maximum number of epochs. A network that has not converged by then warns.
     tol : float, default 1e-4
-        What counts as an improvement of the validation score (R squared).
+        Smallest increase of the validation score (R squared) that counts as an improvement.
     validation_fraction : float, default 0.2
         Share of the labelled rows that are held out to stop early; two rows at least.
     n_iter_no_change : int, default 100
-        Epochs without an improvement after which the best network is taken.
+        Epochs without an improvement after which the best network is kept.
     random_state : int, RandomState or None, default None
         Seed of the first weights, the rows held out and the order of the rows.
     classes : array-like, optional
-        The classes, lowest first; found in ``y`` otherwise, see :func:`rankwise.labels.encode`.
+        The classes, lowest first; those of ``y`` by default, see :func:`rankwise.labels.encode`.
 
     Attributes
     ----------
@@ -118,19 +118,10 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
     }
 
     def __init__(
-        self,
-        n_hidden: int = 1000,
-        activation: str = "relu",
-        alpha: float = 1e-4,
-        batch_size: int | str = "auto",
-        learning_rate_init: float = 0.001,
-        max_iter: int = 2000,
-        tol: float = 1e-4,
-        validation_fraction: float = 0.2,
-        n_iter_no_change: int = 100,
-        random_state: Any = None,
-        classes: Any = None,
-    ) -> None:
+        self, n_hidden: int = 1000, activation: str = "relu", alpha: float = 1e-4, batch_size: int | str = "auto",
+        learning_rate_init: float = 0.001, max_iter: int = 2000, tol: float = 1e-4, validation_fraction: float = 0.2,
+        n_iter_no_change: int = 100, random_state: Any = None, classes: Any = None,
+    ) -> None:  # fmt: skip
         self.n_hidden = n_hidden
         self.activation = activation
         self.alpha = alpha
@@ -226,7 +217,7 @@ def _train(network: MLPRegressor, X: Any, ranks: NDArray[Any], weight: NDArray[n
         )
     interrupted = "Training interrupted by user"
     with warnings.catch_warnings():
-        # scikit-learn turns an interrupt into this warning and goes on with a network that is half trained.
+        # scikit-learn turns an interrupt into this warning and keeps a half-trained network.
         warnings.filterwarnings("error", interrupted)
         try:
             network.fit(X, ranks, **weights)

@@ -28,7 +28,7 @@ _NEVER = int(np.iinfo(np.int64).max)
 
 
 class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
-    """Features to mean 0 and standard deviation 1, by what was seen so far.
+    """Scale features to mean 0 and standard deviation 1, by the rows seen so far.
 
     Chunks of any size give the same scales, to the bit. A feature that has not varied yet is only shifted.
     ``TableModel(PRIL(), OnlineScaler())`` is a pipeline with ``partial_fit``: each row is scaled by the rows up to it.
@@ -36,8 +36,8 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
     Parameters
     ----------
     frozen_after : int, optional
-        Number of rows after which the scales stay as they are. Scales that move change the meaning of the weights that
-        were learnt before; after some thousand rows they hardly do.
+        Number of rows after which the scales stay as they are. Scales that move change the meaning of the weights
+        learnt before; after some thousand rows they hardly move.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
         self.frozen_after = frozen_after
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget what was seen, and count these rows.
+        """Forget earlier rows and count these.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             Rows.
         y : None
-            Not looked at.
+            Ignored.
         """
         with self._afresh() as model:
             model._count(X, reset=True, scaled=False)
@@ -102,34 +102,34 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
         return self
 
     def partial_fit_transform(self, X: Any) -> Floats:
-        """Count some more rows; return each of them, scaled by what was seen up to it."""
+        """Count some more rows; return each of them, scaled by the rows up to it."""
         with self._afresh() as model:
             scaled = model._count(X, reset=not model.__sklearn_is_fitted__(), scaled=True)
         return scaled
 
     @reader
     def transform(self, X: Any) -> Floats:
-        """Rows scaled by what was seen so far."""
+        """Rows scaled by the rows seen so far."""
         return np.asarray((self._finite(self._rows(X, reset=False)) - self.mean_) / self.scale_)
 
     def learn_one(self, x: Mapping[str, Any]) -> Self:
-        """Count one row, a dict of named features. Features that are new, or absent, are welcome."""
+        """Count one row, a dict of named features. Features may be new or absent."""
         x = {str(name): value for name, value in x.items()}
         values = np.array([[float(value) for value in x.values()]])
         if not np.isfinite(values).all():
             raise ValueError(f"features must be finite numbers. Got {dict(x)!r} instead.")
         with self._afresh() as model:
             names = model._names() if model.__sklearn_is_fitted__() else []
-            known = set(names)
-            new = [name for name in x if name not in known]
-            model._begin(len(new), extend=bool(names))
-            model._take_features([*names, *new])
-            place = {name: j for j, name in enumerate(model._names())}
+            place = {name: j for j, name in enumerate(names)}
+            for name in x:
+                place.setdefault(name, len(place))
+            model._begin(len(place) - len(names), extend=bool(names))
+            model._take_features(list(place))
             chosen = np.array([place[name] for name in x], dtype=np.intp)
-            parts = [array[chosen] for array in model._state()]
-            count_rows(values, *parts, model._most, _NOTHING)
-            for array, part in zip(model._state(), parts, strict=True):
-                array[chosen] = part
+            state = [array[chosen] for array in model._state()]
+            count_rows(values, *state, model._most, _NOTHING)
+            for array, counted in zip(model._state(), state, strict=True):
+                array[chosen] = counted
         return self
 
     @reader
@@ -165,7 +165,7 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, TableEstimator):
         return out
 
     def _begin(self, n_new: int, *, extend: bool) -> None:
-        """Arrays of its own, with room for new features: the former ones stay as they were."""
+        """Copy the arrays, with room for new features; the former ones stay as they were."""
         before = self._state() if extend else (np.empty(0, np.int64), np.empty(0), np.empty(0))
         grown = (np.concatenate([array, np.zeros(n_new, array.dtype)]) for array in before)
         self.n_samples_seen_, self.mean_, self._squares = grown

@@ -31,14 +31,14 @@ from rankwise.features._rules import Rules
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers, dates, categories, booleans and texts of a table as a matrix of features.
+    """Encode numbers, dates, categories, booleans and texts of a table as a matrix of features.
 
-    A column's kind follows from its type: numbers, booleans, dates and durations are themselves. A column of strings is
-    numbers if at least 95 % of its values are, with a decimal point or comma; dates if as many are dates such as
-    2024-05-31 or 2024-05-31T12:30; text if its values have more than three words in the mean; and a category otherwise.
-    Columns from which nothing can be learnt are left out with a note (``notes_``): columns without any value and, where
-    there are 50 rows or more, constant columns and identifiers, which are strings of which 95 % are different, or whole
-    numbers that are all different in a column called id, key or index. ``kinds`` overrides all this for single columns.
+    The kind of a column follows from its type: numbers, booleans, dates and durations keep theirs. A column of strings
+    holds numbers if at least 95 % of its values are numbers, with a decimal point or comma; dates if as many are dates
+    such as 2024-05-31 or 2024-05-31T12:30; text if its values have more than three words on average; and categories
+    otherwise. Uninformative columns are left out with a note (``notes_``): columns without any value and, from 50 rows
+    on, constant columns and identifiers, which are strings of which 95 % are different, or whole numbers that are all
+    different in a column called id, key or index. ``kinds`` overrides all this for single columns.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     indicate_missing : bool, default=False
         Add a column of ones and zeros for each column that had missing values in ``fit``.
     slips : {"refuse", "missing"}, default="refuse"
-        What a text among numbers is, such as "about 100", or among dates: an error that names row, column and remedy;
-        or a missing value, with a warning.
+        How to treat a text among numbers, such as "about 100", or among dates: as an error that names row, column and
+        remedy; or as a missing value, with a warning.
     dates : {"numbers", "cyclic"}, default="numbers"
         A date gives the days since the first one and, where they differ, year, month, weekday (Monday is 0) and hour.
         "cyclic" gives sine and cosine of the last three, so that December is next to January.
@@ -72,18 +72,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error. Where there is a
         column of rare categories it is one of these.
     max_categories : int, default=100
-        Most categories of a column that get columns of their own, the most frequent ones; the others share one.
+        Maximum number of categories of a column with a column of their own, the most frequent ones; others share one.
     min_category_rows : int, default=1
-        Fewest rows of a category that gets a column of its own; the others share one.
+        Minimum number of rows of a category with a column of its own; the others share one.
     texts : {"auto", "tfidf", "counts", "binary", "hash"}, default="auto"
         Weight of each word, as a column of its own: its tf-idf, its count, or a one. "hash": a one at the hashed place
         of each word, for streams, whose vocabulary is not known. "auto" is "hash" for streams and "tfidf" otherwise.
     ngrams : int, default=1
         Longest run of words that counts as a word.
     max_words : int, default=5000
-        Most words of a column, the most frequent ones. A word that only one row has is left out.
+        Maximum number of words of a column, the most frequent ones. A word that only one row has is left out.
     n_hashed : int, default=16384
-        Number of columns for hashed categories and words, shared by all of them. A few will fall together.
+        Number of columns for hashed categories and words, shared by all of them. A few will collide.
     kinds : dict, optional
         Column name -> "number", "category", "boolean", "date", "duration", "text" or "ignore".
     stream : bool, default=False
@@ -99,16 +99,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     notes_ : dict
         Column name -> why it is left out, or how it is read where that may surprise.
     numbers_ : str
-        What became of the numbers: "linear", "spline" or "spline+products".
+        How numbers are encoded: "linear", "spline" or "spline+products".
     feature_names_in_ : ndarray
-        Columns that it uses; others in a table are passed over, and their order does not matter.
+        Columns that it uses; others in a table are ignored, and their order does not matter.
     sparse_ : bool
         Whether the matrix is CSR: where something is hashed, or there are more than 256 columns of ones and words.
 
     Notes
     -----
-    A stream is encoded by what its first rows said, as ``rankwise fit`` does with the first 50,000: fit once, and then
-    transform chunk after chunk. Scales that moved while a model learns would change the meaning of its weights.
+    Fit the encoder to the first rows of a stream, as ``rankwise fit`` does with the first 50,000, and then transform
+    chunk after chunk. Scales that moved while a model learns would change the meaning of its weights.
 
     Examples
     --------
@@ -145,26 +145,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        *,
-        numbers: str = "auto",
-        scaling: str = "standard",
-        missing: str = "mean",
-        indicate_missing: bool = False,
-        slips: str = "refuse",
-        dates: str = "numbers",
-        categories: str = "onehot",
-        unknown: str = "ignore",
-        max_categories: int = 100,
-        min_category_rows: int = 1,
-        texts: str = "auto",
-        ngrams: int = 1,
-        max_words: int = 5000,
-        n_hashed: int = 16384,
-        kinds: Mapping[str, str] | None = None,
-        stream: bool = False,
-        dtype: str = "float64",
-    ) -> None:
+        self, *, numbers: str = "auto", scaling: str = "standard", missing: str = "mean",
+        indicate_missing: bool = False, slips: str = "refuse", dates: str = "numbers", categories: str = "onehot",
+        unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1, texts: str = "auto",
+        ngrams: int = 1, max_words: int = 5000, n_hashed: int = 16384, kinds: Mapping[str, str] | None = None,
+        stream: bool = False, dtype: str = "float64",
+    ) -> None:  # fmt: skip
         self.numbers = numbers
         self.scaling = scaling
         self.missing = missing
@@ -185,7 +171,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def for_trees(cls, **parameters: Any) -> Self:
-        """An encoder that leaves numbers, missing values and categories as trees take them."""
+        """An encoder that leaves numbers, missing values and categories as trees need them."""
         return cls(**{"numbers": "linear", "scaling": "none", "missing": "keep", "categories": "codes", **parameters})
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -196,7 +182,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : pandas, polars or pyarrow table, or 2-D array
             Raw columns.
         y : None
-            Not looked at.
+            Ignored.
         """
         self._validate_params()
         table = as_table(X)
@@ -254,9 +240,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._encoding.categorical()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of the matrix. ``input_features`` is there for scikit-learn and must be its own.
+        """Names of the columns of the matrix; ``input_features`` may only repeat the columns of ``fit``.
 
-        The place of a hashed word or category is called by the most frequent one of the rows of ``fit``.
+        A hashed place has the name of its most frequent word or category in ``fit``.
         """
         check_is_fitted(self)
         if input_features is not None and list(input_features) != self.feature_names_in_.tolist():
@@ -341,9 +327,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return kinds, notes
 
     def _fit_columns(self, table: Any, kinds: Mapping[str, str]) -> list[Column]:
-        rules = self._rules
-        used = [(name, kind) for name, kind in kinds.items() if kind != "ignore"]
-        return [c for name, kind in used for c in fit_column(name, kind, table.column(name), rules)]
+        rules, used = self._rules, {name: kind for name, kind in kinds.items() if kind != "ignore"}
+        return [c for name, kind in used.items() for c in fit_column(name, kind, table.column(name), rules)]
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -351,7 +336,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = as_table(X)
         present = set(table.column_names)
         absent = [name for name in self.feature_names_in_ if name not in present]
-        is_array = not hasattr(X, "schema") and not hasattr(X, "columns")  # whose columns have no names of theirs
+        is_array = not hasattr(X, "schema") and not hasattr(X, "columns")  # without names of its own
         if is_array and (absent or table.num_columns != len(self.kinds_)):
             raise ValueError(
                 f"X has {table.num_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "

@@ -1,4 +1,4 @@
-"""How good predictions are, whatever form the true labels have.
+"""Metrics of predictions against true labels of any form.
 
 Ordinal metrics take ``(y_true, y_pred, *, classes=None, sample_weight=None)``. A row of ``y_true`` may be exact, an
 interval or a candidate set; the distance is then that to the nearest admissible class. **Rows without a label, and
@@ -37,10 +37,7 @@ from rankwise.metrics._ordinal import (
     weighted_cost,
     zero_one_loss,
 )
-from rankwise.metrics._probability import (
-    log_score,
-    ranked_probability_score,
-)
+from rankwise.metrics._probability import log_score, ranked_probability_score
 from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
 from rankwise.metrics._scorers import (
     neg_cumulative_brier_score_scorer,

@@ -1,8 +1,7 @@
 """Calibration of cumulative events ``y <= k``, and sets of classes; with the range that imprecise labels allow.
 
-A label between lo and hi decides the event ``y <= k`` unless ``lo <= k < hi``. What undecided rows would say is
-bounded: an observed frequency lies between that of the rows which surely have the event and one minus that of those
-which surely have not.
+A label between lo and hi decides the event ``y <= k`` unless ``lo <= k < hi``. Undecided rows leave a range: the
+observed frequency lies between the share of rows that surely have the event and one minus the share that surely do not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
 from rankwise.metrics._compare import checked_weights, labelled_rows, mean
-from rankwise.metrics._probability import Against, check_against, compared
+from rankwise.metrics._probability import Against, brier_terms, check_against, compare_probabilities, events
 
 Range = Literal["nearest", "farthest"]
 
@@ -81,12 +80,6 @@ class Reliability:
             return np.asarray(np.where(weight > 0, weight * gaps, 0.0).sum(axis=1) / total)
 
 
-def events(labels: Labels) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether the labels say that ``y <= k``, and that ``y > k``, for all but the last class, (n, K-1)."""
-    k = np.arange(len(labels.order) - 1)
-    return k >= labels.upper[:, None], k < labels.lower[:, None]
-
-
 def reliability(
     y_true: Any, probabilities: Any, *, n_bins: int = 10, classes: Any = None, sample_weight: Any = None
 ) -> Reliability:
@@ -101,13 +94,13 @@ def reliability(
 
     Examples
     --------
-    >>> found = reliability([1, 2, (1, 2), 3], [[0.25, 0.5, 0.25]] * 4, classes=[1, 2, 3])
-    >>> [float(end[0, 2]) for end in found.frequencies()]  # y <= 1: the interval leaves it open
+    >>> curve = reliability([1, 2, (1, 2), 3], [[0.25, 0.5, 0.25]] * 4, classes=[1, 2, 3])
+    >>> [float(end[0, 2]) for end in curve.frequencies()]  # y <= 1: the interval leaves it open
     [0.25, 0.25, 0.5]
     """
     if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise ValueError(f"n_bins must be a whole number >= 1. Got {n_bins!r} instead.")
-    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, "label")
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, "label")
     return Reliability.of(labels, P, weight, int(n_bins))
 
 
@@ -125,8 +118,8 @@ def cumulative_calibration_error(
     y_true, probabilities, n_bins, classes, sample_weight
         As in :func:`reliability`.
     against : {"label", "nearest", "farthest"}, default "label"
-        Which frequency counts where labels are imprecise: that of the rows whose label decides the event; or, of those
-        that the labels allow, the nearest one to the probability, or the farthest. The error against the true classes
+        Which frequency counts where labels are imprecise: that of the rows whose label decides the event; or, among
+        those that the labels allow, the nearest to the probability, or the farthest. The error against the true classes
         lies between the last two.
 
     Examples
@@ -162,21 +155,11 @@ def cumulative_brier_scores(
     >>> cumulative_brier_scores([1, 3], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], classes=[1, 2, 3])
     array([0.125, 0.125])
     """
-    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, against)
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against)
     squares, counted = brier_terms(labels, P, against)
     weights = weight[:, None] * counted
     with np.errstate(invalid="ignore"):
         return np.asarray((weights * squares).sum(axis=0) / weights.sum(axis=0))
-
-
-def brier_terms(labels: Labels, P: Floats, against: str) -> tuple[Floats, NDArray[np.bool_]]:
-    """Squared error of every event of every row, and whether it counts."""
-    happened, not_happened = events(labels)
-    cumulative = P.cumsum(axis=1)[:, :-1]
-    if_happened, if_not = (1.0 - cumulative) ** 2, cumulative**2
-    open_ = (np.maximum if against == "farthest" else np.minimum)(if_happened, if_not)
-    squares = np.where(happened, if_happened, np.where(not_happened, if_not, open_))
-    return squares, (happened | not_happened) if against == "label" else np.ones_like(happened)
 
 
 def cumulative_brier_score(y_true: Any, probabilities: Any, **options: Any) -> float:

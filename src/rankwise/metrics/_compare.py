@@ -16,13 +16,9 @@ _FOR_ANY_LABEL = (
 
 
 def compare(
-    y_true: Any,
-    y_pred: Any,
-    classes: Any,
-    sample_weight: Any,
-    needs_exact: str | None = None,
+    y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, needs_exact: str | None = None,
     keep_missing: bool = False,
-) -> tuple[Labels, NDArray[np.int32], Floats]:
+) -> tuple[Labels, NDArray[np.int32], Floats]:  # fmt: skip
     """Encode both sides in one order and drop the rows without a label, unless they are to be kept.
 
     Returns labels, predicted codes and weights. ``needs_exact`` is the name of a metric that refuses partial labels.

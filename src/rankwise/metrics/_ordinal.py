@@ -16,8 +16,8 @@ def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample
     Parameters
     ----------
     y_true : labels of any form
-        What the annotator said, see :func:`rankwise.labels.encode`. Rows without a label, or with one
-        that admits every class, are left out.
+        True labels, see :func:`rankwise.labels.encode`. Rows without a label, or with one that admits every class, are
+        left out.
     y_pred : array-like of shape (n,)
         Predicted classes.
     classes : sequence, optional
@@ -99,7 +99,7 @@ def accuracy_within(
 def weighted_cost(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Cost of the mistakes as a share of all cost at stake: weights of the mistaken rows over the sum of weights.
 
-    The importance-weighted perceptrons' loss; the weighted :func:`zero_one_loss` under the name of its use.
+    The loss of importance-weighted perceptrons; another name for the weighted :func:`zero_one_loss`.
 
     Parameters
     ----------
@@ -216,6 +216,6 @@ def _table(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: s
 
 
 def _pairs_above(table: Floats) -> float:
-    """Weight of the pairs of cells of which one is further along both axes."""
+    """Weight of the pairs of cells where one is further along both axes."""
     beyond = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
     return float((table[:-1, :-1] * beyond[1:, 1:]).sum())

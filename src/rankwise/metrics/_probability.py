@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
@@ -22,8 +23,8 @@ def log_score(
     Parameters
     ----------
     y_true : labels of any form
-        What the annotator said, see :func:`rankwise.labels.encode`. Rows without a label, or with one that admits
-        every class, are left out.
+        True labels, see :func:`rankwise.labels.encode`. Rows without a label, or with one that admits every class, are
+        left out.
     probabilities : array-like of shape (n, K)
         Probability of every class, as from ``predict_proba``.
     against : {"label", "nearest", "farthest"}, default "label"
@@ -42,7 +43,7 @@ def log_score(
     >>> [round(log_score([1, (2, 3)], P, classes=[1, 2, 3], against=end), 3) for end in ("nearest", "farthest")]
     [1.04, 1.151]
     """
-    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, against)
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against)
     admitted = labels.admissible()
     if against == "label":
         likelihood = P.sum(axis=1, where=admitted)
@@ -75,12 +76,11 @@ def ranked_probability_score(
     >>> [ranked_probability_score([1, (2, 3)], P, classes=[1, 2, 3], against=end) for end in ("nearest", "farthest")]
     [0.4425, 0.4425]
     """
-    labels, P, weight = compared(y_true, probabilities, classes, sample_weight, against)
-    cumulative = P.cumsum(axis=1)[:, :-1]
-    k = np.arange(P.shape[1] - 1)
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against)
     if against == "label":
-        below, above = k < labels.lower[:, None], k >= labels.upper[:, None]
-        return mean((below * cumulative**2 + above * (1.0 - cumulative) ** 2).sum(axis=1), weight)
+        squares, counted = brier_terms(labels, P, against)
+        return mean((squares * counted).sum(axis=1), weight)
+    cumulative = P.cumsum(axis=1)[:, :-1]
     # The score of class y, for all y: squares of P(y <= k) before it, of 1 - P(y <= k) from it on.
     before = np.pad((cumulative**2).cumsum(axis=1), ((0, 0), (1, 0)))
     after = np.pad(((1.0 - cumulative) ** 2)[:, ::-1].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))
@@ -90,7 +90,23 @@ def ranked_probability_score(
     return mean(scores.max(axis=1, where=admitted, initial=-np.inf), weight)
 
 
-def compared(
+def events(labels: Labels) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether the labels say that ``y <= k``, and that ``y > k``, for all but the last class, (n, K-1)."""
+    k = np.arange(len(labels.order) - 1)
+    return k >= labels.upper[:, None], k < labels.lower[:, None]
+
+
+def brier_terms(labels: Labels, P: Floats, against: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Squared error of every event of every row, and whether it counts."""
+    happened, not_happened = events(labels)
+    cumulative = P.cumsum(axis=1)[:, :-1]
+    if_happened, if_not = (1.0 - cumulative) ** 2, cumulative**2
+    open_ = (np.maximum if against == "farthest" else np.minimum)(if_happened, if_not)
+    squares = np.where(happened, if_happened, np.where(not_happened, if_not, open_))
+    return squares, (happened | not_happened) if against == "label" else np.ones_like(happened)
+
+
+def compare_probabilities(
     y_true: Any, probabilities: Any, classes: Any, sample_weight: Any, against: str
 ) -> tuple[Labels, Floats, Floats]:
     """Labels, probabilities and weights of the rows with a label."""

@@ -22,7 +22,7 @@ _COSTS = {"nearest": interval_insensitive, "farthest": interval_pessimistic}
 
 
 class _ClassScorer:
-    """Base of the scorers that know the classes of the estimator, and may ask for weights."""
+    """Base of the scorers that know the classes of the estimator and can request weights."""
 
     def __init__(self, classes: Any) -> None:
         self.classes = classes
@@ -36,24 +36,22 @@ class _ClassScorer:
         return f"{type(self).__name__}({', '.join(given)})"
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Say whether cross-validation and searches pass on weights, as with scikit-learn's own scorers.
+        """Set whether cross-validation and searches pass weights to this scorer, as with scikit-learn's scorers.
 
         Parameters
         ----------
         sample_weight : bool, str or None
-            True: asks for them; False: does not; None: passing them on is an error; a text: asks for them under this
+            True: request weights; False: do not; None: passing weights is an error; a string: request them under this
             name. Needs ``sklearn.set_config(enable_metadata_routing=True)``.
         """
         if not get_config()["enable_metadata_routing"]:
             raise RuntimeError("set_score_request needs sklearn.set_config(enable_metadata_routing=True) before it.")
-        MetadataRequest(owner=self).score.add_request(
-            param="sample_weight", alias=sample_weight
-        )  # refuses what is wrong
+        MetadataRequest(owner=self).score.add_request(param="sample_weight", alias=sample_weight)  # checks the alias
         self._weight_request = sample_weight
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What this scorer asks for, read by scikit-learn's metadata routing."""
+        """What this scorer requests, read by scikit-learn's metadata routing."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="sample_weight", alias=self._weight_request)
         return request
@@ -63,8 +61,7 @@ class IntervalScorer(_ClassScorer):
     """Minus the mean loss of an estimator's predictions, in ranks of the estimator's own classes; higher is better.
 
     Unlike ``make_scorer(rankwise.metrics.mean_absolute_error, greater_is_better=False)`` it knows the classes that the
-    estimator was fitted to, so that distances are right in folds where one of them does not occur. Rows without a
-    label are left out.
+    estimator was fitted to, so distances are right in folds that lack a class. Rows without a label are left out.
 
     Parameters
     ----------
@@ -72,7 +69,7 @@ class IntervalScorer(_ClassScorer):
         Target loss, see :func:`rankwise.losses.loss_matrix`.
     against : {"nearest", "farthest"}, default="nearest"
         Which admissible class to compare with, where there are several: the one that fits best (the
-        interval-insensitive loss, what one can be sure of) or worst (what the loss may be).
+        interval-insensitive loss, a lower bound) or worst (an upper bound).
     classes : sequence, optional
         The classes, lowest first; by default ``classes_`` of the estimator, or the labels that occur if it has none.
 

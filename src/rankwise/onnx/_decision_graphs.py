@@ -9,8 +9,8 @@ Five rules serve all estimators:
 - **linear**: a score for every class, possibly mixed from fewer vectors; the first largest wins.
 
 Sums are taken in another order than by ``predict``: scores agree up to rounding, and so do the labels of all rows but
-those whose score lies within rounding of a threshold. Values that are exactly equal, as the scores of two classes that
-were never updated, stay equal here, and ties are decided as by ``predict``.
+those whose score lies within rounding of a threshold. Values that are exactly equal, such as the scores of two classes
+that were never updated, stay equal here, and ties are decided as by ``predict``.
 """
 
 from collections.abc import Callable
@@ -31,9 +31,9 @@ Outputs = tuple[str, ...]
 
 def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
     """One score and ordered thresholds: PRank, PRIL, SVOR and their like."""
-    score = graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1)))
+    score = graph.add("MatMul", rows, model.coef_.reshape(-1, 1))
     if hasattr(model, "intercept_"):
-        score = graph.add("Add", score, graph.number(model.intercept_))
+        score = graph.add("Add", score, model.intercept_)
     cuts = model.thresholds_ if hasattr(model, "thresholds_") else np.arange(1.5, len(model.classes_))
     return _among(graph, score, cuts)
 
@@ -41,22 +41,22 @@ def thresholds(graph: Graph, rows: str, model: Any) -> Outputs:
 def _among(graph: Graph, score: str, cuts: Any) -> tuple[str, str]:
     """Codes and distances of a score among thresholds."""
     if len(cuts) == 0:  # one class: nothing to compare with
-        zero = graph.add("Mul", score, graph.number(0.0))
+        zero = graph.add("Mul", score, 0.0)
         return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
-    cut = graph.constant(np.ascontiguousarray(cuts)[None, :])
+    cut = graph.constant(cuts[None, :])
     passed = graph.add("Cast", graph.add("GreaterOrEqual", score, cut), to=TensorProto.INT64)
-    codes = graph.add("ReduceSum", passed, graph.whole(1), keepdims=0)
+    codes = graph.add("ReduceSum", passed, [1], keepdims=0)
     return codes, _distances(graph, graph.add("Sub", score, cut), len(cuts) + 1)
 
 
 def _distances(graph: Graph, above: str, n_classes: int) -> str:
     """Signed distance of the score to the interval of each class: :func:`rankwise.decisions.interval_scores`."""
-    smallest, zero = np.nextafter(0.0, 1.0), graph.number(0.0)
-    tie = graph.add("Equal", above, zero)
+    smallest = np.nextafter(0.0, 1.0)
+    tie = graph.add("Equal", above, 0.0)
     if n_classes == 2:
-        return graph.add("Squeeze", graph.add("Where", tie, graph.number(smallest), above), graph.whole(1))
-    below = graph.add("Where", tie, graph.number(-smallest), graph.add("Neg", above))
-    column_before, column_after, endless = graph.whole(0, 1, 0, 0), graph.whole(0, 0, 0, 1), graph.number(np.inf)
+        return graph.add("Squeeze", graph.add("Where", tie, smallest, above), [1])
+    below = graph.add("Where", tie, -smallest, graph.add("Neg", above))
+    column_before, column_after, endless = map(graph.constant, ([0, 1, 0, 0], [0, 0, 0, 1], np.inf))
     from_below = graph.add("Pad", above, column_before, endless)
     from_above = graph.add("Pad", below, column_after, endless)
     return graph.add("Min", from_below, from_above)
@@ -64,11 +64,11 @@ def _distances(graph: Graph, above: str, n_classes: int) -> str:
 
 def link(graph: Graph, rows: str, model: Any) -> Outputs:
     """Cumulative links: thresholds for the median, the least expected cost for other decisions; and probabilities."""
-    return _linked(graph, graph.add("MatMul", rows, graph.constant(model.coef_.reshape(-1, 1))), model)
+    return _linked(graph, graph.add("MatMul", rows, model.coef_.reshape(-1, 1)), model)
 
 
 def boosted(graph: Graph, rows: str, model: Any) -> Outputs:
-    """Trees and thresholds; with hinges there are no probabilities."""
+    """Trees and thresholds; hinges have no probabilities."""
     score = tree_scores(graph, rows, model)
     if model.loss == "likelihood":
         return _linked(graph, score, model)
@@ -78,10 +78,10 @@ def boosted(graph: Graph, rows: str, model: Any) -> Outputs:
 def _linked(graph: Graph, score: str, model: Any) -> Outputs:
     probabilities = _link_probabilities(graph, score, model)
     n_classes = len(model.classes_)
-    if isinstance(model.decision, str) and model.decision == "median" and n_classes > 1:
-        middle = graph.add("Add", score, graph.number(float(quantile(model.link, 0.5))))
+    if model._by_median and n_classes > 1:
+        middle = graph.add("Add", score, quantile(model.link, 0.5))
         return *_among(graph, middle, model.thresholds_), probabilities
-    costs = graph.add("MatMul", probabilities, graph.constant(_decision_costs(model)))
+    costs = graph.add("MatMul", probabilities, _decision_costs(model))
     codes = graph.add("ArgMin", costs, axis=1, keepdims=0)
     return codes, _lead(graph, graph.add("Neg", costs), n_classes), probabilities
 
@@ -95,20 +95,20 @@ def _link_probabilities(graph: Graph, score: str, model: Any) -> str:
     low, high = t[:-1], t[1:]
     width = np.subtract(high, low, out=np.zeros(low.size), where=high > low)
     apart = graph.constant(-np.expm1(-width)[None, :])
-    above, below = (graph.add("Sub", graph.constant(ends[None, :]), score) for ends in (high, low))
+    above, below = (graph.add("Sub", ends[None, :], score) for ends in (high, low))
     if model.link == "logit":
         sides = graph.add("Sigmoid", above), graph.add("Sigmoid", graph.add("Neg", below))
         return graph.add("Mul", graph.add("Mul", *sides), apart)
     if model.link == "probit":
-        root = graph.number(np.sqrt(0.5))
+        root = graph.constant(np.sqrt(0.5))
         single = (graph.add("Cast", graph.add("Mul", z, root), to=TensorProto.FLOAT) for z in (above, below))
-        high_part, low_part = (graph.add("Cast", graph.add("Erf", z), to=TensorProto.DOUBLE) for z in single)
-        return graph.add("Mul", graph.add("Sub", high_part, low_part), graph.number(0.5))
+        high_erf, low_erf = (graph.add("Cast", graph.add("Erf", z), to=TensorProto.DOUBLE) for z in single)
+        return graph.add("Mul", graph.add("Sub", high_erf, low_erf), 0.5)
     if model.link == "loglog":
         above, below = graph.add("Neg", below), graph.add("Neg", above)
     outside = graph.add("Exp", graph.add("Neg", graph.add("Exp", below)))
-    mass = graph.add("Mul", graph.add("Exp", graph.add("Min", above, graph.number(700.0))), apart)  # finite
-    inside = graph.add("Sub", graph.number(1.0), graph.add("Exp", graph.add("Neg", mass)))
+    mass = graph.add("Mul", graph.add("Exp", graph.add("Min", above, 700.0)), apart)  # finite
+    inside = graph.add("Sub", 1.0, graph.add("Exp", graph.add("Neg", mass)))
     return graph.add("Mul", outside, inside)
 
 
@@ -123,9 +123,9 @@ def _decision_costs(model: Any) -> Any:
 def cumulative(graph: Graph, rows: str, model: Any) -> Outputs:
     """CuSum Rank: the score of a rank is that of the one below it and its own answer."""
     answers = _answers(graph, rows, model.coef_, model.intercept_)
-    scores = graph.add("CumSum", answers, graph.constant(np.array(1, dtype=np.int64)))
+    scores = graph.add("CumSum", answers, 1)
     codes = graph.add("ArgMax", scores, axis=1, keepdims=0)
-    return codes, _column(graph, scores, 1) if len(model.classes_) == 2 else scores
+    return codes, graph.add("Gather", scores, 1, axis=1) if len(model.classes_) == 2 else scores
 
 
 def linear(graph: Graph, rows: str, model: Any) -> Outputs:
@@ -133,9 +133,9 @@ def linear(graph: Graph, rows: str, model: Any) -> Outputs:
     scores = _answers(graph, rows, model.coef_, getattr(model, "intercept_", None))
     codes = graph.add("ArgMax", scores, axis=1, keepdims=0)
     if getattr(model, "scoring", "linear") == "max-win":
-        wins = graph.add("Greater", _unsqueezed(graph, scores, 2), _unsqueezed(graph, scores, 1))
+        wins = graph.add("Greater", *(graph.add("Unsqueeze", scores, [axis]) for axis in (2, 1)))
         wins = graph.add("Cast", wins, to=TensorProto.DOUBLE)
-        scores = graph.add("ReduceSum", wins, graph.whole(2), keepdims=0)
+        scores = graph.add("ReduceSum", wins, [2], keepdims=0)
     return codes, _lead(graph, scores, len(model.classes_))
 
 
@@ -149,23 +149,15 @@ def mixed(graph: Graph, rows: str, model: Any) -> Outputs:
 
 
 def _answers(graph: Graph, rows: str, vectors: Any, intercept: Any) -> str:
-    answers = graph.add("MatMul", rows, graph.constant(np.ascontiguousarray(vectors.T, dtype=np.float64)))
-    return answers if intercept is None else graph.add("Add", answers, graph.constant(np.asarray(intercept)))
+    answers = graph.add("MatMul", rows, np.asarray(vectors, dtype=np.float64).T)
+    return answers if intercept is None else graph.add("Add", answers, intercept)
 
 
 def _lead(graph: Graph, scores: str, n_classes: int) -> str:
     """For two classes, the second's score minus the first's."""
     if n_classes != 2:
         return scores
-    return graph.add("Sub", _column(graph, scores, 1), _column(graph, scores, 0))
-
-
-def _column(graph: Graph, table: str, place: int) -> str:
-    return graph.add("Gather", table, graph.constant(np.array(place, dtype=np.int64)), axis=1)
-
-
-def _unsqueezed(graph: Graph, table: str, axis: int) -> str:
-    return graph.add("Unsqueeze", table, graph.whole(axis))
+    return graph.add("Sub", *(graph.add("Gather", scores, k, axis=1) for k in (1, 0)))
 
 
 #: The decision rule of every estimator that can be exported.

@@ -44,7 +44,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     dtype : {"float64", "float32"}, default "float64"
         Type of the input. The graph computes in doubles either way, as ``predict`` does: rows of float32 are widened
         first, so an estimator gives them the labels that its ``predict`` gives them. scikit-learn's scalers compute in
-        float32 on such rows and the graph does not, so after a scaler a row very near to a threshold may differ.
+        float32 on such rows and the graph does not, so after a scaler labels of rows very near a threshold may differ.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
 
     Notes
     -----
-    ``predict`` refuses rows with NaN or infinity; a graph cannot: look at the rows before.
+    ``predict`` refuses rows with NaN or infinity; a graph cannot, so check the rows first.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     """
     if dtype not in _INPUT_TYPES:
         raise ValueError(f"dtype must be 'float64' or 'float32', the type of the input. Got {dtype!r} instead.")
-    scalers, estimator = _parts(model)
+    scalers, estimator = _scalers_and_estimator(model)
     check_is_fitted(model)
     graph = Graph()
     rows = "X" if dtype == "float64" else graph.add("Cast", "X", to=TensorProto.DOUBLE)
@@ -85,7 +85,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
         rows = _SCALERS[type(scaler)](graph, rows, scaler)
     codes, scores, *probabilities = RULES[type(estimator)](graph, rows, estimator)
     classes = _classes(estimator)
-    graph.add("Gather", graph.constant(classes), codes, name="label", axis=0)
+    graph.add("Gather", classes, codes, name="label", axis=0)
     graph.add("Identity", scores, name="scores")
     for name in probabilities:
         graph.add("Identity", name, name="probabilities")
@@ -97,7 +97,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     return exported
 
 
-def _parts(model: Any) -> tuple[list[Any], Any]:
+def _scalers_and_estimator(model: Any) -> tuple[list[Any], Any]:
     """Scalers and estimator of a pipeline, or the estimator alone."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *before, estimator = steps
@@ -165,29 +165,20 @@ def _as_model(
 def _standard(graph: Graph, rows: str, scaler: Any) -> str:
     """``(x - mean) / scale``."""
     if scaler.with_mean:
-        rows = graph.add("Sub", rows, _vector(graph, scaler.mean_))
-    return graph.add("Div", rows, _vector(graph, scaler.scale_)) if scaler.with_std else rows
+        rows = graph.add("Sub", rows, scaler.mean_)
+    return graph.add("Div", rows, scaler.scale_) if scaler.with_std else rows
 
 
 def _min_max(graph: Graph, rows: str, scaler: Any) -> str:
     """``x * scale + min``, cut off at the ends of the range if the scaler does so."""
-    rows = graph.add("Add", graph.add("Mul", rows, _vector(graph, scaler.scale_)), _vector(graph, scaler.min_))
-    if not scaler.clip:
-        return rows
-    low, high = (graph.number(float(end)) for end in scaler.feature_range)
-    return graph.add("Clip", rows, low, high)
+    rows = graph.add("Add", graph.add("Mul", rows, scaler.scale_), scaler.min_)
+    return graph.add("Clip", rows, *map(float, scaler.feature_range)) if scaler.clip else rows
 
 
 def _max_abs(graph: Graph, rows: str, scaler: Any) -> str:
     """``x / scale``."""
-    rows = graph.add("Div", rows, _vector(graph, scaler.scale_))
-    if not getattr(scaler, "clip", False):
-        return rows
-    return graph.add("Clip", rows, graph.number(-1.0), graph.number(1.0))
-
-
-def _vector(graph: Graph, values: Any) -> str:
-    return graph.constant(np.asarray(values, dtype=np.float64))
+    rows = graph.add("Div", rows, scaler.scale_)
+    return graph.add("Clip", rows, -1.0, 1.0) if getattr(scaler, "clip", False) else rows
 
 
 _SCALERS: dict[type[Any], Callable[[Graph, str, Any], str]] = {

@@ -1,9 +1,8 @@
-"""A graph under construction: constants and operations, each named after what it is."""
+"""A graph under construction: named constants and operations."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 #: Operators of 2022, which every runtime since then has.
@@ -18,23 +17,17 @@ class Graph:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
 
-    def add(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
-        """Add an operation and return the name of its result."""
+    def add(self, operator: str, *inputs: Any, name: str | None = None, **attributes: Any) -> str:
+        """Add an operation and return the name of its result; an input that is not a name becomes a constant."""
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         output = name or f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        self.nodes.append(helper.make_node(operator, names, [output], **attributes))
         return output
 
-    def constant(self, value: NDArray[Any]) -> str:
-        """Add a constant and return its name."""
+    def constant(self, value: Any) -> str:
+        """Add a number or an array as a constant and return its name; floating-point numbers become doubles."""
         name = f"constant_{len(self.constants)}"
-        value = value.astype(object) if value.dtype.kind == "U" else value  # how onnx takes text
-        self.constants.append(numpy_helper.from_array(value, name))
+        array = np.asarray(value)
+        types = {"f": np.dtype(np.float64), "U": np.dtype(object)}  # onnx takes text as objects
+        self.constants.append(numpy_helper.from_array(array.astype(types.get(array.dtype.kind, array.dtype)), name))
         return name
-
-    def number(self, value: float) -> str:
-        """Add one double as a constant and return its name."""
-        return self.constant(np.array(value, dtype=np.float64))
-
-    def whole(self, *values: int) -> str:
-        """Add a vector of whole numbers, as axes and shapes are given."""
-        return self.constant(np.array(values, dtype=np.int64))

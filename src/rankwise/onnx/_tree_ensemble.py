@@ -19,14 +19,14 @@ def tree_scores(graph: Graph, rows: str, model: Any) -> str:
     Columns of categories hold their places, as the model's encoder makes them; where numbers stand for categories, the
     numbers themselves.
     """
-    nodes: dict[str, list[Any]] = {name: [] for name in ("feature", "split", "mode", "missing", "yes", "no")}
-    leaves_at: dict[str, list[int]] = {"yes": [], "no": []}
+    splits: list[tuple[Any, ...]] = []
     weights: list[float] = []
     members: list[float] = []
     roots: list[int] = []
     for tree in read_trees(model._text, model.n_features_in_):
-        roots.append(len(nodes["feature"]))
-        _put_tree(tree, model, nodes, leaves_at, weights, members)
+        roots.append(len(splits))
+        _put_tree(tree, model, splits, weights, members)
+    feature, threshold, mode, missing, yes, yes_is_leaf, no, no_is_leaf = map(list, zip(*splits, strict=True))
     return graph.add(
         "TreeEnsemble",
         rows,
@@ -36,45 +36,39 @@ def tree_scores(graph: Graph, rows: str, model: Any) -> str:
         leaf_targetids=[0] * len(weights),
         leaf_weights=numpy_helper.from_array(np.array(weights), "leaf_weights"),
         membership_values=numpy_helper.from_array(np.array(members), "membership_values") if members else None,
-        nodes_featureids=nodes["feature"],
-        nodes_splits=numpy_helper.from_array(np.array(nodes["split"]), "nodes_splits"),
-        nodes_modes=helper.make_tensor("nodes_modes", TensorProto.UINT8, [len(nodes["mode"])], nodes["mode"]),
-        nodes_missing_value_tracks_true=nodes["missing"],
-        nodes_truenodeids=nodes["yes"],
-        nodes_falsenodeids=nodes["no"],
-        nodes_trueleafs=leaves_at["yes"],
-        nodes_falseleafs=leaves_at["no"],
+        nodes_featureids=feature,
+        nodes_splits=numpy_helper.from_array(np.array(threshold), "nodes_splits"),
+        nodes_modes=helper.make_tensor("nodes_modes", TensorProto.UINT8, [len(mode)], mode),
+        nodes_missing_value_tracks_true=missing,
+        nodes_truenodeids=yes,
+        nodes_falsenodeids=no,
+        nodes_trueleafs=yes_is_leaf,
+        nodes_falseleafs=no_is_leaf,
         tree_roots=roots,
     )
 
 
 def _put_tree(
-    tree: ParsedTree, model: Any, nodes: dict[str, list[Any]], leaves_at: dict[str, list[int]], weights: list[float],
-    members: list[float],
-) -> None:  # fmt: skip
+    tree: ParsedTree, model: Any, splits: list[tuple[Any, ...]], weights: list[float], members: list[float]
+) -> None:
     """Append one tree; one that is a single leaf becomes a split with the same leaf on both sides."""
-    first, first_leaf = len(nodes["feature"]), len(weights)
+    first, first_leaf = len(splits), len(weights)
     weights.extend(tree.value.tolist())
+
+    def place(child: Any) -> tuple[int, int]:
+        """Number of a split or leaf, and whether it is a leaf."""
+        return (first + int(child), 0) if child >= 0 else (first_leaf - int(child) - 1, 1)
+
     if tree.feature.size == 0:
-        for name, value in (("feature", 0), ("split", 0.0), ("mode", _AT_MOST), ("missing", 0)):
-            nodes[name].append(value)
-        for side in ("yes", "no"):
-            nodes[side].append(first_leaf)
-            leaves_at[side].append(1)
-        return
+        splits.append((0, 0.0, _AT_MOST, 0, *place(-1), *place(-1)))
     for k in range(tree.feature.size):
-        chosen = tree.categories[k]
-        nodes["feature"].append(int(tree.feature[k]))
-        nodes["split"].append(0.0 if chosen is not None else float(tree.threshold[k]))
-        nodes["mode"].append(_AT_MOST if chosen is None else _MEMBER)
-        if chosen is not None:
-            values = model._values.get(str(int(tree.feature[k])))
+        column, chosen = int(tree.feature[k]), tree.categories[k]
+        if chosen is None:
+            threshold = float(tree.threshold[k])
+            rule = threshold, _AT_MOST, int(threshold >= 0.0 if tree.nan_as_zero[k] else tree.missing_left[k])
+        else:
+            values = model._values.get(str(column))
             known = chosen if values is None else values[chosen[chosen < values.size]]
             members.extend([*np.asarray(known, dtype=np.float64).tolist(), np.nan])
-            nodes["missing"].append(0)
-        else:
-            as_zero = tree.nan_as_zero[k]
-            nodes["missing"].append(int(tree.threshold[k] >= 0.0 if as_zero else tree.missing_left[k]))
-        for side, child in (("yes", int(tree.left[k])), ("no", int(tree.right[k]))):
-            nodes[side].append(first + child if child >= 0 else first_leaf - child - 1)
-            leaves_at[side].append(int(child < 0))
+            rule = 0.0, _MEMBER, 0
+        splits.append((column, *rule, *place(tree.left[k]), *place(tree.right[k])))

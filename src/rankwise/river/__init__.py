@@ -1,8 +1,8 @@
 """Online estimators as river classifiers, and a metric for ordered classes that takes interval labels.
 
-The estimators speak river's language by themselves: ``learn_one(x, y, w)`` and ``predict_one(x)`` with dicts. What
-:class:`OrdinalClassifier` adds is river's type, so that pipelines, progressive validation, voting ensembles and
-whatever else asks for a classifier accept it.
+The estimators have river's methods themselves: ``learn_one(x, y, w)`` and ``predict_one(x)`` with dicts.
+:class:`OrdinalClassifier` adds river's type, so that pipelines, progressive validation, voting ensembles and everything
+else that needs a classifier accept them.
 
 No other package of rankwise imports river. Without it: ``pip install 'rankwise[river]'``.
 """

@@ -34,12 +34,12 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     estimator : online estimator
         ``PRank``, ``PRIL``, ``MultiplicativePRIL``, ``KernelPRIL``, ``CuSumRank``, ``KernelCuSumRank``,
         ``ImportanceWeightedPerceptron``, ``MulticlassPerceptron``, ``WidrowHoff`` or ``OnlineCumulativeLink``. It
-        gives the parameters and stays as it is.
+        is cloned and never changed.
 
     Attributes
     ----------
     model : online estimator
-        The one that learns.
+        The clone that learns.
 
     Examples
     --------
@@ -98,12 +98,12 @@ class OrdinalClassifier(base.MiniBatchClassifier):
         self.model = model
 
     def _learn_rows(self, model: Any, names: list[Any], values: Any, labels: _Labels, weight: NDArray[Any]) -> None:
-        """Rows that bring a new class one by one, those between them in one pass."""
+        """Learn rows with a new class one by one, the rows between them in one pass."""
         start = 0
         while start < len(labels):
             stop = start + _n_before_new_class(model, labels[start:])
             if stop > start:
-                # A row without a label changes nothing but makes room for its names.
+                # A row without a label only adds its names as features.
                 model.learn_one(dict.fromkeys(names, 0.0), None)
                 rows, some = _rows(model, names, values[start:stop]), labels[start:stop]
                 if isinstance(some, list):
@@ -120,8 +120,8 @@ class OrdinalClassifier(base.MiniBatchClassifier):
     def predict_many(self, X: Any) -> Any:
         """Class of every row of a table, as a series of the same kind; None while no class is known."""
         frame = dataframe.into_frame(X)
-        found: Any = self.model._undisturbed(_predicted, frame.columns, dataframe.to_numpy(frame))
-        return dataframe.to_native_series(found, name=None, like=frame)
+        predicted: Any = self.model._undisturbed(_predicted, frame.columns, dataframe.to_numpy(frame))
+        return dataframe.to_native_series(predicted, name=None, like=frame)
 
     @property
     def _multiclass(self) -> bool:
@@ -129,7 +129,7 @@ class OrdinalClassifier(base.MiniBatchClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        """Parameters that river's own checks use."""
+        """Parameters for river's own checks."""
         yield {"estimator": online.PRIL()}
 
 
@@ -140,7 +140,7 @@ def _predicted(model: Any, names: list[Any], values: NDArray[Any]) -> Any:
 
 
 def _n_before_new_class(model: Any, labels: _Labels) -> int:
-    """How many labels come before the first that names a class that is not known yet but may become one."""
+    """Number of labels before the first with a new class, if the model may take new classes."""
     if not model.__sklearn_is_fitted__():
         return 0
     if not model._growing:
@@ -166,7 +166,7 @@ def _rows(model: Any, names: list[Any], values: NDArray[Any]) -> Rows:
 
 
 def _labels(y: Any) -> _Labels:
-    """An array if all labels are numbers or truth values, else a list of whatever they are."""
+    """An array if all labels are numbers or truth values, otherwise a list."""
     if isinstance(y, (list, tuple)):
         return list(y)
     array = np.asarray(y)

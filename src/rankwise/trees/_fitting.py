@@ -1,4 +1,4 @@
-"""One fit: LightGBM's data and parameters, how many rounds, what is kept."""
+"""One fit: LightGBM's data and parameters, the number of rounds, and the trees that are kept."""
 
 import re
 import signal
@@ -37,24 +37,24 @@ _OURS = {
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """What an estimator's parameters say about a fit."""
+    """Parameters of the estimator that matter for a fit."""
 
     name: str  # of the estimator, for messages
     max_iter: int
     patience: int  # rounds without an improvement after which to stop
-    stopping: str  # which rows tell when to stop: "none", "part" or "folds"
-    fraction: float  # share of the rows that are held out for "part"
+    stopping: str  # validation rows: "none", "held out" or "folds"
+    fraction: float  # share of the rows that "held out" takes
     params: dict[str, Any]  # LightGBM's
     verbose: bool | str
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Trees and thresholds; of the thresholds only those that the labels determine."""
+    """Trees, and the thresholds that the labels determine."""
 
     text: str  # LightGBM's, of the trees
     stages: list[Floats]  # thresholds that belonged to 1, 2, ... of the new trees; the last in balance with all trees
-    losses: list[float]  # mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty if none did
+    losses: list[float]  # mean loss of the validation rows for 0, 1, 2, ... trees; empty without them
     mean_score: float  # of all rows
     interrupted: bool = False  # by the user
 
@@ -66,8 +66,7 @@ def fit_trees(
     """Grow trees on all rows of an array or CSR matrix, in which NaN is a missing value.
 
     ``categorical`` are the columns that hold categories, as whole numbers. ``order_by`` has a number for each row that
-    grows with its label: so the rows that the generator deals out have labels as all have. ``trees`` and ``thresholds``
-    are what to continue.
+    grows with its label, so that folds have labels as all rows have. ``trees`` and ``thresholds`` are what to continue.
     """
     team = objective.team
     settings = replace(settings, params={**settings.params, **team.params})
@@ -84,13 +83,13 @@ def fit_trees(
                 return _plain(data, objective, settings, settings.max_iter, progress, [], start, trees)
             if settings.stopping == "folds":
                 n_folds = min(N_FOLDS, objective.n_rows)
-                part = dealt(order_by, n_folds, generator)
-                watch = watch_folds(data, objective, settings.params, part, n_folds, settings.patience)
+                fold_of_row = dealt(order_by, n_folds, generator)
+                watch = watch_folds(data, objective, settings.params, fold_of_row, n_folds, settings.patience)
                 interrupted = _watched(watch, settings, "cross-validation", progress)
                 fit = _plain(data, objective, settings, watch.best, progress, watch.losses, start)
                 return replace(fit, interrupted=interrupted or fit.interrupted)
-            part = dealt(order_by, max(2, round(1.0 / settings.fraction)), generator)
-            watch = watch_folds(data, objective, settings.params, part, 1, settings.patience)
+            fold_of_row = dealt(order_by, max(2, round(1.0 / settings.fraction)), generator)
+            watch = watch_folds(data, objective, settings.params, fold_of_row, 1, settings.patience)
             interrupted = _watched(watch, settings, "boosting", progress)
             return _best_of(watch, matrix, objective, interrupted)
         finally:
@@ -99,7 +98,7 @@ def fit_trees(
 
 
 def check_engine_params(params: Any) -> None:
-    """Refuse parameters that LightGBM does not know by this name, or that the estimator sets itself."""
+    """Refuse parameters that LightGBM does not know by this name or that the estimator sets itself."""
     if not isinstance(params, dict) or not all(isinstance(key, str) for key in params):
         raise ValueError(f"engine_params must be a dict with names of LightGBM's parameters. Got {params!r} instead.")
     for key in params:
@@ -137,7 +136,7 @@ def _plain(
     data: Any, objective: Objective, settings: TreeSettings, n_rounds: int, progress: RoundProgress,
     losses: list[float], start: Floats, trees: Any = None,
 ) -> Fit:  # fmt: skip
-    """So many rounds on all rows."""
+    """Grow ``n_rounds`` trees on all rows."""
     growth = Growth(data, objective, settings.params, start, trees=trees)
     interrupted = _until(
         growth.advance, n_rounds, lambda done: progress("boosting", done, n_rounds), objective.team.is_asked_to_stop
@@ -156,7 +155,7 @@ def _plain(
 
 
 def _best_of(watch: EarlyStopping, matrix: Any, objective: Objective, interrupted: bool) -> Fit:
-    """The round of least loss, with thresholds in balance with it over all rows."""
+    """The trees of least loss, with thresholds in balance with them over all rows."""
     (growth,) = watch.growths
     best = watch.best
     scores = growth.booster.predict(matrix, raw_score=True, num_iteration=best)
@@ -167,7 +166,7 @@ def _best_of(watch: EarlyStopping, matrix: Any, objective: Objective, interrupte
 
 
 def _watched(watch: EarlyStopping, settings: TreeSettings, what: str, progress: RoundProgress) -> bool:
-    """Rounds until the loss no longer falls; return whether the user stopped them."""
+    """Grow trees until the loss no longer falls; return whether the user interrupted."""
     try:
         interrupted = _until(
             watch.advance, settings.max_iter, lambda done: progress(what, done, settings.max_iter, watch.losses[-1]),
@@ -184,25 +183,25 @@ def _watched(watch: EarlyStopping, settings: TreeSettings, what: str, progress: 
 
 
 def _until(
-    advance: Callable[[], bool], n_rounds: int, tell: Callable[[int], None], is_told: Callable[[], bool]
+    advance: Callable[[], bool], n_rounds: int, show: Callable[[int], None], is_stopped: Callable[[], bool]
 ) -> bool:
-    """Rounds until one says that it was the last; return whether the user stopped them, here or elsewhere."""
+    """Make rounds until ``advance`` says it was the last; return whether the user stopped them, here or elsewhere."""
     with noting_interrupts() as is_asked:
         try:
             for done in range(n_rounds):
-                if advance() or is_asked() or is_told():
+                if advance() or is_asked() or is_stopped():
                     break
-                tell(done + 1)
+                show(done + 1)
         except KeyboardInterrupt:
             return True
-        return is_asked() or is_told()
+        return is_asked() or is_stopped()
 
 
 @contextmanager
 def noting_interrupts() -> Iterator[Callable[[], bool]]:
-    """Note the first SIGINT, to be looked for between rounds; a second one interrupts at once.
+    """Note the first SIGINT, to be checked between rounds; a second one interrupts at once.
 
-    An exception would be lost where it is raised inside a callback or a destructor of a package below.
+    An exception raised inside a callback or a destructor of another package would be lost.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

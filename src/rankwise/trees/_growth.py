@@ -4,8 +4,8 @@ A round is one call of ``Booster.update`` with the objective of :mod:`rankwise.t
 thresholds, by the scores that the trees had before it, so ``stages[r]`` are those that belong to r trees.
 
 Early stopping looks at the mean loss of rows that grow no tree, after every round: rows held out from large data, or
-all rows, each in the fold that leaves it out, of small data. The folds grow side by side, and all rows then get as many
-rounds as served the folds best.
+all rows, each in the fold that leaves it out, of small data. The folds grow side by side, and all rows then get the
+number of rounds that was best for the folds.
 """
 
 import sys
@@ -43,7 +43,7 @@ class EngineError(ValueError):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Say what LightGBM complains of in an error of ours."""
+    """Raise LightGBM's errors as :class:`EngineError`."""
     lightgbm = load_lightgbm()
     try:
         yield
@@ -89,25 +89,16 @@ class Growth:
         self.stages.append(self.thresholds)
         return self.objective.gradient, self.objective.curvature
 
-    def scores(self) -> Floats:
-        """Scores of the training rows."""
-        return _grabbed(self.booster.eval_train)
+    def scores(self, *, watched: bool = False) -> Floats:
+        """Scores of the training rows, or of the watched rows, as LightGBM hands them to a metric."""
+        captured: list[Floats] = []
 
-    def watched_scores(self) -> Floats:
-        """Scores of the rows that are watched."""
-        return _grabbed(self.booster.eval_valid)
+        def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
+            captured.append(scores.copy())
+            return "rows", 0.0, False
 
-
-def _grabbed(evaluate: Any) -> Floats:
-    """Scores that LightGBM hands to a metric."""
-    found: list[Floats] = []
-
-    def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
-        found.append(scores.copy())
-        return "rows", 0.0, False
-
-    evaluate(metric)
-    return found[0]
+        (self.booster.eval_valid if watched else self.booster.eval_train)(metric)
+        return captured[0]
 
 
 class EarlyStopping:
@@ -131,7 +122,7 @@ class EarlyStopping:
         """Grow a tree everywhere, and look at the loss before it; return whether to stop."""
         finished = [growth.advance() for growth in self.growths]
         self._look([growth.stages[-1] for growth in self.growths])
-        self._scores = [growth.watched_scores() for growth in self.growths]
+        self._scores = [growth.scores(watched=True) for growth in self.growths]
         return all(finished) or len(self.losses) - 1 - self.best >= self.patience
 
     def finish(self) -> None:
@@ -140,16 +131,13 @@ class EarlyStopping:
 
     def _look(self, thresholds: Sequence[Floats]) -> None:
         weights = np.array([objective.n_of_team for objective in self.objectives], dtype=np.float64)
-        parts = zip(self.objectives, self._scores, thresholds, strict=True)
-        losses = [objective.loss(scores, t) for objective, scores, t in parts]
+        folds = zip(self.objectives, self._scores, thresholds, strict=True)
+        losses = [objective.loss(scores, t) for objective, scores, t in folds]
         self.losses.append(float(weights @ losses / weights.sum()))
 
 
 class RoundProgress:
-    """A line on a terminal that says how far a long fit has come; silent elsewhere.
-
-    ``tell`` hears of it too, at once.
-    """
+    """A line on a terminal that shows the progress of a long fit; ``tell`` is always called, at once."""
 
     def __init__(self, name: str, wanted: bool | str, tell: Callable[..., None]) -> None:
         self.tell = tell
@@ -157,7 +145,7 @@ class RoundProgress:
         self.name, self.began, self.width = name, time.monotonic(), 0
 
     def __call__(self, what: str, done: int, total: int, loss: float | None = None) -> None:
-        """Say it, once the fit has taken some seconds."""
+        """Show the progress, once the fit has taken some seconds."""
         self.tell(what, done, total, loss)
         if self.shown and time.monotonic() - self.began > _PATIENCE_TO_SHOW:
             line = f"{self.name}: {what}, round {done} of {total}" + ("" if loss is None else f", loss {loss:.4f}")
@@ -170,23 +158,23 @@ class RoundProgress:
             print("\r" + " " * self.width, end="\r", file=sys.stderr, flush=True)
 
 
-def dealt(order_by: NDArray[Any], n_parts: int, generator: np.random.RandomState) -> NDArray[np.intp]:
-    """Part of every row, 0..n_parts-1: parts of equal size, with labels as in all rows."""
+def dealt(order_by: NDArray[Any], n_folds: int, generator: np.random.RandomState) -> NDArray[np.intp]:
+    """Fold of every row, 0..n_folds-1: folds of equal size, with labels as in all rows."""
     order = np.lexsort((generator.permutation(order_by.size), order_by))
-    part = np.empty(order_by.size, dtype=np.intp)
-    part[order] = (np.arange(order_by.size) + generator.randint(n_parts)) % n_parts
-    return part
+    fold = np.empty(order_by.size, dtype=np.intp)
+    fold[order] = (np.arange(order_by.size) + generator.randint(n_folds)) % n_folds
+    return fold
 
 
 def watch_folds(
-    data: Any, objective: Objective, params: dict[str, Any], part: Places, n_folds: int, patience: int
+    data: Any, objective: Objective, params: dict[str, Any], fold_of_row: Places, n_folds: int, patience: int
 ) -> EarlyStopping:
-    """Folds that grow side by side, each watched by the rows of one of the first parts."""
+    """Early stopping by the first ``n_folds`` folds, side by side: each watches a growth on all other rows."""
     growths, watching = [], []
     for fold in range(n_folds):
-        inside, outside = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+        inside, outside = np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
         rows, watched = (data.subset(index.tolist()) for index in (inside, outside))
-        grown = objective.part(inside)
+        grown = objective.take(inside)
         growths.append(Growth(rows, grown, params, grown.start(), watched))
-        watching.append(objective.part(outside))
+        watching.append(objective.take(outside))
     return EarlyStopping(growths, watching, patience)

@@ -64,7 +64,7 @@ class HingeObjective(Objective):
         """Weighted mean over rows."""
         return float(self._pass(f, t)[0])
 
-    def part(self, index: Places) -> HingeObjective:
+    def take(self, index: Places) -> HingeObjective:
         """Some of the rows."""
         return HingeObjective(self.rows.take(index), self.told, self.reach, self.n_threads)
 

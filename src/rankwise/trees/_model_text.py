@@ -8,16 +8,13 @@ from the root, features and categories that exist, sizes that are those of the t
 Texts end with the trees: what LightGBM writes behind them (its parameters, say) is not needed to predict.
 """
 
-import math
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.trees._growth import load_lightgbm
 
 Places = NDArray[np.int64]
 
@@ -37,7 +34,7 @@ _MISSING_NONE, _MISSING_NAN = 0, 8  # bits 2 and 3; 4, zero as missing, is not u
 
 @dataclass(frozen=True, eq=False)
 class ParsedTree:
-    """One tree: m leaves and m - 1 splits, of which 0 is the root; an entry for each split but in ``value``."""
+    """One tree of m leaves and m - 1 splits, the root first; ``value`` is by leaf, everything else by split."""
 
     feature: Places  # column that the split looks at
     threshold: Floats  # rows with a value at most so large go left
@@ -93,56 +90,53 @@ def _read_header(header: str, n_features: int) -> list[int]:
     first, _, rest = header.partition("\n")
     if first != "tree":
         raise ValueError("the text of the trees does not begin as it should")
-    found = _lines(rest, _HEADER, ("version", "num_class", "num_tree_per_iteration", "max_feature_idx", "feature_names",
-                                   "feature_infos", "tree_sizes"))  # fmt: skip
+    fields = _lines(rest, _HEADER, ("label_index", "objective", "average_output", "monotone_constraints"))
     fixed = {"version": ("v3", "v4"), "num_class": ("1",), "num_tree_per_iteration": ("1",), "label_index": ("0",),
              "max_feature_idx": (str(n_features - 1),), "objective": ("custom", "none")}  # fmt: skip
     for key, allowed in fixed.items():
-        if key in found and found[key] not in allowed:
-            raise ValueError(f"{key} must be {' or '.join(allowed)}, not {found[key][:40]!r}")
-    if "average_output" in found:
+        if key in fields and fields[key] not in allowed:
+            raise ValueError(f"{key} must be {' or '.join(allowed)}, not {fields[key][:40]!r}")
+    if "average_output" in fields:
         raise ValueError("the trees must be added, not averaged")
     names = [f"Column_{j}" for j in range(n_features)]
-    if found["feature_names"].split(" ") != names:
+    if fields["feature_names"].split(" ") != names:
         raise ValueError("the columns of the trees have other names than they should")
-    infos = found["feature_infos"].split(" ")
+    infos = fields["feature_infos"].split(" ")
     if len(infos) != n_features or not all(map(_INFO.fullmatch, infos)):
         raise ValueError("feature_infos does not describe every column")
-    if "monotone_constraints" in found:
-        _whole(found["monotone_constraints"], "monotone_constraints", n_features, -1, 1)
-    return list(_whole(found["tree_sizes"], "tree_sizes", None, 1, 1 << 40).tolist())
+    if "monotone_constraints" in fields:
+        _whole(fields, "monotone_constraints", n_features, -1, 1)
+    return list(_whole(fields, "tree_sizes", None, 1, 1 << 40).tolist())
 
 
 def _read_tree(text: str, number: int, n_features: int) -> ParsedTree:
     first, _, rest = text.partition("\n")
     if first != f"Tree={number}" or not rest.endswith("\n\n\n"):
         raise ValueError(f"tree {number} does not begin and end as it should")
-    needed = tuple(line for line in _LINES if not line.startswith("cat_"))
-    found = _lines(rest.rstrip("\n"), _LINES, needed)
+    fields = _lines(rest.rstrip("\n"), _LINES, ("cat_boundaries", "cat_threshold"))
     try:
-        return _checked_tree(found, n_features)
+        return _checked_tree(fields, n_features)
     except ValueError as error:
         raise ValueError(f"tree {number}: {error}") from None
 
 
-def _checked_tree(found: dict[str, str], n_features: int) -> ParsedTree:
-    m = int(_whole(found["num_leaves"], "num_leaves", 1, 1, _MOST_LEAVES)[0])
-    n_cat = int(_whole(found["num_cat"], "num_cat", 1, 0, m - 1)[0])
-    if found["is_linear"] != "0":
+def _checked_tree(fields: dict[str, str], n_features: int) -> ParsedTree:
+    m = int(_whole(fields, "num_leaves", 1, 1, _MOST_LEAVES)[0])
+    n_cat = int(_whole(fields, "num_cat", 1, 0, m - 1)[0])
+    if fields["is_linear"] != "0":
         raise ValueError("leaves must be numbers")
-    _numbers(found["shrinkage"], "shrinkage", 1)
-    value = _numbers(found["leaf_value"], "leaf_value", m)
-    optional = m if m > 1 else 0  # a single leaf has no counts in some versions
+    _numbers(fields, "shrinkage", 1)
+    value = _numbers(fields, "leaf_value", m)
     for key in ("leaf_weight", "leaf_count"):
-        if found[key] or optional:
-            _numbers(found[key], key, m)
+        if fields[key] or m > 1:  # a single leaf has no counts in some versions
+            _numbers(fields, key, m)
     for key in ("internal_value", "internal_weight", "internal_count"):
-        _numbers(found[key], key, m - 1)
-    feature = _whole(found["split_feature"], "split_feature", m - 1, 0, n_features - 1)
-    threshold = _numbers(found["threshold"], "threshold", m - 1, finite=False)
-    decision = _whole(found["decision_type"], "decision_type", m - 1, 0, 15)
-    left = _whole(found["left_child"], "left_child", m - 1, -m, m - 2)
-    right = _whole(found["right_child"], "right_child", m - 1, -m, m - 2)
+        _numbers(fields, key, m - 1)
+    feature = _whole(fields, "split_feature", m - 1, 0, n_features - 1)
+    threshold = _numbers(fields, "threshold", m - 1, finite=False)
+    decision = _whole(fields, "decision_type", m - 1, 0, 15)
+    left = _whole(fields, "left_child", m - 1, -m, m - 2)
+    right = _whole(fields, "right_child", m - 1, -m, m - 2)
     _require_tree(left, right, m)
     missing = decision & 12
     if not np.isin(missing, (_MISSING_NONE, _MISSING_NAN)).all():
@@ -152,21 +146,21 @@ def _checked_tree(found: dict[str, str], n_features: int) -> ParsedTree:
     if int(is_set.sum()) != n_cat:
         raise ValueError("the number of splits by category is not what it should be")
     if n_cat:
-        for split, chosen in zip(np.flatnonzero(is_set), _sets(found, n_cat, threshold[is_set]), strict=True):
+        for split, chosen in zip(np.flatnonzero(is_set), _sets(fields, n_cat, threshold[is_set]), strict=True):
             categories[split] = chosen
-    gain = _numbers(found["split_gain"], "split_gain", m - 1, finite=False)
+    gain = _numbers(fields, "split_gain", m - 1, finite=False)
     to_left = (decision & _DEFAULT_LEFT).astype(bool)
     return ParsedTree(feature, threshold, categories, to_left, missing == _MISSING_NONE, left, right, value, gain)
 
 
-def _sets(found: dict[str, str], n_cat: int, places: Floats) -> list[Places]:
-    """Categories that go left, for every split by category, whose places stand for their thresholds."""
-    if "cat_boundaries" not in found or "cat_threshold" not in found:
+def _sets(fields: dict[str, str], n_cat: int, places: Floats) -> list[Places]:
+    """Categories that go left, for every split by category; the threshold of such a split is the place of its set."""
+    if "cat_boundaries" not in fields or "cat_threshold" not in fields:
         raise ValueError("the categories are missing")
-    ends = _whole(found["cat_boundaries"], "cat_boundaries", n_cat + 1, 0, 1 << 40)
+    ends = _whole(fields, "cat_boundaries", n_cat + 1, 0, 1 << 40)
     if ends[0] != 0 or (np.diff(ends) < 1).any():
         raise ValueError("cat_boundaries must ascend from 0")
-    words = _whole(found["cat_threshold"], "cat_threshold", int(ends[-1]), 0, 2**32 - 1)
+    words = _whole(fields, "cat_threshold", int(ends[-1]), 0, 2**32 - 1)
     if sorted(places.tolist()) != list(range(n_cat)):
         raise ValueError("every split by category needs a set of its own")
     chosen = []
@@ -177,7 +171,7 @@ def _sets(found: dict[str, str], n_cat: int, places: Floats) -> list[Places]:
 
 
 def _require_tree(left: Places, right: Places, m: int) -> None:
-    """Refuse children of which one is reached twice, or before its parent."""
+    """Refuse a tree in which a node is reached twice, or before its parent."""
     children = np.concatenate([left, right])
     if sorted(children.tolist()) != [*range(-m, 0), *range(1, m - 1)] and m > 1:
         raise ValueError("every split but the root, and every leaf, must have one parent")
@@ -187,44 +181,39 @@ def _require_tree(left: Places, right: Places, m: int) -> None:
             raise ValueError("a split must come after its parent")
 
 
-def _lines(text: str, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, str]:
-    """Values by key of lines ``key=value`` that are known, in their order."""
-    found: dict[str, str] = {}
+def _lines(text: str, known: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, str]:
+    """Values of lines ``key=value`` by key: the known keys in their order, all but the optional ones."""
+    fields: dict[str, str] = {}
     place = 0
     for line in text.split("\n"):
         key, equals, value = line.partition("=")
         if key not in known[place:] or (not equals and key != "average_output"):
             raise ValueError(f"unknown line: {line[:40]!r}")
         place = known.index(key) + 1
-        found[key] = value
-    absent = [key for key in needed if key not in found]
+        fields[key] = value
+    absent = [key for key in known if key not in fields and key not in optional]
     if absent:
         raise ValueError(f"the line {absent[0]!r} is missing")
-    return found
+    return fields
 
 
-def _whole(text: str, what: str, count: int | None, least: int, most: int) -> Places:
-    """So many whole numbers of a range."""
-    words = text.split(" ") if text else []
+def _whole(fields: dict[str, str], key: str, count: int | None, least: int, most: int) -> Places:
+    """Value of a key as ``count`` whole numbers within a range."""
+    words = fields[key].split(" ") if fields[key] else []
     if (count is not None and len(words) != count) or not all(map(_WHOLE.fullmatch, words)):
-        raise ValueError(f"{what} must be {count if count is not None else ''} whole numbers, not {text[:40]!r}")
+        raise ValueError(f"{key} must be {count if count is not None else ''} whole numbers, not {fields[key][:40]!r}")
     values = np.array([int(word) for word in words], dtype=np.int64)
     if values.size and not (least <= values.min() and values.max() <= most):
-        raise ValueError(f"{what} must lie between {least} and {most}")
+        raise ValueError(f"{key} must lie between {least} and {most}")
     return values
 
 
-def _numbers(text: str, what: str, count: int, *, finite: bool = True) -> Floats:
-    """So many numbers."""
-    words = text.split(" ") if text else []
+def _numbers(fields: dict[str, str], key: str, count: int, *, finite: bool = True) -> Floats:
+    """Value of a key as ``count`` numbers."""
+    words = fields[key].split(" ") if fields[key] else []
     if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
-        raise ValueError(f"{what} must be {count} numbers, not {text[:40]!r}")
+        raise ValueError(f"{key} must be {count} numbers, not {fields[key][:40]!r}")
     values = np.array([float(word) for word in words])
-    if finite and not all(map(math.isfinite, values.tolist())):
-        raise ValueError(f"{what} must be finite")
+    if finite and not np.isfinite(values).all():
+        raise ValueError(f"{key} must be finite")
     return values
-
-
-def booster_of(text: str) -> Any:
-    """LightGBM's booster of a text that :func:`read_trees` has read."""
-    return load_lightgbm().Booster(model_str=text)

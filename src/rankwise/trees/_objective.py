@@ -9,7 +9,7 @@ Trees add up to a score f. Each round they get the first and second derivatives 
 Both come from one pass over the rows, so a tree gets its derivatives at the thresholds of the round before, which
 differ by what one tree changes. Second derivatives have a small floor: rows far inside the first or the last class have
 none. Thresholds and a constant in f are not both determined, so nothing but the trees moves f. Thresholds that labels
-do not determine are none here, as for :class:`rankwise.CumulativeLink` (:mod:`rankwise.batch._told_classes`).
+do not determine are left out, as for :class:`rankwise.CumulativeLink` (:mod:`rankwise.batch._told_classes`).
 
 A candidate set with gaps is several runs of classes. Its row's derivatives are those of its runs, weighted by their
 probability given the set (EM): the first is exact, the second is that of a convex bound which touches the loss.
@@ -67,7 +67,7 @@ class Objective(ABC):
         """Mean loss."""
 
     @abstractmethod
-    def part(self, index: Places) -> Objective:
+    def take(self, index: Places) -> Objective:
         """The objective of some of the rows, with the same thresholds."""
 
     def mean(self, f: Floats) -> float:
@@ -130,8 +130,8 @@ class LikelihoodObjective(Objective):
                 loss = -np.log(np.bincount(self.owner, np.exp(-loss)))
         return float(self.team.total((self.weight @ loss,))[0])
 
-    def part(self, index: Places) -> LikelihoodObjective:
-        """Rows whose labels, if some thresholds have none among them, get a little of all labels."""
+    def take(self, index: Places) -> LikelihoodObjective:
+        """Some of the rows, to which the labels of all rows add a little, so that no threshold is undetermined."""
         if self.owner is None:
             return LikelihoodObjective(self.risk.take(index), None, self.n_threads)
         place = np.full(self.n_rows, -1)

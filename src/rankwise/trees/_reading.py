@@ -1,4 +1,4 @@
-"""What a fit reads: tables with categories, weights of classes, constraints; and the objective of the labels."""
+"""Arguments of a fit: row weights, class weights, columns, constraints; and the objective of the labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._types import Floats
+from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import runs_of
 from rankwise.batch._link_risk import LinkRisk, at_ends
 from rankwise.batch._told_classes import ToldClasses
@@ -18,7 +18,7 @@ from rankwise.trees._rows import ALONE, Team, TeamRows
 
 
 def row_weights(sample_weight: Floats, class_weight: Any, labels: Labels, team: Team = ALONE) -> Floats:
-    """Weights of the rows, which add up to 1 over all machines of the team; rows whose label says nothing have none.
+    """Weights of the rows, which add up to 1 over all machines of the team; rows without information have none.
 
     An empty ``sample_weight`` stands for ones. A label of several classes has the mean of their weights.
     """
@@ -56,24 +56,24 @@ def of_classes(class_weight: Any, counts: Floats, classes: NDArray[Any]) -> Floa
 def make_objective(
     labels: Labels, weight: Floats, loss: str, link: str, n_threads: int, team: Team = ALONE
 ) -> Objective:
-    """Objective of rows, all of which have a weight above zero."""
+    """Objective of rows, all with a weight above zero."""
     n_classes = len(labels.order)
+    owner: Places | None = None
+    rows = TeamRows(weight, labels.lower, labels.upper, team)
     if loss != "likelihood":
-        rows = TeamRows(weight, labels.lower, labels.upper, team)
         begins, ends = team.total(
             tuple(at_ends(codes.astype(np.intp), weight, n_classes) for codes in (labels.lower, labels.upper))
         )
         reach = 1 if loss == "explicit" else n_classes
         return HingeObjective(rows, ToldClasses.of(begins, ends), reach, n_threads)
-    if not team.total((int(labels.has_gaps.any()),))[0]:
-        rows = TeamRows(weight, labels.lower, labels.upper, team)
-        return LikelihoodObjective(LinkRisk(rows, n_classes, link), None, n_threads)
-    owner, runs = runs_of(labels, weight)
-    return LikelihoodObjective(LinkRisk(TeamRows(*runs, team), n_classes, link), owner, n_threads)
+    if team.total((int(labels.has_gaps.any()),))[0]:
+        owner, runs = runs_of(labels, weight)
+        rows = TeamRows(*runs, team)
+    return LikelihoodObjective(LinkRisk(rows, n_classes, link), owner, n_threads)
 
 
 def places_of(what: str, chosen: Any, names: list[Any] | None, n_features: int) -> list[int]:
-    """Places of columns that are given by names, by numbers, or by a yes or no for each."""
+    """Places of columns that are given by names, numbers or a boolean mask."""
     given = np.asarray(chosen)
     if given.ndim != 1:
         raise ValueError(f"{what} must be names, numbers or a boolean for every column. Got {chosen!r} instead.")
@@ -82,13 +82,13 @@ def places_of(what: str, chosen: Any, names: list[Any] | None, n_features: int) 
             raise ValueError(f"{what} must have a boolean for each of the {n_features} columns. Got {given.size}.")
         return np.flatnonzero(given).tolist()
     places = []
-    for one in given.tolist():
-        if isinstance(one, str) and names is not None and one in names:
-            places.append(names.index(one))
-        elif isinstance(one, int) and 0 <= one < n_features:
-            places.append(one)
+    for column in given.tolist():
+        if isinstance(column, str) and names is not None and column in names:
+            places.append(names.index(column))
+        elif isinstance(column, int) and 0 <= column < n_features:
+            places.append(column)
         else:
-            raise ValueError(f"{what} names {one!r}, but X has no column of that name or number.")
+            raise ValueError(f"{what} names {column!r}, but X has no column of that name or number.")
     return places
 
 

@@ -1,4 +1,4 @@
-"""Rows that several threads, or several machines, pass together, with sums in a fixed order."""
+"""Rows that several threads or machines process together, with sums in a fixed order."""
 
 import os
 from collections.abc import Callable
@@ -31,16 +31,16 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 class Team:
-    """Machines that grow the same trees, each on its own rows: here one, so that a sum over its rows is over all."""
+    """Machines that grow the same trees, each on its own rows; this base class is a team of one."""
 
-    params: dict[str, Any]  # what LightGBM must know of the team
-    sample: Any = None  # rows of all machines, to find the bins of every column; else those that are here
+    params: dict[str, Any]  # LightGBM's, for the team
+    sample: Any = None  # rows of all machines, to find the bins of every column; None: the rows here
 
     def __init__(self) -> None:
         self.params = {}
 
     def total(self, sums: Sums) -> Sums:
-        """Sums over the rows of all machines, from those over the rows here; every machine must ask for it."""
+        """Sums over the rows of all machines, from those over the rows here; every machine must call it."""
         return sums
 
     def largest(self, number: float) -> float:
@@ -52,7 +52,7 @@ class Team:
         return False
 
     def tell(self, *progress: Any) -> None:
-        """Say how far the fit has come."""
+        """Report the progress of the fit."""
 
 
 ALONE = Team()
@@ -60,7 +60,7 @@ ALONE = Team()
 
 @dataclass(frozen=True, eq=False)
 class TeamRows(CodedRows):
-    """Rows of one machine that know sums over the rows of all machines."""
+    """Rows of one machine, with sums over the rows of all machines."""
 
     team: Team = ALONE
 
@@ -80,7 +80,7 @@ class TeamRows(CodedRows):
     mean = count
 
     def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """The derivatives by score are of the rows here."""
+        """Derivatives by score stay here, sums are over all machines."""
         by_score, *sums = function(self, *arguments)
         return by_score, *self.team.total(tuple(sums))
 
@@ -96,11 +96,11 @@ class RowBlocks:
         self._pool: ThreadPoolExecutor | None = None
 
     def sums(self, work: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Sums of every value that the work gives, over the blocks in their order and over the team."""
+        """Sums of every value that ``work`` returns, over the blocks in their order and over the team."""
         if self.n_threads > 1:
             self._pool = self._pool or ThreadPoolExecutor(self.n_threads)
-        found = map(work, self.blocks) if self._pool is None else self._pool.map(work, self.blocks)
-        return self.team.total(tuple(sum(values[1:], start=values[0]) for values in zip(*found, strict=True)))
+        by_block = map(work, self.blocks) if self._pool is None else self._pool.map(work, self.blocks)
+        return self.team.total(tuple(sum(values[1:], start=values[0]) for values in zip(*by_block, strict=True)))
 
     def close(self) -> None:
         """End the threads."""

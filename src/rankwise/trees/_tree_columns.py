@@ -29,7 +29,7 @@ class RawColumn:
 
     @classmethod
     def fitted(cls, name: str, column: Any, declared: bool) -> RawColumn:
-        """What a column holds, by its type and values; ``declared``: it holds categories whatever its type."""
+        """Column of a kind that follows from its type and values, or of categories if ``declared``."""
         kind, note = ("category", "") if declared else kind_of(name, column, stream=True)  # trees pass over constants
         if kind == "text":
             raise ValueError(
@@ -55,7 +55,7 @@ class RawColumn:
         return column
 
     def read(self, column: Any) -> Floats:
-        """Numbers, or places of the categories; NaN where there is none, or one that was not met in fit."""
+        """Numbers, or places of the categories; NaN for missing values and categories unseen in fit."""
         if self.kind == "category":
             texts, codes = coded_texts(column)
             place = {text: i for i, text in enumerate(self.values)}
@@ -76,7 +76,7 @@ class RawColumns:
 
     @classmethod
     def fitted(cls, table: Any, declared: Sequence[str]) -> RawColumns:
-        """What the columns of a table hold; ``declared`` names those that hold categories whatever their type."""
+        """Columns of a table; ``declared`` names those of categories, whatever their type."""
         names = table.column_names
         if len(set(names)) < len(names):
             raise ValueError("a column name occurs twice: columns are known by their names.")
@@ -84,7 +84,7 @@ class RawColumns:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """Names of the columns."""
         return [column.name for column in self.columns]
 
     @property
@@ -98,12 +98,12 @@ class RawColumns:
         absent = [name for name in self.names if name not in table.column_names]
         if absent:
             raise ValueError(f"the table has no column {absent[0]!r}; it has {', '.join(table.column_names[:12])}.")
-        out = np.empty((table.num_rows, len(self.columns)), order="C")
+        out = np.empty((table.num_rows, len(self.columns)))
         for j, column in enumerate(self.columns):
             out[:, j] = column.read(table.column(column.name))
-            if np.isinf(out[:, j]).any():
-                row = int(np.argmax(np.isinf(out[:, j])))
-                raise RowError("a number must be finite or missing. X contains infinity.", row, column.name)
+            bad = np.flatnonzero(np.isinf(out[:, j]))
+            if bad.size:
+                raise RowError("a number must be finite or missing. X contains infinity.", int(bad[0]), column.name)
         return out
 
     def to_plain(self) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def is_frame(X: Any) -> bool:
 
 
 def coded(column: Floats, values: Floats) -> Floats:
-    """Places of numbers among known ones, ascending; NaN for any other."""
+    """Place of each number among the known ones, which ascend; NaN for any other."""
     place = np.minimum(np.searchsorted(values, column), max(values.size - 1, 0))
     known = values[place] == column if values.size else np.zeros(column.size, dtype=bool)
     return np.where(known, place.astype(np.float64), np.nan)

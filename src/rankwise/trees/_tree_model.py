@@ -1,4 +1,4 @@
-"""A model of trees and thresholds in use: reading rows, scores, stages, importances, files; not how it is learnt."""
+"""A model of trees and thresholds in use: reading rows, scores, stages, importances, files; but not fitting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
 from rankwise.features._arrow import as_table
 from rankwise.labels import decode
-from rankwise.trees._model_text import booster_of, read_trees
+from rankwise.trees._growth import load_lightgbm
+from rankwise.trees._model_text import read_trees
 from rankwise.trees._reading import places_of
 from rankwise.trees._rows import n_threads
 from rankwise.trees._tree_columns import RawColumn, RawColumns, coded, holds_only_numbers, is_frame
@@ -28,18 +29,18 @@ _MUCH = 200_000  # trees times rows from which on threads are worth waking
 
 
 def _categories_of(rows: Rows, j: int) -> Floats:
-    """Numbers that stand for categories in a column; of a CSR matrix they are codes already, 0 to the largest."""
+    """Numbers that stand for categories in a column; in a CSR matrix all codes from 0 to the largest."""
     if not isinstance(rows, tuple):
         return np.unique(rows[:, j][~np.isnan(rows[:, j])]).astype(np.float64)
-    found = rows[0][rows[1] == j]
-    found = found[~np.isnan(found)]
-    if not ((found >= 0) & (found == np.floor(found)) & (found < _MOST_CATEGORIES)).all():
+    codes = rows[0][rows[1] == j]
+    codes = codes[~np.isnan(codes)]
+    if not ((codes >= 0) & (codes == np.floor(codes)) & (codes < _MOST_CATEGORIES)).all():
         raise ValueError(f"column {j} of a sparse X must hold its categories as whole numbers >= 0.")
-    return np.arange(found.max(initial=0.0) + 1.0)
+    return np.arange(codes.max(initial=0.0) + 1.0)
 
 
 class WithLikelihood:
-    """A method that is there only if ``loss="likelihood"``."""
+    """A method that exists only if ``loss="likelihood"``."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method, self.__doc__ = method, method.__doc__
@@ -57,7 +58,7 @@ class WithLikelihood:
 
 
 class TreeModel(LinkModel):
-    """Base of :class:`rankwise.BoostedThresholds`: what a fitted model does, and how it reads rows."""
+    """Base of :class:`rankwise.BoostedThresholds`: prediction, files, and how it reads rows."""
 
     loss: str
     categorical_features: Any
@@ -133,7 +134,7 @@ class TreeModel(LinkModel):
         return self._scores(self._matrix(rows), 0, self.n_iter_)
 
     def _scores(self, matrix: Any, first: int, count: int) -> Floats:
-        """What some of the trees say of every row."""
+        """Sum of some of the trees for every row."""
         # Threads that are woken for a moment's work cost more than it.
         threads = n_threads(self.n_jobs) if matrix.shape[0] * count > _MUCH else 1
         options = dict(raw_score=True, start_iteration=first, num_iteration=count, num_threads=threads)
@@ -161,7 +162,7 @@ class TreeModel(LinkModel):
     staged_predict_proba: Any = WithLikelihood(_staged_predict_proba)
 
     def _staged(self, X: Any) -> Iterator[tuple[TreeModel, Floats]]:
-        """The model of each round, as one whose rows are their scores, and the scores."""
+        """The model of each round, which takes scores for rows, and the scores."""
         check_is_fitted(self)
         stage = self._twin()
         stage._project = lambda scores: scores  # type: ignore[assignment, method-assign]
@@ -173,8 +174,8 @@ class TreeModel(LinkModel):
     def feature_importances_(self) -> Floats:
         """Importance of each column, see ``importance_type``; they add up to 1, if there is any split."""
         check_is_fitted(self)
-        found = np.asarray(self.booster_.feature_importance(self.importance_type), dtype=np.float64)
-        return np.asarray(found / (found.sum() or 1.0))
+        importances = np.asarray(self.booster_.feature_importance(self.importance_type), dtype=np.float64)
+        return np.asarray(importances / (importances.sum() or 1.0))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -182,7 +183,7 @@ class TreeModel(LinkModel):
         return tags
 
     def _take_trees(self, text: str) -> None:
-        self._text, self.booster_ = text, booster_of(text)
+        self._text, self.booster_ = text, load_lightgbm().Booster(model_str=text)
         if self.booster_.num_trees() != self.n_iter_:
             raise ValueError(f"there are {self.booster_.num_trees()} trees for {self.n_iter_} rounds")
 

@@ -44,14 +44,14 @@ class BoostedThresholds(TreeModel):
     Parameters
     ----------
     link, decision
-        As in :class:`rankwise.CumulativeLink`. Hinges decide by the thresholds, which is "median".
+        As in :class:`rankwise.CumulativeLink`. With hinges ``decision`` must be "median".
     loss : {"likelihood", "implicit", "explicit"}, default "likelihood"
         What to minimise: ``-log P`` of the labels, or the smoothed hinges of :class:`SVOR` with implicit or explicit
         constraints, which give no probabilities.
     max_iter : int, default 300
         Maximum number of rounds; each grows one tree.
     learning_rate : float, default 0.1
-        Factor on every tree.
+        Factor of every tree.
     max_leaf_nodes : int or "auto", default "auto"
         Maximum number of leaves of a tree. "auto" grows with the square root of the number of rows, from 4 to 31.
     min_samples_leaf : int or "auto", default "auto"
@@ -61,15 +61,15 @@ class BoostedThresholds(TreeModel):
     max_bins : int, default 255
         Maximum number of bins of a feature.
     subsample : float, default 1.0
-        Share of the rows that each tree sees.
+        Share of the rows used for each tree.
     colsample : float, default 1.0
-        Share of the columns that each tree sees.
+        Share of the columns used for each tree.
     early_stopping : {"auto", "cv"} or bool, default "auto"
-        How many rounds are kept. True: those of least loss on a part of the rows that is held out. "cv": those that
-        serve five folds best, and all rows then grow trees; takes six times as long. "auto" is "cv" up to 5000 rows,
+        How many rounds are kept. True: the number with the least loss on held-out rows. "cv": the number that is best
+        for five folds, and all rows then grow trees; takes six times as long. "auto" is "cv" up to 5000 rows,
         True above, and False with ``warm_start``. False keeps all.
     validation_fraction : float, default 0.1
-        Share of the rows that is held out for ``early_stopping=True``.
+        Share of the rows held out for ``early_stopping=True``.
     n_iter_no_change : int, default 20
         Rounds without a lower loss after which to stop early.
     monotonic_cst : dict or array-like of int, optional
@@ -81,9 +81,9 @@ class BoostedThresholds(TreeModel):
     class_weight : dict, "balanced" or None, default None
         Weight of each class. A label of several classes has the mean of their weights.
     warm_start : bool, default False
-        Keep the trees of the last fit, and grow ``max_iter`` less their number more. No early stopping.
+        Keep the trees of the last fit and grow more, up to ``max_iter`` in all. No early stopping.
     importance_type : {"gain", "split"}, default "gain"
-        What ``feature_importances_`` adds up: by how much splits lessen the loss, or how many there are.
+        What ``feature_importances_`` adds up: how much splits lower the loss, or how many there are.
     n_jobs : int, optional
         Threads; all cores that the process may use by default.
     random_state : int, RandomState or None, default None
@@ -93,7 +93,7 @@ class BoostedThresholds(TreeModel):
     engine_params : dict, optional
         Other parameters of LightGBM, by LightGBM's names.
     classes : array-like, optional
-        The classes, lowest first; without it the labels tell.
+        The classes, lowest first; those of the labels by default.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class BoostedThresholds(TreeModel):
     stage_thresholds_ : ndarray of shape (n_iter_, K-1)
         Thresholds after every round.
     validation_loss_ : ndarray
-        Mean loss of the rows that told when to stop, for 0, 1, 2, ... trees; empty without early stopping.
+        Mean loss of the validation rows for 0, 1, 2, ... trees; empty without early stopping.
     feature_importances_ : ndarray of shape (d,)
         Importance of each column; they add up to 1.
     classes_ : ndarray of shape (K,)
@@ -214,7 +214,7 @@ class BoostedThresholds(TreeModel):
     def _grow(
         self, rows: Rows, labels: Labels, sample_weight: Floats, before: Mapping[str, Any] | None, team: Team
     ) -> list[str]:
-        """Learn from rows that were read, together with the rows of a team; return what the user should know."""
+        """Learn from validated rows, together with the rows of a team; return warnings for the user."""
         self._check_decision(len(labels.order))
         weight = row_weights(sample_weight, self.class_weight, labels, team)
         self.classes_ = labels.order.values
@@ -230,7 +230,7 @@ class BoostedThresholds(TreeModel):
         remarks = [objective.told.describe(self.classes_)] if self.loss == "likelihood" else []
         generator = check_random_state(self.random_state)
         settings = self._settings(objective.n_of_team, generator)
-        goes_on: dict[str, Any] = {}
+        trees = thresholds = None
         if before is not None:
             if settings.max_iter < 0:
                 raise ValueError(
@@ -240,9 +240,9 @@ class BoostedThresholds(TreeModel):
             if settings.max_iter == 0:
                 self.__dict__.update(before)
                 return []
-            goes_on = dict(trees=before["booster_"], thresholds=objective.told.determined_of(before["thresholds_"]))
+            trees, thresholds = before["booster_"], objective.told.determined_of(before["thresholds_"])
         order_by = labels.lower + labels.upper
-        fit = fit_trees(matrix, self._categorical(), objective, settings, order_by, generator, **goes_on)
+        fit = fit_trees(matrix, self._categorical(), objective, settings, order_by, generator, trees, thresholds)
         self._accept(fit, objective.told, None if before is None else before["stage_thresholds_"])
         if fit.interrupted:
             remarks.append(
@@ -268,7 +268,7 @@ class BoostedThresholds(TreeModel):
             "max_bin": int(self.max_bins),
             "bin_construct_sample_cnt": BINNED,
             "min_data_in_bin": min(3, max(1, n_rows // 50)),
-            # LightGBM's own numbers are for large data: it would pass over categories with few rows.
+            # LightGBM's defaults are for large data: it would ignore categories with few rows.
             "min_data_per_group": min(100, max(int(least), n_rows // 50)),
             "cat_smooth": float(np.clip(n_rows / 200.0, 1.0, 10.0)),
             "feature_fraction": float(self.colsample),
@@ -281,9 +281,9 @@ class BoostedThresholds(TreeModel):
             if any(signs[j] for j in self._categorical()):
                 raise ValueError("monotonic_cst constrains a column of categories, which have no order.")
             params["monotone_constraints"] = signs
-        stopping = {True: "part", False: "none", "cv": "folds"}.get(self.early_stopping)
+        stopping = {True: "held out", False: "none", "cv": "folds"}.get(self.early_stopping)
         if stopping is None:
-            stopping = "none" if self.warm_start else "folds" if n_rows <= FEW else "part"
+            stopping = "none" if self.warm_start else "folds" if n_rows <= FEW else "held out"
         done = self.n_iter_ if self.warm_start and self.__sklearn_is_fitted__() else 0
         return TreeSettings(
             type(self).__name__, int(self.max_iter) - done, int(self.n_iter_no_change), stopping if n_rows > 1 else
