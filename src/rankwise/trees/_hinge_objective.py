@@ -19,7 +19,7 @@ from scipy.optimize import isotonic_regression
 
 from rankwise._kernels.compile import kernel
 from rankwise._types import Floats, Places
-from rankwise.batch._told_classes import ToldClasses
+from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.trees._objective import FLOOR, Objective
 from rankwise.trees._rows import TeamRows
 
@@ -33,7 +33,7 @@ class HingeObjective(Objective):
     ``reach`` thresholds beyond each end of a label count: 1 for "explicit", K for "implicit".
     """
 
-    def __init__(self, rows: TeamRows, told: ToldClasses, reach: int, n_threads: int = 1) -> None:
+    def __init__(self, rows: TeamRows, told: InnermostIntervals, reach: int, n_threads: int = 1) -> None:
         super().__init__(len(rows), n_threads, rows.team)
         self.rows, self.told, self.reach = rows, told, reach
         self.low = told.low_ends()[rows.lower].astype(np.int32)

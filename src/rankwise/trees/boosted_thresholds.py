@@ -22,7 +22,7 @@ from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS
 from rankwise.base.row_data import Rows
-from rankwise.batch._told_classes import ToldClasses
+from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.labels import Labels, require_support
 from rankwise.losses._links import LINKS
 from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
@@ -298,7 +298,7 @@ class BoostedThresholds(TreeModel):
             self._raw = before["_raw"]
         self._values = before["_values"]
 
-    def _accept(self, fit: Fit, told: ToldClasses | None, earlier: Floats | None) -> None:
+    def _accept(self, fit: Fit, told: InnermostIntervals | None, earlier: Floats | None) -> None:
         link = self.link if self.loss == "likelihood" else "logit"
         stages = [t if told is None else told.all_thresholds(t, link, fit.mean_score) for t in fit.stages]
         new = np.array(stages, dtype=np.float64).reshape(len(stages), len(self.classes_) - 1)
