@@ -208,23 +208,27 @@ class BatchEstimator(OrdinalEstimator):
         by_planes = self.solver == "cutting-plane" and alpha > 0.0
         minimise = minimise_by_cutting_planes if by_planes else minimise_by_smoothing
         solution = minimise(design, risk, alpha, penalty, **options)
-        name = type(self).__name__
         if self._is_probe:
             return solution
         if alpha == 0.0:
             linear = " is a linear programme, too large here to be solved exactly: the result"
             warn_user(
-                f"{name} without a regulariser{linear if isinstance(risk, HasPieces) else ''} has no certificate, "
-                f"lower_bound_ is -inf.",
+                f"{type(self).__name__} without a regulariser{linear if isinstance(risk, HasPieces) else ''} "
+                f"has no certificate, lower_bound_ is -inf.",
                 ConvergenceWarning,
             )
         elif not solution.converged:
-            warn_user(
-                f"{name} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
-                f"{solution.n_iter} iterations: raise max_iter (now {self.max_iter}) or tol.",
-                ConvergenceWarning,
-            )
+            self._warn_not_converged(solution)
         return solution
+
+    def _warn_not_converged(self, solution: Solution) -> None:
+        gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
+        where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
+        warn_user(
+            f"{type(self).__name__} stopped {where} after {solution.n_iter} iterations: "
+            f"raise max_iter (now {self.max_iter}) or tol.",
+            ConvergenceWarning,
+        )
 
     @reader
     def to_plain(self) -> dict[str, Any]:

@@ -147,13 +147,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         by_em = isinstance(risk.rows, RunRows)
         solution = (self._by_em if by_em else self._minimised)(design, risk, start)
         if not solution.converged and not self._is_probe:
-            gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
-            where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
-            warn_user(
-                f"{type(self).__name__} stopped {where} after {solution.n_iter} iterations: "
-                f"raise max_iter (now {self.max_iter}) or tol.",
-                ConvergenceWarning,
-            )
+            self._warn_not_converged(solution)
         weights, free = solution.theta[:n_weights], solution.theta[n_weights:]
         if self.alpha_ == 0.0 and risk.n_offsets:
             names = separating_columns(design, risk, weights, free)

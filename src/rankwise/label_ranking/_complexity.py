@@ -79,7 +79,7 @@ class Euclidean:
 
     @staticmethod
     def from_mix(state: State, moved: State) -> None:
-        """Take what was mixed."""
+        """Replace the mixed arrays, and those that follow from them."""
         state.update(moved)
 
 

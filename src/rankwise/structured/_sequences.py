@@ -210,7 +210,7 @@ def _features(features: Any, s: int) -> Any:
 
 
 def _parents(above: Any, n: int, s: int) -> Ints:
-    parents = np.asarray(above, dtype=None if len(above) else np.int64)  # an empty list has no kind of its own
+    parents = np.asarray(above, dtype=None if len(above) else np.int64)  # an empty list would be float
     if parents.shape != (n,) or parents.dtype.kind not in "iu":
         raise ValueError(
             f"sequence {s}: parents must be {n} whole numbers, one for each part. "
