@@ -77,12 +77,6 @@ def worst_pair(scores, above, below, start, stop):
 
 
 @register_jitable
-def is_uninformative(above, below, start, stop, n_labels):
-    """Whether a slice prefers no label to another."""
-    return start == stop or (below.size == 0 and stop - start == n_labels)
-
-
-@register_jitable
 def labels_known(above, below, start, stop, known):
     """Number of known labels after a slice: new labels appear in the order of their codes."""
     for e in range(start, stop):
@@ -159,7 +153,9 @@ def make_ranker_pass(score_labels, subtract_lag, make_workspace, move_labels):
 
     @register_jitable
     def informs(start, stop, highest, labels, workspace):
-        return not is_uninformative(labels[1], labels[2], start, stop, workspace[0][1][KNOWN])
+        """Whether the feedback prefers any label to another."""
+        below, n_labels = labels[2], workspace[0][1][KNOWN]
+        return start != stop and (below.size > 0 or stop - start != n_labels)
 
     @register_jitable
     def step(X, i, known, start, stop, c, past, workspace):
