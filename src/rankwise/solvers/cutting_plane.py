@@ -64,7 +64,8 @@ def minimise_by_cutting_planes(
     zero = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
     points = [zero if start is None else start]
     sample = first_sample(design, risk, penalty.size)
-    curvature = _curvature(*(sample or (design, risk)), alpha, penalty, zero)
+    few_rows, few_losses = sample or (design, risk)
+    curvature = _curvature(few_rows, few_losses, alpha, penalty, zero)
     if sample is not None:
         few = _CuttingPlanes(*sample, alpha, penalty, curvature, tol, max_iter)
         few.run(points)
