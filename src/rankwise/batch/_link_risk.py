@@ -221,19 +221,19 @@ class LinkRisk(RowRisk):
                 break
             springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
             step = newton_step(self.by_thresholds(t, *springs), gradient)
-            there = self.derivatives(scores, t - step)
+            trial = self.derivatives(scores, t - step)
             for _ in range(_HALVINGS):
                 # Near the best ones the gain is lost in rounding: compare gradients.
-                better = there[0] < risk if size > _NEARLY else np.abs(there[2]).sum() < 0.5 * size
-                if better and there[0] < np.inf:
+                better = trial[0] < risk if size > _NEARLY else np.abs(trial[2]).sum() < 0.5 * size
+                if better and trial[0] < np.inf:
                     break
-                if size <= _NEARLY and there[0] < np.inf:
+                if size <= _NEARLY and trial[0] < np.inf:
                     return t
                 step = 0.5 * step
-                there = self.derivatives(scores, t - step)
+                trial = self.derivatives(scores, t - step)
             else:
                 return t
-            t, (risk, _, gradient) = t - step, there
+            t, (risk, _, gradient) = t - step, trial
         return t
 
     def _likelihood(self) -> tuple[Any, ...]:

@@ -240,11 +240,11 @@ def solve_binary(
     problem = X, rows, sign, cost
     best, b, n_iter = BinarySolution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
     while True:
-        w, here = _certificate(problem, functions, alpha, fit_intercept, functions.share(state), b, n_features)
-        if not np.isfinite(here.objective + mean_square):
+        w, candidate = _certificate(problem, functions, alpha, fit_intercept, functions.share(state), b, n_features)
+        if not np.isfinite(candidate.objective + mean_square):
             raise FloatingPointError("the features are too large")
-        bound = max(here.lower_bound, best.lower_bound)
-        best = replace(min(here, best, key=attrgetter("objective")), lower_bound=bound, n_iter=n_iter)
+        bound = max(candidate.lower_bound, best.lower_bound)
+        best = replace(min(candidate, best, key=attrgetter("objective")), lower_bound=bound, n_iter=n_iter)
         if n_iter == max_iter or best.objective - bound <= tol * best.objective:
             relative_gap(best.objective, bound)  # raises if the bound cannot be one
             return best

@@ -93,18 +93,18 @@ class _Smoothed:
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
             scores = point.scores + step * along
             value, r, db = self._value(theta, scores)
-            here = self.design.inner(r, along) + float(
+            slope_there = self.design.inner(r, along) + float(
                 db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
             )
             lower_enough = value <= point.value + 1e-4 * step * slope
-            if lower_enough and abs(here) <= 0.9 * abs(slope):
+            if lower_enough and abs(slope_there) <= 0.9 * abs(slope):
                 return self._point(theta, scores, value, r, db)
             if value < (point.value if best is None else best.value):
                 best = self._point(theta, scores, value, r, db)
-            if lower_enough and here < 0.0:
-                short, slope_short, slope_long = step, here, 0.5 * slope_long
+            if lower_enough and slope_there < 0.0:
+                short, slope_short, slope_long = step, slope_there, 0.5 * slope_long
             else:
-                long, slope_long, slope_short = step, max(here, 0.0), 0.5 * slope_short
+                long, slope_long, slope_short = step, max(slope_there, 0.0), 0.5 * slope_short
             if long == np.inf:
                 step *= 4.0
             else:

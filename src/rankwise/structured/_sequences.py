@@ -279,19 +279,19 @@ def _label(label: Any, keep_minus_one: bool) -> Any:
 
 def _flat(labels: Sequence[Any]) -> Any:
     """All positions: one array if the sequences have arrays of one kind, else one list."""
-    if all(isinstance(one, Labels) for one in labels):
+    if all(isinstance(sequence, Labels) for sequence in labels):
         return Labels.concatenate(labels)
-    arrays = [one for one in labels if isinstance(one, np.ndarray) and one.size]
-    if len(arrays) == sum(len(one) > 0 for one in labels) and arrays:
+    arrays = [sequence for sequence in labels if isinstance(sequence, np.ndarray) and sequence.size]
+    if len(arrays) == sum(len(sequence) > 0 for sequence in labels) and arrays:
         kinds = {(array.ndim, "n" if array.dtype.kind in "iuf" else array.dtype.kind) for array in arrays}
         if len(kinds) == 1:
             return np.concatenate(arrays)
     flat: list[Any] = []
-    for s, one in enumerate(labels):
-        if isinstance(one, np.ndarray) and one.ndim == 2:
-            if one.dtype.kind == "b":
+    for s, sequence in enumerate(labels):
+        if isinstance(sequence, np.ndarray) and sequence.ndim == 2:
+            if sequence.dtype.kind == "b":
                 raise ValueError(f"sequence {s} has a candidate mask: then every sequence must have one.")
-            flat += [tuple(ends) for ends in one.tolist()]
+            flat += [tuple(ends) for ends in sequence.tolist()]
         else:
-            flat += one.tolist() if isinstance(one, np.ndarray) else one
+            flat += sequence.tolist() if isinstance(sequence, np.ndarray) else sequence
     return flat
