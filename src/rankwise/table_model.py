@@ -312,7 +312,7 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
 
     @contextmanager
     def _ready_for(self, X: Any) -> Iterator[tuple[Any, Any]]:
-        """The estimator that learns, and the encoded rows; an error inside leaves the model as it was, even unfitted."""
+        """The estimator that learns, and the encoded rows; an error inside leaves the model as it was."""
         gate, moves = self._gate, self._moves
         with gate.lock:
             gate.count |= moves  # two models change one after the other: readers wait until both have

@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression, UnifiedClassifier
 from rankwise.batch._batch_estimator import BatchEstimator
-from rankwise.solvers.design import rows_of_part
-from rankwise.solvers.smoothing import step_of_part
+from rankwise.solvers.design import sampled_rows
+from rankwise.solvers.smoothing import sampling_step
 from tests.streams import best_constant_score, make_stream
 
 ESTIMATORS = [
@@ -295,12 +295,12 @@ def test_cut_labels_that_are_no_classes_are_refused():
 
 
 @pytest.mark.parametrize("solver", ["auto", "cutting-plane"])
-def test_the_part_that_is_solved_first_may_have_no_weight(solver):
+def test_the_sample_that_is_solved_first_may_have_no_weight(solver):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 3))
     y = np.digitize(X[:, 0], [-1.0, 1.0])
     weight = np.ones(2000)
-    weight[rows_of_part(step_of_part(2000, 5), 0, 2000)] = 0.0
+    weight[sampled_rows(sampling_step(2000, 5), 0, 2000)] = 0.0
     counts = weight > 0.0
     assert not counts.all()
     model = SVOR(solver=solver, tol=1e-4).fit(X, y, sample_weight=weight)

@@ -14,7 +14,7 @@ from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import beta_matrix
 from rankwise.losses import loss_matrix
 from rankwise.solvers import smoothing
-from rankwise.solvers.design import Design, rows_of_part
+from rankwise.solvers.design import Design, sampled_rows
 from tests.reference.large_margin import ThresholdProblem, UnifiedProblem
 
 K = 5
@@ -174,15 +174,15 @@ def test_quasi_newton_steps_come_to_the_same_optimum(monkeypatch):
     assert quasi.n_iter > newton.n_iter
 
 
-def test_many_rows_begin_with_a_part_of_them():
-    assert smoothing.step_of_part(1000, 20) is None
-    assert smoothing.step_of_part(50_000, 29) == 10
-    part = rows_of_part(10, 0, 50_000)
-    np.testing.assert_array_equal(part // 10, np.arange(5000))
-    assert np.bincount(part % 10, minlength=10).min() > 400  # drawn evenly
+def test_many_rows_begin_with_a_sample_of_them():
+    assert smoothing.sampling_step(1000, 20) is None
+    assert smoothing.sampling_step(50_000, 29) == 10
+    sample = sampled_rows(10, 0, 50_000)
+    np.testing.assert_array_equal(sample // 10, np.arange(5000))
+    assert np.bincount(sample % 10, minlength=10).min() > 400  # drawn evenly
 
 
-def test_the_part_is_the_same_whatever_the_blocks():
+def test_the_sample_is_the_same_whatever_the_blocks():
     ends = [0, 3, 4, 40, 41, 60, 103]
-    parts = [first + rows_of_part(7, first, last - first) for first, last in pairwise(ends)]
-    np.testing.assert_array_equal(np.concatenate(parts), rows_of_part(7, 0, 103))
+    samples = [first + sampled_rows(7, first, last - first) for first, last in pairwise(ends)]
+    np.testing.assert_array_equal(np.concatenate(samples), sampled_rows(7, 0, 103))

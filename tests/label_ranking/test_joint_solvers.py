@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from rankwise import LabelRanker
 from rankwise._kernels.compile import register_jitable
-from rankwise.label_ranking.interior_point import WORK_ROWS, make_interior_point, make_joint_solver, room_for_joint
+from rankwise.label_ranking.interior_point import WORK_ROWS, interior_workspace, make_interior_point, make_joint_solver
 from rankwise.label_ranking.levels import lead_of_log_odds, lead_of_scores, make_levels
 
 
@@ -48,10 +48,10 @@ def by_levels(kind, heights, relevant, rate, margin, cap):
 
 
 def by_interior_point(kind, problem, relevant, cap, scale):
-    room = room_for_joint(relevant.size + 3)
-    mass, iterations = interior[kind](problem, relevant, cap, scale, room)
+    workspace = interior_workspace(relevant.size + 3)
+    mass, iterations = interior[kind](problem, relevant, cap, scale, workspace)
     assert mass > 0
-    return room[3][: relevant.size].copy(), mass, iterations
+    return workspace[3][: relevant.size].copy(), mass, iterations
 
 
 def by_general_solver(scores, relevant, square, margin, cap):
@@ -185,8 +185,8 @@ def test_an_iteration_looks_at_every_function_once_and_more_labels_do_not_need_m
         heights = rng.standard_normal(k) - 4.0
         relevant = np.arange(k) < max(1, k // 50)
         calls.clear()
-        room = room_for_joint(k)
-        mass, iterations = make_joint_solver(counted)((np.exp(-heights), 0.1 * relevant), relevant, 1.0, 1.1, room)
+        workspace = interior_workspace(k)
+        mass, iterations = make_joint_solver(counted)((np.exp(-heights), 0.1 * relevant), relevant, 1.0, 1.1, workspace)
         assert mass > 0
         assert set(calls) == {k + 1}
         assert len(calls) <= 2 * iterations + 2
@@ -202,7 +202,7 @@ def test_an_unsolved_problem_moves_nothing():
     def noise(problem, a, first, second):
         first[:], second[:] = rng.standard_normal(a.size), 1.0
 
-    mass, iterations = make_joint_solver(noise)(None, relevant, 1.0, 1.0, room_for_joint(3))
+    mass, iterations = make_joint_solver(noise)(None, relevant, 1.0, 1.0, interior_workspace(3))
     assert mass == 0.0
     assert iterations == 100
 

@@ -80,7 +80,7 @@ def prepared(estimator):
 
 
 def state_of(model):
-    return {name: array.copy() for name, array in model._known_part().items()}
+    return {name: array.copy() for name, array in model._trimmed_state().items()}
 
 
 def assert_same_model(a, b):

@@ -6,7 +6,7 @@ half is labelled, in the others only the right half. Learners see the words of f
 the reverse. Beside the surrogates stand the perceptron, which takes steps along subgradients of the hinge, logistic
 regression on independent letters, and the perceptron on the complete words alone.
 
-Right answers cost nothing, so that bridge is hinge and max is ramp (:mod:`rankwise.structured._surrogates`): each pair
+Right answers cost nothing, so that bridge is hinge and max is ramp (:mod:`rankwise.structured._chain_risk`): each pair
 is trained once. Regularisation and the perceptron's margin were chosen by cross-validation inside fold 0
 (:mod:`rankwise_experiments._ocr_choice`). For the reverse split, where there are ten times as many words, alpha is a
 tenth: the regulariser is worth as many words as before. The scaling of the intercepts and the candidates were found

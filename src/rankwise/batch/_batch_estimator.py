@@ -1,11 +1,11 @@
 """What every batch estimator shares: parameters, reading, the choice of a solver, its certificate, and saving.
 
-An estimator's own file supplies the risk of its labels, a :class:`rankwise.solvers.risk.Risk`, and turns parameters
-(w, offsets) into its attributes. The objective is
+An estimator supplies the risk of its labels, a :class:`rankwise.solvers.risk.Risk`, and turns parameters (w, offsets)
+into its attributes. The objective is
 
     alpha/2 Omega + weighted mean of psi,     Omega = |w|^2 ("weights"), |w|^2 + |offsets|^2 ("all"), or 0 ("none")
 
-over the rows that say something: a row whose label is missing or whose weight is zero changes nothing.
+over the informative rows: a row with a missing label or weight zero changes nothing.
 """
 
 from abc import abstractmethod
@@ -40,7 +40,7 @@ from rankwise.solvers.smoothing import minimise_by_smoothing
 from rankwise.solvers.solution import CertificateError, Solution
 from rankwise.solvers.threads import in_one_thread
 
-_LARGEST = 1e150  # feature of which the solvers can add up squares
+_LARGEST = 1e150  # feature whose squares the solvers can add up
 
 
 class BatchEstimator(OrdinalEstimator):
@@ -61,7 +61,7 @@ class BatchEstimator(OrdinalEstimator):
 
     coef_: Floats
     alpha_: float
-    #: Whether it is one of the models by which ``alpha="auto"`` is chosen, of which nobody needs to hear.
+    #: Whether it is one of the models that choose ``alpha="auto"``, which do not warn.
     _is_probe = False
 
     def __init__(
@@ -72,7 +72,7 @@ class BatchEstimator(OrdinalEstimator):
 
     @abstractmethod
     def _risk(self, order: ClassOrder, rows: RowSums) -> Risk:
-        """Weighted mean of the losses of rows with codes of these classes: ``CodedRows``, here or elsewhere."""
+        """Weighted mean of the losses of rows with codes of these classes: ``CodedRows`` or sums over them."""
 
     @abstractmethod
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
@@ -112,12 +112,12 @@ class BatchEstimator(OrdinalEstimator):
         Returns
         -------
         list of fitted estimators
-            In the order of ``alphas``; this one stays as it is.
+            In the order of ``alphas``; this estimator does not change.
         """
         if np.ndim(alphas) != 1 or len(alphas) == 0 or not all(a > b for a, b in pairwise(alphas)):
             raise ValueError(f"alphas must be numbers in descending order, at least one. Got {alphas!r} instead.")
         first = clone(self)
-        for alpha in (alphas[-1], alphas[0]):  # between them all others lie
+        for alpha in (alphas[-1], alphas[0]):  # all others lie between
             first.set_params(alpha=float(alpha))._validate_params()
         read = first._read(X, y, sample_weight)
         models: list[Self] = first._along(alphas, read)
@@ -125,7 +125,7 @@ class BatchEstimator(OrdinalEstimator):
 
     @in_one_thread
     def _along(self, alphas: Sequence[float], read: tuple[Design, ClassOrder, RowSums]) -> list[Self]:
-        """Models of several strengths, each started from the last; twins of this one, which is as good as fitted."""
+        """Models of several strengths, each started from the last: copies of this one, which has read its rows."""
         models, start = [], None
         for alpha in alphas:
             model = self._twin()
@@ -152,20 +152,20 @@ class BatchEstimator(OrdinalEstimator):
         return design, labels.order, coded
 
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
-        """What the solvers get of rows and labels."""
+        """Rows and labels as the solvers need them."""
         return design, CodedRows(weight, labels.lower, labels.upper)
 
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
-        """Refuse, or warn of, what an estimator minds in classes and labels, once before any fit to them."""
+        """Reject classes and labels, or warn of them, once before all fits to them."""
 
     def _strength(self, design: Design, order: ClassOrder, rows: RowSums) -> float:
-        """Strength of the regulariser: the one given, or one that is chosen."""
+        """Strength of the regulariser, given or chosen."""
         if self.alpha != "auto":
             return float(self.alpha)
         return choose_strength(self, design, order, rows) if len(order) > 1 else 1.0
 
     def _losses_on(self, X: Rows, labels: Labels) -> Floats:
-        """Loss of every row by which ``alpha="auto"`` judges: that of the answer against the label."""
+        """Loss of every row's prediction, by which ``alpha="auto"`` is chosen."""
         return interval_insensitive(labels, self._codes(X), getattr(self, "loss", "mae"))
 
     def _learn(self, design: Design, order: ClassOrder, rows: RowSums, start: Floats | None) -> Floats:
@@ -180,7 +180,7 @@ class BatchEstimator(OrdinalEstimator):
     def _solve_narrow(
         self, design: Design, risk: Risk, n_weights: int, n_offsets: int, start: Floats | None
     ) -> Solution:
-        """Solve for the columns that hold anything: the other weights are 0, so wide rows cost what they hold."""
+        """Solve for the columns with entries; all other weights are 0. So wide rows cost only their entries."""
         used = design.used_columns() if isinstance(design, Design) else None
         if used is None:
             return self._solve(design, risk, n_weights, n_offsets, start)
@@ -208,23 +208,27 @@ class BatchEstimator(OrdinalEstimator):
         by_planes = self.solver == "cutting-plane" and alpha > 0.0
         minimise = minimise_by_cutting_planes if by_planes else minimise_by_smoothing
         solution = minimise(design, risk, alpha, penalty, **options)
-        name = type(self).__name__
         if self._is_probe:
             return solution
         if alpha == 0.0:
             linear = " is a linear programme, too large here to be solved exactly: the result"
             warn_user(
-                f"{name} without a regulariser{linear if isinstance(risk, HasPieces) else ''} has no certificate, "
-                f"lower_bound_ is -inf.",
+                f"{type(self).__name__} without a regulariser{linear if isinstance(risk, HasPieces) else ''} "
+                f"has no certificate, lower_bound_ is -inf.",
                 ConvergenceWarning,
             )
         elif not solution.converged:
-            warn_user(
-                f"{name} stopped at a relative gap of {solution.gap:.2g}, above tol={self.tol:g}, after "
-                f"{solution.n_iter} iterations: raise max_iter (now {self.max_iter}) or tol.",
-                ConvergenceWarning,
-            )
+            self._warn_not_converged(solution)
         return solution
+
+    def _warn_not_converged(self, solution: Solution) -> None:
+        gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
+        where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
+        warn_user(
+            f"{type(self).__name__} stopped {where} after {solution.n_iter} iterations: "
+            f"raise max_iter (now {self.max_iter}) or tol.",
+            ConvergenceWarning,
+        )
 
     @reader
     def to_plain(self) -> dict[str, Any]:
@@ -266,7 +270,7 @@ class BatchEstimator(OrdinalEstimator):
         return self._finite(super()._rows(X, reset=reset))
 
     def _refuse_large(self, rows: Rows) -> None:
-        """Refuse features whose squares are too large to add up."""
+        """Reject features whose squares are too large to add up."""
         values = rows[0] if isinstance(rows, tuple) else rows
         if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
             self._refuse_row(rows, first_row(rows, np.abs(values) > _LARGEST), "the squared norm of the row is")
@@ -276,7 +280,7 @@ class BatchEstimator(OrdinalEstimator):
 
 
 class LossEstimator(BatchEstimator):
-    """Base of the estimators for a target loss of choice."""
+    """Base of the estimators with a choice of target loss."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BatchEstimator._parameter_constraints,
@@ -291,7 +295,7 @@ class LossEstimator(BatchEstimator):
 
 
 class ThresholdBatchEstimator(ThresholdModel, BatchEstimator):
-    """Base of the batch estimators with one score and ordered thresholds, which are the offsets unless overridden."""
+    """Base of the batch estimators with one score and ordered thresholds; the offsets are the thresholds by default."""
 
     def _n_parameters(self, n_features: int, n_classes: int) -> tuple[int, int]:
         return n_features, n_classes - 1

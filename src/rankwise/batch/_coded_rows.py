@@ -1,4 +1,4 @@
-"""Rows of ordinal labels as the risks know them."""
+"""Rows of ordinal labels as the risks see them."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,15 @@ class CodedRows(RowsHere):
     upper: Codes
 
 
+@dataclass(frozen=True, eq=False)
+class RunRows(CodedRows):
+    """Rows that may be runs of a candidate set: ``owner`` is the number of the label that each belongs to."""
+
+    owner: Places
+
+
 def runs_of(labels: Labels, weight: Floats) -> tuple[Places, tuple[Floats, Codes, Codes]]:
-    """Row of every run of classes that a label admits; and its equal part of the weight, its first and last class."""
+    """Label of every run of admissible classes; and each run's equal share of the weight, first and last class."""
     admitted = np.pad(labels.admissible(), ((0, 0), (1, 1)))
     owner, lower = np.nonzero(admitted[:, 1:-1] & ~admitted[:, :-2])
     _, upper = np.nonzero(admitted[:, 1:-1] & ~admitted[:, 2:])

@@ -1,6 +1,6 @@
-"""Compiled loops over the hinges between scores and thresholds; :mod:`rankwise.batch._threshold_risk` explains them.
+"""Compiled loops over the hinges between scores and thresholds; see :mod:`rankwise.batch._threshold_risk`.
 
-Everywhere f are the scores, t the thresholds, ``[lo, hi]`` the codes of a row, c its weight, mu the smoothing.
+f are the scores, t the thresholds, ``[lo, hi]`` the codes of a row, c its weight, mu the smoothing.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def count_up_to(t, x):
 
 @register_jitable(forceinline=True)
 def inverse_of(mu):
-    """1 / mu, and a number that makes every dual variable 0 or 1 when nothing is smoothed, mu = 0."""
+    """1 / mu, or for mu = 0 a number that makes every dual variable 0 or 1."""
     return 1.0 / mu if mu > 0.0 else 1e300
 
 
@@ -37,8 +37,8 @@ def dual(u, half, inverse):
 def looped(f, t, lo, hi, c, reach, mu, scale_low, scale_high, r, dt):
     """Risk, its derivatives r by score and dt by threshold, looping over each row's thresholds.
 
-    The dual variables of threshold k are multiplied by ``scale_low[k]`` (the rows above it) and ``scale_high[k]``
-    (the rows below it), in the derivatives and in the second result, the sum of all dual variables.
+    The dual variables of threshold k are multiplied by ``scale_low[k]`` (for rows above it) and ``scale_high[k]``
+    (for rows below it), in the derivatives and in the second result, the sum of all dual variables.
     """
     half, inverse = 0.5 * mu, inverse_of(mu)
     risk = gain = 0.0
@@ -91,7 +91,7 @@ def searched(f, t, lo, hi, c, mu, scale_low, scale_high, r, dt):
     t1, t2 = prefix(t), prefix(t * t)
     low0, low1 = prefix(scale_low), prefix(scale_low * t)
     high0, high1 = prefix(scale_high), prefix(scale_high * t)
-    # Differences over k of: the constant dual variables, and those that are a constant plus t_k / mu, on each side.
+    # Differences over k, on each side: of constant dual variables, and of those that are a constant plus t_k / mu.
     flat_low, slope_low = np.zeros(t.size + 1), np.zeros(t.size + 1)
     flat_high, slope_high = np.zeros(t.size + 1), np.zeros(t.size + 1)
     risk = gain = 0.0
@@ -153,22 +153,22 @@ def curvature(X, f, t, lo, hi, c, reach, ordered, mu, by_score, by_both, by_thre
             q0 = max(q0, min(count_up_to(t, above - half), q1))
             q1 = min(q1, max(count_up_to(t, above + half), q0))
         second = c[i] * inverse
-        found = 0
+        n_curved = 0
         for side in range(2):
             start, stop, middle = (p0, p1, below) if side == 0 else (q0, q1, above)
             for k in range(start, stop):
                 if abs(t[k] - middle) < half:
-                    found += 1
+                    n_curved += 1
                     by_threshold[k] += second
                     row = by_both[k]
                     for p in range(n_entries(X, i)):
                         row[column(X, i, p)] -= second * value(X, i, p)
-        by_score[i] = second * found
+        by_score[i] = second * n_curved
 
 
 @register_jitable
 def slope_of(k, weight_below, passed_low, passed_high):
-    """Slope of threshold k's problem, from the weights whose break points were passed, by lower and by upper code."""
+    """Slope of threshold k's problem, from the weights with passed break points, by lower and by upper code."""
     slope = -weight_below[k]
     for y in range(k + 1, passed_low.size):
         slope += passed_low[y]
@@ -181,10 +181,10 @@ def slope_of(k, weight_below, passed_low, passed_high):
 def order_statistics(f, lo, hi, c, row, t, r):
     """t[k] = the minimiser of threshold k's problem, for rows in the order of their scores; return the gain.
 
-    From left to right the slope of the problem grows by c at f - 1 of every row above the threshold, whose hinge
-    sets in there, and at f + 1 of every row below it, whose hinge ends there; it starts at minus the weight below.
-    The threshold lies where the slope passes zero, and the row there gets the part of its dual variable that
-    makes it zero. The lower of two thresholds passes first, so that one sweep over all break points finds all.
+    The slope of the problem starts at minus the weight below the threshold. From left to right it grows by c at
+    f - 1 of every row above, where its hinge begins, and at f + 1 of every row below, where its hinge ends. The
+    threshold lies where the slope crosses zero, and the row there gets the share of its dual variable that makes the
+    slope zero. Lower thresholds cross first, so one sweep over all break points finds all thresholds.
     """
     n, K = f.size, t.size + 1
     passed_low, passed_high = np.zeros(K), np.zeros(K)
@@ -195,7 +195,7 @@ def order_statistics(f, lo, hi, c, row, t, r):
     for k in range(1, K):
         weight_below[k] += weight_below[k - 1]
         weight_above[K - 1 - k] += weight_above[K - k]  # of code K-1-k and more
-    # How many rows in order had passed their f - 1, and their f + 1, when each threshold was found.
+    # Number of rows, in order, that had passed their f - 1, and their f + 1, when each threshold was found.
     low_place, high_place = np.full(K, n), np.full(K, n)
     gain = 0.0
     k = low = high = 0
@@ -216,9 +216,9 @@ def order_statistics(f, lo, hi, c, row, t, r):
             t[k] = last
             low_place[k], high_place[k] = low, high + (counts and not from_low)
             if counts:
-                part = -slope if from_low else slope + c[i]
-                gain += part
-                r[row[i]] += -part if from_low else part
+                share = -slope if from_low else slope + c[i]
+                gain += share
+                r[row[i]] += -share if from_low else share
             k += 1
             slope = slope_of(k, weight_below, passed_low, passed_high)
         if from_low:
@@ -227,7 +227,7 @@ def order_statistics(f, lo, hi, c, row, t, r):
         else:
             passed_high[hi[i]] += c[i]
             high += 1
-    for rest in range(k, t.size):  # no row above these, and rounding kept the slope from reaching zero
+    for rest in range(k, t.size):  # no row is above these, and by rounding the slope did not reach zero
         t[rest] = last
         for i in range(n):
             if c[i] > 0.0 and hi[i] <= rest:
@@ -247,11 +247,11 @@ def order_statistics(f, lo, hi, c, row, t, r):
 
 @kernel
 def bucketed(f, lo, hi, c, n_buckets, most, t, r):
-    """What ``order_statistics`` finds, without sorting all rows; NaN, if that must be done after all.
+    """What ``order_statistics`` finds, without sorting all rows; NaN if all rows must be sorted.
 
-    The break points f - 1 and f + 1 are counted in buckets, by code. That tells in which bucket the slope of each
-    threshold's problem passes zero, and which dual variables are 0 or 1 for certain: those of the rows with break
-    points in other buckets. Only the break points in that bucket are sorted, at most ``most`` for all thresholds.
+    Counting the break points f - 1 and f + 1 in buckets, by code, shows in which bucket the slope of each threshold's
+    problem crosses zero. Rows with break points in other buckets have dual variables 0 or 1. Only the break points in
+    that bucket are sorted, at most ``most`` for all thresholds.
     """
     n, K = f.size, t.size + 1
     least, largest = f[0], f[0]
@@ -302,16 +302,16 @@ def bucketed(f, lo, hi, c, n_buckets, most, t, r):
             value[end[k]], row[end[k]] = f[i] + 1.0, ~i
             end[k] += 1
     for k in range(t.size):
-        slope, found = before[k], False
-        t[k] = value[first[k] : first[k + 1]].max()  # unless rounding kept the slope from reaching zero
+        slope, crossed = before[k], False
+        t[k] = value[first[k] : first[k + 1]].max()  # stays if, by rounding, the slope does not reach zero
         for p in first[k] + np.argsort(value[first[k] : first[k + 1]]):
             from_low = row[p] >= 0
             i = row[p] if from_low else ~row[p]
-            # A row above is part of the slope once passed, a row below until then: all of it, or what makes zero.
-            a = c[i] if from_low != found else 0.0
-            if not found and slope + c[i] >= 0.0:
+            # Rows above count once passed, rows below until then: fully, or with the share that makes the slope zero.
+            a = c[i] if from_low != crossed else 0.0
+            if not crossed and slope + c[i] >= 0.0:
                 a = -slope if from_low else slope + c[i]
-                t[k], found = value[p], True
+                t[k], crossed = value[p], True
             slope += c[i]
             gain += a
             r[i] += -a if from_low else a

@@ -1,13 +1,13 @@
-"""How sure the parameters of a cumulative link are: standard errors, a likelihood-ratio test, effective sample size.
+"""Inference for cumulative links: standard errors, a likelihood-ratio test, effective sample size.
 
 The observed information is the matrix H of second derivatives of ``-sum_i c_i log P_i`` (plus ``alpha/2 sum_i c_i
 |w|^2`` for a ridge) by weights and thresholds, at the fitted ones. Its inverse gives the standard errors. With S the
-sum of the squared slopes of the rows, ``H^-1 S H^-1`` is the sandwich, which also holds if the link is not the true
-one. A row of weight 2 counts as two rows in both. With a ridge they are those of the penalised estimate, which is
-biased: they say how the estimate varies, not how far it is from the truth.
+sum of the squared slopes of the rows, ``H^-1 S H^-1`` is the sandwich, which also holds if the link is wrong. A row of
+weight 2 counts as two rows in both. With a ridge these are the errors of the penalised estimate, which is biased: they
+tell how the estimate varies, not how far it is from the truth.
 
-By Louis' (1982) rule an imprecise label has the information that an exact one is expected to have, given the label,
-less what not knowing the class takes away. So the share of it is in [0, 1] for every row.
+By Louis' (1982) rule the information of an imprecise label is the expected information of an exact one, given the
+label, minus the information that is missing. So its share is in [0, 1] for every row.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LikelihoodRatio(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """Rows with labels as a fitted model sees them; rows without a label, or of weight zero, are left out."""
+    """Labelled rows as a fitted model sees them; rows without a label or with weight zero are left out."""
 
     design: Design
     rows: CodedRows  # with weights as given
@@ -69,7 +69,7 @@ class _Evidence:
         design = Design(read, model.n_features_in_).take(labelled)
         rows = CodedRows(weight[labelled], labels.lower[labelled], labels.upper[labelled])
         risk = LinkRisk(rows.normalised(), len(model.classes_), model.link)
-        thresholds = risk.told.determined_of(model.thresholds_)
+        thresholds = risk.innermost.determined_of(model.thresholds_)
         if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0.0).any():
             raise ValueError("these labels tell classes apart that those of the fit did not: use the rows of the fit.")
         return cls(design, rows, risk, thresholds, design.times(model.coef_[None]))
@@ -92,17 +92,13 @@ class _Evidence:
         pull_apart(self.design.rows, self.rows.lower, self.rows.upper, *self.risk.ends, r * a, -r * g, by_both)
         for ends, others, product in ((high, high, a * a), (low, low, g * g), (high, low, -a * g), (low, high, -a * g)):
             np.add.at(by_threshold, (ends, others), c * product)
-        return np.block(
-            [
-                [self.design.gram(r * (a - g)), by_both[1:-1].T],
-                [by_both[1:-1], by_threshold[1:-1, 1:-1]],
-            ]
-        )
+        by_weight, by_both = self.design.gram(r * (a - g)), by_both[1:-1]
+        return np.block([[by_weight, by_both.T], [by_both, by_threshold[1:-1, 1:-1]]])
 
 
 @kernel
 def _ends(f, t, shrink, grow, low, high, link, a, g):
-    """Slopes a and g of every row, the logit's with its barrier."""
+    """Slopes a and g of every row; for the logit, with its barrier."""
     for i in range(f.size):
         k, h = low[i], high[i]
         if link == LOGIT:
@@ -115,7 +111,7 @@ def _ends(f, t, shrink, grow, low, high, link, a, g):
 
 
 def covariance(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
-    """Covariance of weights and all thresholds; zero where the labels do not determine a threshold."""
+    """Covariance of weights and all thresholds; zero for thresholds that the labels do not determine."""
     evidence = _Evidence.of(model, X, y, sample_weight)
     matrix, parameter = _covariance(model, evidence)
     widened = np.pad(matrix, ((0, 1), (0, 1)))
@@ -123,12 +119,12 @@ def covariance(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
 
 
 def _covariance(model: Any, evidence: _Evidence) -> tuple[Floats, NDArray[np.intp]]:
-    """Covariance of weights and determined thresholds, and the place of each weight and threshold in it, or -1."""
+    """Covariance of weights and determined thresholds, and the place of every weight and threshold in it, or -1."""
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    # Of all thresholds those that are placed, not determined, have no standard error.
-    place, inside = evidence.risk.told.place_of_all()
+    # Thresholds that the labels do not determine have no standard error.
+    place, inside = evidence.risk.innermost.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
     parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
     return _inverse(evidence.information(model.alpha_), model), parameter
@@ -197,7 +193,7 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
     dropped = np.unique([known[name] for name in named])
     kept = np.setdiff1d(np.arange(d), dropped)
     matrix = Design(model._rows(X, reset=False), d).matrix()
-    # A column of zeros where none is left: thresholds alone.
+    # If no column is left, a column of zeros: thresholds alone.
     smaller = clone(model).set_params(classes=model.classes_.tolist())
     fewer = matrix[:, kept] if kept.size else sparse.csr_matrix((matrix.shape[0], 1))
     smaller.fit(fewer, y, sample_weight)
@@ -208,16 +204,16 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
 def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """See :meth:`rankwise.CumulativeLink.effective_sample_size`."""
     evidence = _Evidence.of(model, X, y, sample_weight)
-    rows, told, t = evidence.rows, evidence.risk.told, padded(evidence.thresholds)
+    rows, innermost, t = evidence.rows, evidence.risk.innermost, padded(evidence.thresholds)
     low, high = evidence.risk.ends[0][rows.lower], evidence.risk.ends[1][rows.upper]
     link = LINKS[model.link], *evidence.risk.ends
     length = np.sqrt(squared_norms(evidence.design.rows))
     above, below, *_ = row_springs(rows, evidence.scores, t, *link)
     classes = probabilities(model.link, evidence.scores[:, 0], evidence.thresholds)
     mass, expected = np.zeros(len(rows)), np.zeros(len(rows))
-    for j in range(told.first.size):
+    for j in range(innermost.first.size):
         inside = (low <= j) & (j < high)
-        code = np.full(len(rows), told.first[j], dtype=np.int32)
+        code = np.full(len(rows), innermost.first[j], dtype=np.int32)
         up, down, *_ = row_springs(CodedRows(rows.weight, code, code), evidence.scores, t, *link)
         mass += inside * classes[:, j]
         expected += inside * classes[:, j] * (up + down)
@@ -227,7 +223,7 @@ def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> flo
     if not imprecise.any():
         return exact
     square = length[imprecise] ** 2
-    if not square.any():  # the limit of short rows: all of them count alike
+    if not square.any():  # the limit of short rows: all count equally
         square[:] = 1.0
     share = float(square @ (above + below)[imprecise]) / float(square @ expected[imprecise])
     return exact + min(share, 1.0) * float(rows.weight[imprecise].sum())

@@ -1,23 +1,23 @@
 """The likelihood of cumulative links as an oracle: mean of ``-log P`` of the labels, its derivatives and lower bounds.
 
-:mod:`rankwise.losses._links` has the loss of one row. The logit's factor ``1 - exp(-(t_h - t_l))`` knows no row: its
-losses are added over the pairs of thresholds that bound a label, not over rows.
+:mod:`rankwise.losses._links` has the loss of one row. The logit's factor ``1 - exp(-(t_h - t_l))`` does not depend on
+the row: its losses are summed over the pairs of thresholds that bound a label, not over rows.
 
 **Certificate.** At a point (w, t) where the gradient by t is zero, the objective is at least
 ``objective - |gradient by w|^2 / (2 alpha)`` everywhere, as it is convex in t and strongly convex in w. (For the logit
 this is the value of the dual point ``a, g, v``, with its entropies written out.) Rounding leaves a gradient e by t,
-which may gain no more than ``e (t* - t)``: :meth:`LinkRisk.confined` bounds where the best thresholds t* can be.
-Losses are not negative, so an objective F at any known point bounds ``alpha/2 |w*|^2`` and the losses of the rows that
-end at threshold k, of total weight W and mean length of x N:
+which may gain no more than ``e (t* - t)``: :meth:`LinkRisk.confined` bounds the best thresholds t*. Losses are not
+negative, so an objective F at any known point bounds ``alpha/2 |w*|^2`` and the losses of the rows that end at
+threshold k, of total weight W and mean length of x N:
 
     |w*| <= R = sqrt(2 F / alpha),       t*_k >= -(1 + F / W) - R N,
 
 because -log F is convex, so that its mean over these rows is no less than its value at their mean score, and because
-``-log F(z) <= u`` needs ``z >= -(1 + u)`` for all four links. From above alike, by the rows that begin there.
+``-log F(z) <= u`` needs ``z >= -(1 + u)`` for all four links. The rows that begin there bound t*_k from above alike.
 
-**Order.** Labels keep in order the thresholds that bound one of them. Neighbours that bound none are kept in order by a
-barrier of weight 1e-9, which is no part of the objective. Its slopes are multipliers of the constraint
-``t_k <= t_{k+1}``, so the bound above holds with it, less the slopes times the distances.
+**Order.** Labels keep the thresholds that bound them in order. A barrier of weight 1e-9, which is not part of the
+objective, keeps the other neighbours in order. Its slopes are multipliers of the constraint ``t_k <= t_{k+1}``, so the
+bound above holds with it, minus the slopes times the distances.
 """
 
 from __future__ import annotations
@@ -35,20 +35,19 @@ from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._told_classes import ToldClasses
-from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, quantile
-from rankwise.losses._links import padded as padded  # for those who call the sums over rows
+from rankwise.batch._innermost_intervals import InnermostIntervals
+from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, padded, quantile
 from rankwise.solvers.design import Design, LinearMap, squared_norms
 from rankwise.solvers.row_sums import RowRisk, RowSums, Sums
 
-_PRIOR = 1e-2  # weight, in a part of the rows, of the labels of all rows at score zero: they determine all thresholds
+_PRIOR = 1e-2  # weight, in a sample, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
-_RAREST, _APART = 1e-9, 1e-4  # probability of a class, and distance of two thresholds, to start from
+_RAREST, _APART = 1e-9, 1e-4  # least probability of a class, and least distance of two thresholds, at the start
 _POLISH = 30  # most steps of the thresholds alone
-_ROUNDING = 1e-14  # gradient by the thresholds that a bound may charge for
-_NEARLY = 1e-5  # gradient below which the gain of a step may be less than rounding
+_ROUNDING = 1e-14  # gradient by the thresholds that is small enough for a bound
+_NEARLY = 1e-5  # gradient below which the gain of a step may be lost in rounding
 _HALVINGS = 40
-_PROFILE = 1e-10  # gradient by the thresholds that counts as none while weights are sought
+_PROFILE = 1e-10  # gradient by the thresholds that counts as zero while weights are fitted
 LOGIT = LINKS["logit"]
 
 
@@ -80,7 +79,10 @@ class _Barrier:
 
 
 class LinkRisk(RowRisk):
-    """Weighted mean of ``-log P`` of CodedRows, or of such rows elsewhere; see the module's docstring."""
+    """Weighted mean of ``-log P`` of CodedRows, or of such rows elsewhere; see the module's docstring.
+
+    Implements :class:`rankwise.solvers.risk.Risk`.
+    """
 
     n_scores = 1
     unit = 1.0
@@ -88,9 +90,9 @@ class LinkRisk(RowRisk):
     def __init__(self, rows: RowSums, n_classes: int, link: str) -> None:
         self.rows = rows
         (labels,) = rows.mean(_weight_of_labels, n_classes)
-        self.told = ToldClasses.of(labels.sum(axis=1), labels.sum(axis=0))
-        self.n_offsets = self.told.n_thresholds
-        self.link, self.ends = link, (self.told.low_ends(), self.told.high_ends())
+        self.innermost = InnermostIntervals.of(labels.sum(axis=1), labels.sum(axis=0))
+        self.n_offsets = self.innermost.n_thresholds
+        self.link, self.ends = link, (self.innermost.low_ends(), self.innermost.high_ends())
         self._set_pairs(labels)
         bounded = np.zeros((self.n_offsets + 2,) * 2, dtype=bool)
         bounded[self.low, self.high] = True
@@ -100,32 +102,32 @@ class LinkRisk(RowRisk):
         self.reach: tuple[Floats, Floats] | None = None
 
     def _set_pairs(self, labels: Floats) -> None:
-        """Pairs of thresholds that bound a label, from the weight of the labels (K, K); as rows, and their barrier."""
+        """Set the pairs of thresholds that bound a label, as rows, and their barrier; from weights of labels (K, K)."""
         codes = np.nonzero(labels)
         weight = np.zeros((self.n_offsets + 2,) * 2)
         np.add.at(weight, (self.ends[0][codes[0]], self.ends[1][codes[1]]), labels[codes])
         self.low, self.high = np.nonzero(weight)
-        lower, upper = self.told.first[self.low], self.told.last[self.high - 1]
+        lower, upper = self.innermost.first[self.low], self.innermost.last[self.high - 1]
         self.pairs = CodedRows(weight[self.low, self.high], lower.astype(np.int32), upper.astype(np.int32))
         both = (self.low > 0) & (self.high <= self.n_offsets)
-        counted = self.pairs.weight[both] * (self.link == "logit")  # other links have it in the losses of their rows
+        counted = self.pairs.weight[both] * (self.link == "logit")  # in other links the losses of rows include it
         self.barrier = _Barrier(self.low[both], self.high[both], counted)
 
     def start(self) -> Floats:
-        """Thresholds to start from: the best ones for scores of zero, but for labels that reach across them."""
+        """Best thresholds for scores of zero if no label reached across them."""
         k = np.arange(1, self.n_offsets + 1)[:, None]
         below, above = (self.high <= k) @ self.pairs.weight, (self.low >= k) @ self.pairs.weight
-        # Weights that differ by more than a double can hold must not give infinite or equal thresholds.
+        # Extreme weights must not give infinite or equal thresholds.
         t = quantile(self.link, np.clip(below / (below + above), _RAREST, 1.0 - _RAREST))
         least = _APART * np.arange(t.size)
         return np.asarray(np.maximum.accumulate(t - least) + least)
 
     def tidy(self, t: Floats) -> Floats:
-        """Nothing to tidy: thresholds out of order have an infinite loss."""
+        """Leave them: thresholds out of order have an infinite loss."""
         return t
 
     def take(self, index: Any) -> Self:
-        """The risk of some of the rows, to which the labels of all rows add a little: so none is missing."""
+        """The risk of some of the rows, plus a little of the labels of all rows, so that no label is missing."""
         return self._of_rows(self.rows.take(index), replace(self.pairs, weight=_PRIOR * self.pairs.weight))
 
     def weighted(self, rows: RowSums) -> Self:
@@ -135,14 +137,14 @@ class LinkRisk(RowRisk):
     def _of_rows(self, rows: RowSums, prior: CodedRows | None) -> Self:
         other = self.over(rows)
         other.prior = prior
-        (labels,) = rows.mean(_weight_of_labels, self.told.n_classes)
+        (labels,) = rows.mean(_weight_of_labels, self.innermost.n_classes)
         if prior is not None:
             np.add.at(labels, (prior.lower, prior.upper), prior.weight)
         other._set_pairs(labels)
         return other
 
     def confined(self, design: LinearMap, alpha: float) -> Self:
-        """The same risk that knows where the best thresholds can be, if alpha regularises the weights."""
+        """The same risk with bounds on the best thresholds, for weights that alpha regularises."""
         t = padded(self.start())
         objective = self._at_zero(_slopes, self.pairs, t)[1]
         objective += self.barrier.slopes(t)[0]
@@ -157,7 +159,7 @@ class LinkRisk(RowRisk):
         return other
 
     def derivatives(self, scores: Any, t: Floats) -> tuple[float, Any, Floats]:
-        """Mean loss and its derivatives by score and by threshold, with the barrier that keeps order."""
+        """Mean loss and its derivatives, with the barrier that keeps order."""
         risk, r, dt, _ = self._slopes(scores, t)
         if risk == np.inf:
             return risk, r, dt
@@ -165,11 +167,9 @@ class LinkRisk(RowRisk):
         return risk + extra, r, dt + by_order[1:-1]
 
     def exact(self, scores: Any, t: Floats) -> tuple[float, Floats]:
-        """The mean loss itself."""
         return self._slopes(scores, t)[0], t
 
     def hessian(self, design: LinearMap, scores: Any, t: Floats) -> Floats:
-        """Second derivatives by weights and thresholds, (d + M, d + M)."""
         d = design.n_features
         by_weight, by_both, *springs = self.rows.mean(_curvature, design, scores, padded(t), *self._likelihood())
         hessian = np.empty((d + self.n_offsets,) * 2)
@@ -180,7 +180,7 @@ class LinkRisk(RowRisk):
         return hessian
 
     def by_thresholds(self, t: Floats, alone: Floats, together: Floats) -> Floats:
-        """Second derivatives by thresholds, from the springs of the rows; those of the barriers are added."""
+        """Second derivatives by thresholds, from the springs of the rows and those of the barriers."""
         t = padded(t)
         together = together + self.barrier.curvature(t) + self.guard.curvature(t)
         if self.prior is not None:
@@ -190,7 +190,7 @@ class LinkRisk(RowRisk):
         return np.asarray((np.diag(alone + together.sum(axis=1)) - together)[1:-1, 1:-1])
 
     def prior_slopes(self, t: Floats) -> Floats:
-        """Derivatives by padded threshold of what the labels of all rows add to those of a part."""
+        """Derivatives by padded threshold of what the labels of all rows add to those of a sample."""
         if self.prior is None:
             return np.zeros(t.size + 2)
         return np.asarray(self._at_zero(_slopes, self.prior, padded(t))[3])
@@ -206,7 +206,11 @@ class LinkRisk(RowRisk):
         left = dt + self.guard.slopes(padded(t))[1][1:-1]
         least, most = self.reach if self.reach is not None else (-np.inf, np.inf)
         gain += float(np.minimum(left * least, left * most).sum(where=left != 0.0))
-        return gain if np.isfinite(gain) else 0.0, r, np.zeros_like(t)  # no gain: no part of the plane is taken
+        return (
+            gain if np.isfinite(gain) else 0.0,
+            r,
+            np.zeros_like(t),
+        )  # without gain, the solver shrinks the plane to 0
 
     def best_thresholds(self, scores: Any, t: Floats, enough: float = _ROUNDING) -> Floats:
         """Thresholds for these scores, by Newton's steps from t: until the gradient is ``enough``, or rounding."""
@@ -217,23 +221,23 @@ class LinkRisk(RowRisk):
                 break
             springs = self.rows.mean(_springs, scores, padded(t), *self._likelihood())
             step = newton_step(self.by_thresholds(t, *springs), gradient)
-            there = self.derivatives(scores, t - step)
+            trial = self.derivatives(scores, t - step)
             for _ in range(_HALVINGS):
-                # Near the best ones the gain is less than rounding, and the gradient tells.
-                better = there[0] < risk if size > _NEARLY else np.abs(there[2]).sum() < 0.5 * size
-                if better and there[0] < np.inf:
+                # Near the best ones the gain is lost in rounding: compare gradients.
+                better = trial[0] < risk if size > _NEARLY else np.abs(trial[2]).sum() < 0.5 * size
+                if better and trial[0] < np.inf:
                     break
-                if size <= _NEARLY and there[0] < np.inf:
+                if size <= _NEARLY and trial[0] < np.inf:
                     return t
                 step = 0.5 * step
-                there = self.derivatives(scores, t - step)
+                trial = self.derivatives(scores, t - step)
             else:
                 return t
-            t, (risk, _, gradient) = t - step, there
+            t, (risk, _, gradient) = t - step, trial
         return t
 
     def _likelihood(self) -> tuple[Any, ...]:
-        """What the sums over rows need to know of the link and of the thresholds that end a label."""
+        """Link, and the thresholds that bound the labels, for the sums over rows."""
         return LINKS[self.link], *self.ends
 
     def _at_zero(self, sums: Callable[..., Sums], rows: CodedRows, t: Floats) -> Sums:
@@ -255,10 +259,10 @@ class LinkRisk(RowRisk):
 
 
 class ProfiledRisk:
-    """The risk at the best thresholds, as a function of the scores alone.
+    """The risk at the best thresholds, as a function of the scores alone; a :class:`rankwise.solvers.risk.Risk`.
 
     Thresholds of many classes are much stiffer than weights of many features. Minimising over them costs passes over
-    the scores, which are few beside the entries of wide rows, and leaves a well-conditioned problem.
+    the scores, which are few compared with the entries of wide rows, and leaves a well-conditioned problem.
     """
 
     n_scores = 1
@@ -269,34 +273,28 @@ class ProfiledRisk:
         self.risk, self.thresholds = risk, thresholds
 
     def start(self) -> Floats:
-        """No offsets."""
         return np.empty(0)
 
     def tidy(self, b: Floats) -> Floats:
-        """No offsets."""
         return b
 
     def take(self, index: Any) -> ProfiledRisk:
-        """The risk of some of the rows."""
         return ProfiledRisk(self.risk.take(index), self.thresholds)
 
     def derivatives(self, scores: Any, b: Floats) -> tuple[float, Any, Floats]:
-        """Least mean loss and its derivatives by score."""
         self.thresholds = self.risk.best_thresholds(scores, self.thresholds, _PROFILE)
         risk, r, _ = self.risk.derivatives(scores, self.thresholds)
         return risk, r, b
 
     def exact(self, scores: Any, b: Floats) -> tuple[float, Floats]:
-        """The mean loss itself."""
         return self.risk.exact(scores, self.risk.best_thresholds(scores, self.thresholds))[0], b
 
     def hessian(self, design: LinearMap, scores: Any, b: Floats) -> Floats:
-        """Second derivatives by weights: those of the risk without what the thresholds take back."""
+        """Schur complement of the thresholds' block."""
         whole, d = self.risk.hessian(design, scores, self.thresholds), design.n_features
         return np.asarray(whole[:d, :d] - whole[:d, d:] @ np.linalg.solve(whole[d:, d:], whole[d:, :d]))
 
     def dual(self, scores: Any, b: Floats, *, balanced: bool) -> tuple[float, Any, Floats]:
-        """The plane that touches the risk here."""
         gain, r, _ = self.risk.dual(scores, self.thresholds, balanced=True)
         return gain, r, b
 
@@ -310,13 +308,13 @@ def at_ends(places: Places, weight: Floats, size: int) -> Floats:
 
 
 def newton_step(hessian: Floats, gradient: Floats, ridge: float = 1e-14) -> Floats:
-    """Solution of a system whose unknowns may have very different scales."""
+    """Solution of a linear system whose unknowns may have very different scales."""
     scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
     scaled = hessian / np.outer(scale, scale)
     scaled[np.diag_indices_from(scaled)] += ridge
     try:
         factor = cho_factor(scaled, check_finite=False)
-    except LinAlgError:  # rounding took the last digits of the smallest pivot
+    except LinAlgError:  # the smallest pivot is lost in rounding
         return np.asarray(gradient / scale**2)
     return np.asarray(cho_solve(factor, gradient / scale, check_finite=False) / scale)
 
@@ -344,14 +342,14 @@ def _slopes(
 
 
 def _springs(rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places) -> tuple[Floats, Floats]:
-    """Stiffness of the springs that end at each threshold and at a score, and of those between thresholds."""
+    """Stiffness of the springs between each threshold and the scores, and of those between thresholds."""
     return row_springs(rows, scores, t, link, low, high)[2:]
 
 
 def row_springs(
     rows: CodedRows, scores: Floats, t: Floats, link: int, low: Places, high: Places
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Stiffness of every row's springs to its two thresholds; and as :func:`_springs`."""
+    """Stiffness of every row's springs to its two thresholds; then the results of :func:`_springs`."""
     above, below = np.empty(len(rows)), np.empty(len(rows))
     alone, together = np.zeros(t.size), np.zeros((t.size, t.size))
     labelled = scores[:, 0], t, *exponentials(t), rows.lower, rows.upper, rows.weight, link, low, high
@@ -362,7 +360,7 @@ def row_springs(
 def _curvature(
     rows: CodedRows, design: Design, scores: Floats, t: Floats, link: int, low: Places, high: Places
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Second derivatives by weights (d, d), by padded threshold and weight; and as :func:`_springs`."""
+    """Second derivatives by weights (d, d), by padded threshold and weight; then the results of :func:`_springs`."""
     above, below, alone, together = row_springs(rows, scores, t, link, low, high)
     by_both = np.zeros((t.size, design.n_features))
     pull_apart(design.rows, rows.lower, rows.upper, low, high, above, below, by_both)

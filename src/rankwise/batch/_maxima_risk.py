@@ -6,13 +6,13 @@ row with codes ``[lo, hi]`` loses, with ``l[y, p]`` the target loss of predictin
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]          (VILMA)
     psi = max_y [l[lo, y] + F_y - F_lo]                             (SO-SVM: one maximum, exact labels only)
 
-**Smoothing.** A maximum is ``max { <p, v> : p in the simplex }``; with ``mu (1 - |p|^2) / 4`` added inside it becomes
-smooth, and p is the projection of ``2 v / mu`` on the simplex. On two classes this is the smoothed hinge of SVOR.
+**Smoothing.** A maximum is ``max { <p, v> : p in the simplex }``. With ``mu (1 - |p|^2) / 4`` added inside it becomes
+smooth, and p is the projection of ``2 v / mu`` on the simplex. For two classes this is the smoothed hinge of SVOR.
 
 **Dual point.** p moves weight from the class ``lo`` (or ``hi``) to others. If the intercepts are not regularised, a
-dual point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). The flows between
-classes, one number for every pair, are scaled down to such a circulation by a linear programme with K^2 variables; for
-one offset, as of rounded regression, by scaling down all flows that pull to the stronger side.
+dual point must move as much into every class as out of it (in general: ``basis' (in - out) = 0``). A linear programme
+with K^2 variables scales the flows between classes down to such a circulation. With a single offset, as in rounded
+regression, it is enough to scale down all flows that pull to the stronger side.
 """
 
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
 @register_jitable
 def candidates(side, lo, hi, loss, joint, F, v):
-    """Fill in what a maximum is taken of; return the class it is taken against, and the range of classes."""
+    """Fill in the candidates of a maximum; return the class that they compete with, and their range."""
     if joint and lo == hi:
         own, start, stop = (lo, 0, F.size) if side == 0 else (lo, lo, lo + 1)
     else:
@@ -47,7 +47,7 @@ def candidates(side, lo, hi, loss, joint, F, v):
 def project(v, start, stop, mu, p, kept):
     """p = argmax over the simplex of <p, v> - mu |p|^2 / 4, on [start, stop); the first largest if mu = 0.
 
-    ``kept`` gets the classes whose p is not zero, in order; p holds for them alone. Returns how many they are.
+    ``kept`` gets the classes whose p is not zero, in order; only their p is valid. Returns their number.
     """
     top = start
     for y in range(start, stop):
@@ -56,14 +56,14 @@ def project(v, start, stop, mu, p, kept):
     if mu == 0.0:
         kept[0], p[top] = top, 1.0
         return 1
-    # p = max(2 v / mu - level, 0), and the level is at least that at which the largest alone has everything.
+    # p = max(2 v / mu - level, 0), where the level is at least that of the largest class alone.
     scale, most, count = 2.0 / mu, v[top], 0
     for y in range(start, stop):
         p[y] = scale * (v[y] - most)
         if p[y] > -1.0:
             kept[count] = y
             count += 1
-    # Classes leave until all that stay are above the common level (Michelot 1986).
+    # Drop classes until all that remain are above the common level (Michelot 1986).
     while True:
         total = 0.0
         for y in kept[:count]:
@@ -124,8 +124,8 @@ def _losses(s, b, lo, hi, c, beta, loss, joint, mu, scale, r, flow):
 def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
     """Add the second derivatives by weights (z, j, z', j'), weights and offsets (z, j, m), and offsets (m, m').
 
-    With g_y what class y makes of scores and offsets, a maximum that n classes share has the second derivatives
-    ``2/mu (sum_y g_y g_y' - n mean mean')``. Those by weights are added for z >= z' only; those by offsets for one
+    With g_y the gradient of F_y by scores and offsets, a maximum that n classes share has the second derivatives
+    ``2/mu (sum_y g_y g_y' - n mean mean')``. Those by weights are added for z >= z' only, those by offsets for one
     of (m, m') and (m', m).
     """
     K, Z, M = b.size, beta.shape[1], wb.shape[2]
@@ -150,7 +150,7 @@ def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
                 touched = True
             factor = 2.0 * c[i] / mu
             score[:] = 0.0
-            first, last = M, 0  # range of their offsets: zeros in it cost less than to pick out the others
+            first, last = M, 0  # range of their offsets: zeros in it cost less than picking out the others
             for y in kept[:count]:
                 for z in range(Z):
                     mine = beta[y, z] - beta[own, z]  # a common shift changes nothing and keeps the squares small
@@ -196,7 +196,7 @@ def _second(X, s, b, lo, hi, c, beta, basis, loss, joint, mu, ww, wb, bb):
 
 
 class _Model(NamedTuple):
-    """What all rows share: the model's matrix, the target loss, and whether an exact label has one maximum."""
+    """What all rows share: the model matrix, the target loss, and whether an exact label has a single maximum."""
 
     beta: Floats
     loss: Floats
@@ -219,7 +219,7 @@ def _exactly(rows: CodedRows, scores: Floats, b: Floats, model: _Model) -> tuple
 def _curvature(
     rows: CodedRows, design: Design, scores: Floats, b: Floats, mu: float, basis: Floats, model: _Model
 ) -> tuple[Floats, Floats, Floats]:
-    """Second derivatives by weights, one half; by weights and offsets; by offsets, one half."""
+    """Second derivatives by weights (one half), by weights and offsets, and by offsets (one half)."""
     Z, M, d = model.beta.shape[1], basis.shape[1], design.n_features
     ww, wb, bb = np.zeros((Z, d, Z, d)), np.zeros((Z, d, M)), np.zeros((M, M))
     by_class = sparse.csr_array(basis)
@@ -232,11 +232,11 @@ def _curvature(
 
 def _n_pieces(rows: CodedRows, n_classes: int) -> tuple[int]:
     both = rows.lower.astype(np.int64) + (n_classes - 1 - rows.upper)
-    return (int(both.sum()),)  # one maximum has as many as two: all classes but the label's
+    return (int(both.sum()),)  # one maximum has as many as two: all classes except the label's
 
 
 def margin_loss(loss: Loss, n_classes: int, rows: RowSums, name: str) -> Floats:
-    """Target loss of margin rescaling: any for exact labels; the two maxima of intervals need a V-shaped one."""
+    """Target loss of margin rescaling: any for exact labels, a V-shaped one for the two maxima of intervals."""
     matrix = loss_matrix(loss, n_classes, v_shaped=False)
     if not isinstance(loss, str) and rows.count(_n_intervals)[0]:
         try:
@@ -255,6 +255,7 @@ class MaximaRisk(KinkedRowRisk):
 
     ``rows`` are CodedRows, or sums over such rows elsewhere. ``joint``: whether a row with an exact label has one
     maximum over all classes instead of two. Without ``basis`` (K, M) and ``fixed`` (K,) the offsets are the intercepts.
+    Implements :class:`rankwise.solvers.risk.Risk`, ``HasKinks`` and ``HasPieces``.
     """
 
     def __init__(
@@ -268,41 +269,39 @@ class MaximaRisk(KinkedRowRisk):
         self.fixed = np.zeros(n_classes) if fixed is None else fixed
         self.n_scores, self.n_offsets = beta.shape[1], self.basis.shape[1]
         self.first_smoothing = 4.0 * float(loss.max())
-        self.unit = float(loss.mean(axis=0).min()) or 1.0  # that of the best class for all, if all are as frequent
+        self.unit = (
+            float(loss.mean(axis=0).min()) or 1.0
+        )  # of the best constant prediction, for equally frequent classes
         self._one = np.ones_like(loss)
 
     def start(self) -> Floats:
-        """Offsets to start from: those whose intercepts are nearest to zero."""
+        """Offsets whose intercepts are nearest to zero."""
         return np.asarray(-np.linalg.lstsq(self.basis, self.fixed, rcond=None)[0], dtype=np.float64)
 
     def tidy(self, c: Floats) -> Floats:
-        """Any offsets will do."""
         return c
 
     def derivatives(self, scores: Floats, c: Floats) -> tuple[float, Floats, Floats]:
-        """Smoothed risk, its derivatives by the scores (n, Z) and by the offsets (M,)."""
         r, risk, flow = self._evaluate(scores, c, self._one)
         return risk, r, self._pull(flow)
 
     def exact(self, scores: Floats, c: Floats) -> tuple[float, Floats]:
-        """The risk itself, and the offsets as they are."""
         return float(self.rows.mean(_exactly, scores, self._intercepts(c), self.model)[0]), c
 
     def dual(self, scores: Floats, c: Floats, *, balanced: bool) -> tuple[float, Floats, Floats]:
-        """Dual point near the smoothed gradient, feasible: its linear value, and its pull at scores and offsets."""
+        """Dual point near the smoothed gradient, made feasible."""
         r, _, flow = self._evaluate(scores, c, self._one)
         if balanced:
             r, _, flow = self._evaluate(scores, c, self._circulation(flow))
         gain = float(np.sum(flow * (self.model.loss + self.fixed - self.fixed[:, None])))
         if not balanced:
             return gain, r, self._pull(flow)
-        # The programme's solution balances up to its tolerance: what is left is charged at the size of the offsets. Of
-        # several, which move all scores by as much together, their range counts; of one, its distance from zero.
+        # The programme balances the pulls up to its tolerance; charge the rest at the size of the offsets. This is the
+        # range of several, since a common shift changes nothing, and the distance of a single one from zero.
         size = float(np.ptp(c)) if c.size > 1 else abs(float(c[0]))
         return gain - float(np.abs(self._pull(flow)).sum()) * (1.0 + size), r, np.zeros_like(c)
 
     def hessian(self, design: LinearMap, scores: Floats, c: Floats) -> Floats:
-        """Second derivatives of the smoothed risk by weights and offsets."""
         Z, M, d = self.n_scores, self.n_offsets, design.n_features
         ww, wb, half = self.rows.mean(_curvature, design, scores, self._intercepts(c), self.mu, self.basis, self.model)
         bb = half + half.T - np.diag(np.diag(half))
@@ -313,7 +312,6 @@ class MaximaRisk(KinkedRowRisk):
         return np.block([[weights, both], [both.T, bb]])
 
     def n_pieces(self) -> int:
-        """Number of linear pieces of all losses, zero apart."""
         return int(self.rows.count(_n_pieces, len(self.basis))[0])
 
     def pieces(self) -> Pieces:
@@ -342,7 +340,7 @@ class MaximaRisk(KinkedRowRisk):
 
     def _circulation(self, flow: Floats) -> Floats:
         """Factors in [0, 1] that keep as much flow as possible while nothing pulls at the offsets."""
-        if self.n_offsets == 1:  # one equation needs no programme, whose tolerance would be left over
+        if self.n_offsets == 1:  # a single equation needs no programme, and leaves no residual
             step = self.basis.T - self.basis
             up, down = (float((flow * np.maximum(sign * step, 0.0)).sum()) for sign in (1.0, -1.0))
             both = min(up, down)
@@ -352,7 +350,7 @@ class MaximaRisk(KinkedRowRisk):
         if source.size == 0:
             return scale
         amounts = flow[source, target]
-        # In units of each flow, so that small flows are as exact as large ones.
+        # In units of each flow, so that small flows are as accurate as large ones.
         balance = (self.basis[target] - self.basis[source]).T * amounts
         size = np.abs(balance).max()
         result = linprog(-amounts / amounts.max(), A_eq=balance / size, b_eq=np.zeros(len(balance)), bounds=(0.0, 1.0))

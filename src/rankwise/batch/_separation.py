@@ -1,8 +1,8 @@
-"""Whether labels are separable: then their likelihood has no maximum, and grows with some weights for ever.
+"""Whether labels are separable: then their likelihood has no maximum and grows with some weights for ever.
 
-Labels are separable along a direction (dw, dt) of the parameters if no row's label loses by it: for every row,
-``dt_h - <dw, x> >= 0`` at its upper threshold and ``<dw, x> - dt_l >= 0`` at its lower one. A solver that runs away
-runs along such a direction, so the last Newton step tells it, and so do the parameters if every row is on its side.
+Labels are separable along a direction (dw, dt) of the parameters if no row loses likelihood by it: for every row,
+``dt_h - <dw, x> >= 0`` at its upper threshold and ``<dw, x> - dt_l >= 0`` at its lower one. A diverging solver moves
+along such a direction. So the last Newton step shows it, and so do the parameters if every row is on its side.
 """
 
 import numpy as np
@@ -14,12 +14,12 @@ from rankwise.losses._links import padded
 from rankwise.solvers.design import Design, LinearMap
 
 _MOST_PARAMETERS = 2000  # for which a last Newton step is made
-_ROUNDING = 1e-7  # of a direction: rows may lose so little by it
+_ROUNDING = 1e-7  # relative loss of a row by a direction that is not counted
 _MOST_NAMES = 5
 
 
 def separating_columns(design: LinearMap, risk: LinkRisk, weights: Floats, thresholds: Floats) -> list[int] | None:
-    """Columns of X that matter most along which the labels are separable; None if they are not."""
+    """Columns of X with the largest effect on a direction that separates the labels; None if there is none."""
     for dw, dt in _directions(design, risk, weights, thresholds):
         scores = design.times(dw[None])
         (size,) = risk.rows.mean(_size, scores)
@@ -50,7 +50,7 @@ def _size(rows: CodedRows, scores: Floats) -> tuple[float]:
 
 
 def _losing(rows: CodedRows, scores: Floats, dt: Floats, slack: float, low: Places, high: Places) -> tuple[int]:
-    """Number of rows whose label loses."""
+    """Number of rows that lose likelihood."""
     f = scores[:, 0]
     lost = (dt[high[rows.upper]] - f < -slack) | (f - dt[low[rows.lower]] < -slack)
     return (int((lost & (rows.weight > 0.0)).sum()),)

@@ -1,12 +1,12 @@
 """``alpha="auto"``: the strength of the regulariser by a short path in interval-aware folds.
 
-For each of a few strengths, from strong to weak, models of the rows outside a fold are fitted, each started from the
-last, and judged on the fold by the distance of their answers to the labels. Strengths are multiples of the mean
+For each of a few strengths, from strong to weak, a model is fitted to the rows outside a fold, started from the last
+one, and judged on the fold by the distance of its predictions to the labels. Strengths are multiples of the mean
 variance of the columns, so that other units of X give the same model. Solvers stop early here: whether a strength is
 too weak or too strong shows long before the optimum is certified.
 
-Of more than 20,000 rows a random part is used. The best strength falls as one over the number of rows (a prior of a
-given width weighs against the sum of the losses, while the objective has their mean), and is scaled so.
+Of more than 20,000 rows a random sample is used. The best strength is scaled, since it falls as one over the number of
+rows: a prior of given width weighs against the sum of the losses, and the objective has their mean.
 """
 
 from dataclasses import replace
@@ -39,7 +39,7 @@ def strengths(design: Design, n: int) -> Floats:
 
 
 def choose_strength(estimator: Any, design: Any, order: ClassOrder, rows: Any) -> float:
-    """Strength whose answers are nearest to labels that were not learnt from; the stronger of equals.
+    """Strength with the predictions nearest to held-out labels; of equally good ones the strongest.
 
     ``rows`` are ``CodedRows``, or ``RunRows``, of which several may belong to one row of the data.
     """
@@ -52,24 +52,24 @@ def choose_strength(estimator: Any, design: Any, order: ClassOrder, rows: Any) -
     owner = getattr(rows, "owner", np.arange(len(rows)))
     _, first, owner = np.unique(owner, return_index=True, return_inverse=True)
     labelled = np.flatnonzero(np.bincount(owner, rows.weight) > 0.0)
-    part = labelled
+    sample = labelled
     if labelled.size > _MOST_ROWS:
-        part = np.sort(rng.choice(labelled, _MOST_ROWS, replace=False))
-    n_folds = min(_FOLDS, part.size)
+        sample = np.sort(rng.choice(labelled, _MOST_ROWS, replace=False))
+    n_folds = min(_FOLDS, sample.size)
     alphas = strengths(design, _N_STRENGTHS)
     if n_folds < 2:
         return float(alphas[alphas.size // 4])
-    codes = first[part]
-    strata = np.unique(rows.lower[codes].astype(np.int64) * len(order) + rows.upper[codes], return_inverse=True)[1]
+    place = first[sample]
+    strata = np.unique(rows.lower[place].astype(np.int64) * len(order) + rows.upper[place], return_inverse=True)[1]
     fold_of = np.full(first.size, -1)
-    fold_of[part] = deal(strata.ravel(), n_folds, rng)
+    fold_of[sample] = deal(strata.ravel(), n_folds, rng)
     fold_of = fold_of[owner]
     losses = np.zeros(alphas.size)
     for fold in range(n_folds):
         losses += _losses(estimator, design, order, rows, fold_of, fold, alphas)
-    beside = np.pad(losses, 1, mode="edge")  # neighbours have a say: the losses of few rows are noisy
+    beside = np.pad(losses, 1, mode="edge")  # smoothed, because the losses of few rows are noisy
     smooth = 0.25 * beside[:-2] + 0.5 * losses + 0.25 * beside[2:]
-    return float(alphas[np.argmin(smooth)]) * part.size / labelled.size
+    return float(alphas[np.argmin(smooth)]) * sample.size / labelled.size
 
 
 def _losses(

@@ -1,27 +1,27 @@
 """The loss of SVOR as an oracle: hinges between scores and thresholds, smoothed or not, with their dual variables.
 
-Row i with codes ``[lo, hi]`` wants its score above the thresholds below ``lo`` and below those from ``hi`` on:
+The score of row i with codes ``[lo, hi]`` should be above the thresholds below ``lo`` and below those from ``hi`` on:
 
     psi_i = sum_{lo-reach <= k < lo} (1 - f_i + t_k)_+  +  sum_{hi <= k < hi+reach} (1 + f_i - t_k)_+
 
 ``reach = K - 1`` is SVOR-IMC (implicit constraints), ``reach = 1`` SVOR-EXP (explicit ones), whose thresholds must be
 kept in order. The risk is the weighted mean of psi.
 
-**Smoothing.** ``h(u) = max_{0<=a<=1} [a u + mu a (1 - a) / 2]`` is the hinge ``u_+`` but for ``|u| < mu/2``, where it
-is a parabola, at most mu/8 above. Its derivative ``a = clip(u/mu + 1/2, 0, 1)`` is a dual variable of the hinge, so
+**Smoothing.** ``h(u) = max_{0<=a<=1} [a u + mu a (1 - a) / 2]`` is the hinge ``u_+`` except for ``|u| < mu/2``, where
+it is a parabola, at most mu/8 above. Its derivative ``a = clip(u/mu + 1/2, 0, 1)`` is a dual variable of the hinge, so
 every smoothed gradient is nearly a dual point: with ``P_k`` and ``N_k`` the sums of the a that push threshold k down
 and up,
 
     D = sum c (a)  -  |sum_i r_i x_i|^2 / (2 alpha),      r_i = sum of the a above - sum of the a below,
 
-is a lower bound on the objective once ``P_k = N_k`` for all k. Scaling down the larger side of each threshold makes
-it so. (With order constraints ``P_k - N_k + m_k - m_{k-1} = 0`` with multipliers ``m >= 0`` is enough. With
-regularised thresholds nothing need balance: the difference is charged as the weights are.)
+is a lower bound on the objective once ``P_k = N_k`` for all k, which scaling down the larger side of each threshold
+achieves. (With order constraints ``P_k - N_k + m_k - m_{k-1} = 0`` with multipliers ``m >= 0`` is enough. With
+regularised thresholds nothing needs to balance: the difference is penalised like the weights.)
 
-**Cost.** For ordered thresholds the hinges of a row that are active, and those on their parabola, are ranges of k: four
-binary searches, prefix sums of t and t^2, and difference arrays for the derivative by t give O(log K) a row. Short
-ranges are looped over, which is faster. SVOR-IMC never needs its thresholds out of order: exchanging two that are
-cannot raise psi, because the lower one only has rows more that want it low.
+**Cost.** For ordered thresholds, the active hinges of a row and those on their parabola are ranges of k: four binary
+searches, prefix sums of t and t^2, and difference arrays for the derivative by t give O(log K) per row. Short ranges
+are looped over, which is faster. SVOR-IMC never needs thresholds out of order: exchanging two such thresholds cannot
+raise psi, because all rows that want the upper one low want the lower one low too.
 """
 
 from typing import Any
@@ -38,11 +38,11 @@ from rankwise.solvers.design import Design, LinearMap
 from rankwise.solvers.risk import Pieces
 from rankwise.solvers.row_sums import KinkedRowRisk, RowSums
 
-_MOST_BUCKETS = 2000  # in which scores are counted before a few of them are sorted
-_SHORT = 12  # thresholds up to which looping over a row's range beats searching it
+_MOST_BUCKETS = 2000  # for counting scores before a few of them are sorted
+_SHORT = 12  # thresholds up to which looping over a row's range is faster than searching it
 
 #: Price of a unit of disorder between neighbouring thresholds. A multiplier of an order constraint is a difference of
-#: sums of dual variables, at most 1 each as the weights add up to 1: a price above 2 enforces the constraint exactly.
+#: sums of dual variables, at most 1 each because weights add up to 1: a price above 2 enforces the constraint exactly.
 _ORDER_PRICE = 2.5
 
 
@@ -50,7 +50,7 @@ class ThresholdRisk(KinkedRowRisk):
     """Weighted mean of SVOR's losses; see the module's docstring.
 
     ``rows`` are CodedRows, or sums over such rows elsewhere. ``explicit``: whether only the thresholds next to the
-    label count, and order is a constraint.
+    label count, and order is a constraint. Implements all protocols of :mod:`rankwise.solvers.risk`.
     """
 
     n_scores = 1
@@ -65,18 +65,17 @@ class ThresholdRisk(KinkedRowRisk):
         self._one = np.ones(self.n_offsets)
 
     def start(self) -> Floats:
-        """Thresholds to start from: the more weight above one, the lower it lies."""
+        """The more weight above a threshold, the lower it starts."""
         by_lower, by_upper = self.rows.mean(_weight_of_codes, self.n_offsets + 1)
         above, below = by_lower[:0:-1].cumsum()[::-1], by_upper[:-1].cumsum()
         both = above + below
         return np.asarray(np.divide(below - above, both, out=np.zeros_like(both), where=both > 0))
 
     def tidy(self, t: Floats) -> Floats:
-        """Thresholds at which the risk is not larger, in order if that is free."""
+        """Sort the thresholds, unless order is a constraint: that cannot raise the risk."""
         return t if self.explicit else np.sort(t)
 
     def derivatives(self, scores: Floats, t: Floats) -> tuple[float, Floats, Floats]:
-        """Smoothed risk, its derivatives by score (n, 1) and by threshold (K-1,)."""
         r, risk, _, dt = self._evaluate(scores, t, self._one, self._one)
         if self.explicit:
             m = self._add_order_pull(t, dt)
@@ -84,15 +83,12 @@ class ThresholdRisk(KinkedRowRisk):
         return risk, r, dt
 
     def exact(self, scores: Floats, t: Floats) -> tuple[float, Floats]:
-        """The risk itself, at the nearest thresholds that are allowed, and these."""
+        """The risk at the nearest ordered thresholds, and these."""
         t = isotonic_regression(t).x if self.explicit else np.sort(t)
         return float(self.rows.mean(_exactly, scores, t, self.reach)[0]), t
 
     def dual(self, scores: Floats, t: Floats, *, balanced: bool) -> tuple[float, Floats, Floats]:
-        """Dual variables near the smoothed gradient, feasible: their sum, and what they pull at scores and thresholds.
-
-        ``balanced``: thresholds are not regularised, so that nothing may be left that pulls at them.
-        """
+        """Dual variables near the smoothed gradient, made feasible; the gain is their sum."""
         if not balanced:
             r, _, gain, dt = self._evaluate(scores, t, self._one, self._one)
             if self.explicit:
@@ -106,7 +102,6 @@ class ThresholdRisk(KinkedRowRisk):
         return gain, r, np.zeros_like(t)
 
     def hessian(self, design: LinearMap, scores: Floats, t: Floats) -> Floats:
-        """Second derivatives of the smoothed risk by weights and thresholds, (d + K-1, d + K-1)."""
         d = design.n_features
         by_weight, by_both, by_threshold = self.rows.mean(_curvature, design, scores, t, self.mu, self.reach)
         hessian = np.zeros((d + t.size, d + t.size))
@@ -124,10 +119,9 @@ class ThresholdRisk(KinkedRowRisk):
         return hessian
 
     def best_offsets(self, scores: Floats) -> tuple[Floats, tuple[float, Floats]] | None:
-        """Thresholds that minimise the risk at these scores, and a balanced dual point: its sum and pull.
+        """Order statistics: without order constraints, every threshold is a separate problem.
 
-        Without order constraints each threshold has a problem of its own, whose solution is an order statistic. None
-        with them, as there is no such formula, and where the scores are not in one place.
+        None with order constraints, and where the scores are not in one place.
         """
         if self.explicit or not isinstance(self.rows, CodedRows):
             return None
@@ -142,11 +136,10 @@ class ThresholdRisk(KinkedRowRisk):
         return np.maximum.accumulate(t), (gain, r)
 
     def n_pieces(self) -> int:
-        """Number of hinges."""
         return int(self.rows.count(_n_pieces, self.n_offsets, self.reach)[0])
 
     def pieces(self) -> Pieces:
-        """All hinges, each with a slack of its own."""
+        """All hinges, each with its own slack."""
         low, high = _ranges(self.rows, self.n_offsets, self.reach)
         row = np.repeat(np.arange(low.size), low + high)
         place = np.arange(row.size) - np.repeat((low + high).cumsum() - (low + high), low + high)
@@ -159,7 +152,7 @@ class ThresholdRisk(KinkedRowRisk):
         )
 
     def _add_order_pull(self, t: Floats, dt: Floats) -> Floats:
-        """Add to dt what the price of disorder pulls at neighbours; return the derivatives of its smoothed hinges."""
+        """Add the pull of the order price to dt; return the derivatives of its smoothed hinges."""
         u = t[:-1] - t[1:]
         m = np.clip(u / self.mu + 0.5, 0.0, 1.0) if self.mu > 0.0 else (u > 0.0).astype(np.float64)
         dt[:-1] += _ORDER_PRICE * m
@@ -181,7 +174,7 @@ def _evaluate(
 
 
 def _exactly(rows: CodedRows, scores: Floats, t: Floats, reach: int) -> tuple[float]:
-    """The risk itself at thresholds that are allowed."""
+    """The risk itself at feasible thresholds."""
     one = np.ones(t.size)
     return (_evaluate(rows, scores, t, 0.0, one, one, reach)[1],)
 
@@ -214,7 +207,7 @@ def _weight_of_codes(rows: CodedRows, n_classes: int) -> tuple[Floats, Floats]:
 
 
 def _ranges(rows: CodedRows, n_offsets: int, reach: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Number of thresholds below and above the label that count, for every row."""
+    """Number of thresholds below and above the label that count in every row's loss."""
     low = np.minimum(rows.lower, reach).astype(np.intp)
     high = np.minimum(n_offsets - rows.upper, reach).astype(np.intp)
     return low, high
@@ -232,7 +225,7 @@ def _balance_in_order(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     for k in range(low.size):
         low[k] = min(low[k], multiplier + high[k])
         multiplier += high[k] - low[k]
-    for k in range(low.size - 1, -1, -1):  # what is left over goes from the last ones that push up
+    for k in range(low.size - 1, -1, -1):  # take the surplus from the last ones that push up
         cut = min(high[k], multiplier)
         high[k] -= cut
         multiplier -= cut

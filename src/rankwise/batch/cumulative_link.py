@@ -6,18 +6,17 @@ with F the distribution of the link: McCullagh's proportional odds model for the
 interval for interval labels. Labels that admit every class are left out. The problem is convex for all four links
 (:mod:`rankwise.losses._links`), so the optimum comes with a certificate (:mod:`rankwise.batch._link_risk`). The
 likelihood of a candidate set with gaps is a sum over its runs, which is not convex: EM (Dempster, Laird and Rubin 1977)
-shares each such row among its runs by their probabilities, and fits again, until a local optimum.
+divides the weight of each such row among its runs by their probabilities and fits again, until a local optimum.
 
-Sources: McCullagh, "Regression models for ordinal data", 1980; Pratt, "Concavity of the log likelihood", 1981; for what
-labels can tell, Turnbull, "The empirical distribution function with arbitrarily grouped ... data", 1976.
+Sources: McCullagh, "Regression models for ordinal data", 1980; Pratt, "Concavity of the log likelihood", 1981; for
+undetermined thresholds, Turnbull, "The empirical distribution function with arbitrarily grouped ... data", 1976.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, StrOptions
@@ -27,7 +26,8 @@ from rankwise.base.probabilities import DECISIONS, require_level
 from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import ThresholdBatchEstimator
-from rankwise.batch._coded_rows import CodedRows, runs_of
+from rankwise.batch._coded_rows import CodedRows, RunRows, runs_of
+from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.batch._link_inference import (
     LikelihoodRatio,
     effective_sample_size,
@@ -37,7 +37,6 @@ from rankwise.batch._link_inference import (
 )
 from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
 from rankwise.batch._separation import separating_columns
-from rankwise.batch._told_classes import ToldClasses
 from rankwise.labels import ClassOrder, Labels
 from rankwise.losses._links import LINKS, probabilities
 from rankwise.solvers.design import Design
@@ -47,14 +46,7 @@ from rankwise.solvers.solution import SMALLEST, Solution
 
 _EM_ACCURACY = 1e-2  # of the rise of the likelihood in one round, relative to tol
 _LEAST_SHARE = 1e-18
-_LEAST_WEIGHT = 1e-20  # share of all weight below which a row is left out: sums of doubles do not see it
-
-
-@dataclass(frozen=True, eq=False)
-class RunRows(CodedRows):
-    """Rows of which some are runs of one candidate set: ``owner`` says which label of the data each belongs to."""
-
-    owner: NDArray[np.intp]
+_LEAST_WEIGHT = 1e-20  # share of all weight below which a row is left out: it is lost in sums of doubles
 
 
 class CumulativeLink(LinkModel, ThresholdBatchEstimator):
@@ -69,7 +61,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         Strength of the ridge on the weights; "auto" chooses it in interval-aware folds, and 0 is maximum likelihood,
         which has no optimum if the labels are separable.
     decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
-        What ``predict`` answers: the class of least expected absolute error, 0/1 loss, squared error, or cost
+        What ``predict`` returns: the class of least expected absolute error, 0/1 loss, squared error, or cost
         ``[true, answer]``.
     tol : float, default 1e-6
         Certified relative gap at which to stop.
@@ -79,14 +71,14 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
-        Weights. For the logit, ``exp(coef_)`` are the factors by which the odds of a higher class grow.
+        Weights. For the logit, ``exp(coef_)`` are the odds ratios of a higher class.
     thresholds_ : ndarray of shape (K-1,)
         Thresholds between neighbouring classes, ascending. Those that the labels do not determine are placed so that
-        the classes share their probability in equal parts at the mean score; equal, or infinite, ones enclose classes
+        the classes share their probability equally at the mean score. Equal or infinite thresholds enclose classes
         that no label needs.
     objective_, lower_bound_, gap_ : float
         The objective at the solution, a proven lower bound on it, and their relative difference. The last two are NaN
-        with ``alpha=0``, and with candidate sets that have gaps: nothing is proven then.
+        with ``alpha=0`` and with candidate sets that have gaps, where nothing is proven.
     alpha_, n_iter_, classes_
         As in :class:`rankwise.SVOR`.
 
@@ -137,12 +129,14 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
 
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
         weight = np.where(weight < _LEAST_WEIGHT, 0.0, weight)
-        has_gaps = bool((labels.has_gaps & (weight > 0.0)).any())
-        return _by_runs(design, labels, weight) if has_gaps else super()._coded(design, labels, weight)
+        if not (labels.has_gaps & (weight > 0.0)).any():
+            return super()._coded(design, labels, weight)
+        owner, runs = runs_of(labels, weight)
+        return design.take(owner), RunRows(*runs, owner)
 
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
         self._check_decision(len(order))
-        undetermined = self._risk(order, rows).told.describe(order.values) if len(order) > 1 else ""
+        undetermined = self._risk(order, rows).innermost.describe(order.values) if len(order) > 1 else ""
         if undetermined:
             warn_user(f"{type(self).__name__}: {undetermined}")
 
@@ -153,13 +147,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         by_em = isinstance(risk.rows, RunRows)
         solution = (self._by_em if by_em else self._minimised)(design, risk, start)
         if not solution.converged and not self._is_probe:
-            gap = f"at a relative gap of {solution.gap:.2g}, above tol={self.tol:g},"
-            where = "while the likelihood still rose," if np.isnan(solution.gap) else gap
-            warn_user(
-                f"{type(self).__name__} stopped {where} after {solution.n_iter} iterations: "
-                f"raise max_iter (now {self.max_iter}) or tol.",
-                ConvergenceWarning,
-            )
+            self._warn_not_converged(solution)
         weights, free = solution.theta[:n_weights], solution.theta[n_weights:]
         if self.alpha_ == 0.0 and risk.n_offsets:
             names = separating_columns(design, risk, weights, free)
@@ -173,16 +161,16 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
                     ConvergenceWarning,
                 )
         (mean,) = risk.rows.mean(_mean_score, design.times(weights[None]))
-        thresholds = risk.told.all_thresholds(free, self.link, float(mean))
+        thresholds = risk.innermost.all_thresholds(free, self.link, float(mean))
         return replace(solution, theta=np.concatenate([weights, thresholds]))
 
     def _minimised(self, design: Any, risk: LinkRisk, start: Floats | None) -> Solution:
-        """Solution in the thresholds that the labels determine, from weights and all thresholds."""
+        """Solution with the thresholds that the labels determine, started from weights and all thresholds."""
         d = design.n_features
-        if risk.n_offsets == 0:  # one run of classes fits all labels: the likelihood is 1
+        if risk.n_offsets == 0:  # some classes are in all labels: the likelihood is 1
             return Solution(np.zeros(d), 0.0, 0.0, 0, True)
         if start is not None:
-            start = np.concatenate([start[:d], risk.told.determined_of(start[d:])])
+            start = np.concatenate([start[:d], risk.innermost.determined_of(start[d:])])
         if self.alpha_ > 0.0:
             risk = risk.confined(design, self.alpha_)
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
@@ -195,27 +183,27 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
             solution = minimise_by_smoothing(design, profiled, self.alpha_, np.ones(d), start=weights, **options)
             thresholds = risk.best_thresholds(design.times(solution.theta[None]), profiled.thresholds)
             solution = replace(solution, theta=np.concatenate([solution.theta, thresholds]))
-        if self.alpha_ == 0.0:  # nothing is proven; the solver stops when the gradient vanishes
+        if self.alpha_ == 0.0:  # without a bound, the solver stops when the gradient vanishes
             return replace(solution, lower_bound=np.nan, converged=solution.n_iter < self.max_iter)
         return solution
 
     def _by_em(self, design: Design, risk: LinkRisk, start: Floats | None) -> Solution:
-        """Share rows among the runs of their candidate sets and fit, in turn, until the likelihood stays."""
+        """Alternate between dividing rows among the runs of their candidate sets and fitting, until convergence."""
         rows: RunRows = risk.rows
-        n_classes, d, n_iter, objective = risk.told.n_classes, design.n_features, 0, np.inf
+        n_classes, d, n_iter, objective = risk.innermost.n_classes, design.n_features, 0, np.inf
         weight = np.asarray(np.bincount(rows.owner, rows.weight), dtype=np.float64)
         while True:
             solution = self._minimised(design, risk, start)  # need not converge: the next round goes on
             n_iter += max(solution.n_iter, 1)
             w, free = solution.theta[:d], solution.theta[d:]
-            start = np.concatenate([w, risk.told.all_thresholds(free, self.link, 0.0)])
-            runs = _run_probabilities(rows, self.link, design.times(w[None])[:, 0], risk.told, free)
+            start = np.concatenate([w, risk.innermost.all_thresholds(free, self.link, 0.0)])
+            runs = _run_probabilities(rows, self.link, design.times(w[None])[:, 0], risk.innermost, free)
             sets = np.bincount(rows.owner, runs)
             before, objective = objective, 0.5 * self.alpha_ * float(w @ w) - float(weight @ np.log(sets))
             converged = before - objective <= _EM_ACCURACY * self.tol * max(abs(objective), SMALLEST)
             if converged or n_iter >= self.max_iter:
                 return Solution(solution.theta, objective, np.nan, n_iter, converged)
-            # A run whose share vanishes stays in: without it, the labels might tell fewer classes apart.
+            # Keep runs whose share vanishes: without them, the labels might tell fewer classes apart.
             share = np.maximum(runs / sets[rows.owner], _LEAST_SHARE)
             risk = LinkRisk(replace(rows, weight=weight[rows.owner] * share), n_classes, self.link)
 
@@ -245,7 +233,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
             Rows: features, then thresholds (``"1|2"``). Columns: ``coef``; ``std_err`` from the observed information;
             ``robust_std_err`` from the sandwich; ``z`` and ``p`` of the test that the parameter is zero; ``lower`` and
             ``upper``; ``odds_ratio``, for the logit. With ``alpha > 0`` the errors are those of the penalised estimate,
-            which is biased towards zero. NaN where the labels do not determine a threshold.
+            which is biased towards zero. NaN for thresholds that the labels do not determine.
         """
         require_level("level", level)
         return inference_table(self, X, y, sample_weight, level)
@@ -264,7 +252,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         X, y, sample_weight
             The rows of the fit.
         without : list of column names or numbers, optional
-            Columns that the smaller model lacks; all of them by default.
+            Columns left out of the smaller model; all by default.
 
         Returns
         -------
@@ -277,15 +265,15 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
 
     @reader
     def effective_sample_size(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Number of exact rows that would tell as much about the weights as these rows do.
+        """Number of exact rows with as much information about the weights as these rows.
 
-        An exact row counts 1, one without a label 0; imprecise ones by their share of the information that they would
-        have if they were exact (traces of the information about the weights, at this model).
+        An exact row counts 1, one without a label 0. Imprecise rows count by their share of the information that exact
+        labels would have (traces of the information about the weights, at this model).
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows with labels; exact and intervals.
+            Rows with exact and interval labels.
         """
         return effective_sample_size(self, X, y, sample_weight)
 
@@ -294,15 +282,9 @@ def _mean_score(rows: CodedRows, scores: Floats) -> tuple[float]:
     return (float(rows.weight @ scores[:, 0]),)
 
 
-def _by_runs(design: Design, labels: Labels, weight: Floats) -> tuple[Design, RunRows]:
-    """One row for every run of classes that a label admits; the runs of a label share its weight equally."""
-    owner, runs = runs_of(labels, weight)
-    return design.take(owner), RunRows(*runs, owner)
-
-
-def _run_probabilities(rows: RunRows, link: str, scores: Floats, told: ToldClasses, free: Floats) -> Floats:
+def _run_probabilities(rows: RunRows, link: str, scores: Floats, innermost: InnermostIntervals, free: Floats) -> Floats:
     """Probability of every row's run."""
     by_interval = probabilities(link, scores, free)
     before = np.pad(by_interval.cumsum(axis=1), ((0, 0), (1, 0)))
     i = np.arange(len(rows))
-    return np.asarray(before[i, told.high_ends()[rows.upper]] - before[i, told.low_ends()[rows.lower]])
+    return np.asarray(before[i, innermost.high_ends()[rows.upper]] - before[i, innermost.low_ends()[rows.lower]])

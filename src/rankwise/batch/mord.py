@@ -1,15 +1,15 @@
 """MORD and PW-MORD: structured-output support vector machines for the unified ordinal model.
 
-The score of class y is ``F_y = sum_z beta[y, z] <w_z, x> + b_y``, and the prediction its largest, the lowest class of
-several.
+The score of class y is ``F_y = sum_z beta[y, z] <w_z, x> + b_y``. The prediction is the class with the largest score,
+the lowest of several.
 
-- **MORD**: one vector, ``beta[y] = y``; it predicts as a threshold model does.
-- **PW-MORD**: one vector for each cut label; classes between two cuts mix theirs. Two cuts make MORD's model, a cut
-  at every class a multi-class classifier.
+- **MORD**: one vector, ``beta[y] = y``; it predicts like a threshold model.
+- **PW-MORD**: one vector for each cut label; classes between two cuts mix theirs. Two cuts are MORD's model, a cut at
+  every class is a multi-class classifier.
 - **Any beta** (eq. 3.12; eq. 4 of the CuSum paper), such as CuSum Rank's ``beta[y, z] = [z < y]``.
 
-An exact label loses by margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray factor),
-with any loss l >= 0; an interval by VILMA's two maxima with this score (ours) and a V-shaped loss,
+The loss of an exact label is margin rescaling, ``psi = max_y [l[lo, y] + F_y - F_lo]`` (eq. 3.26 without its stray
+factor), with any loss l >= 0. The loss of an interval is VILMA's two maxima with this score (ours), and l is V-shaped,
 
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
 
@@ -74,7 +74,7 @@ class _UnifiedEstimator(LossEstimator):
 
 
 class MORD(_UnifiedEstimator):
-    """Threshold model learnt as a structured-output support vector machine.
+    """Threshold model, learnt as a structured-output support vector machine.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class PiecewiseMORD(_UnifiedEstimator):
     ----------
     cuts : int or array-like, default 3
         The cut labels, first and last class included, ascending; or their number, placed evenly. 2 is MORD's model,
-        all classes a multi-class classifier. A number above that of the classes is taken as all of them.
+        all classes a multi-class classifier. A number above that of the classes means all of them.
     loss, alpha, regularize, solver, tol, max_iter, classes
         As in :class:`rankwise.MORD`.
 
@@ -128,7 +128,7 @@ class PiecewiseMORD(_UnifiedEstimator):
 
     Examples
     --------
-    Classes on an arc, which no single direction puts in order:
+    Classes on an arc, which no single direction can order:
 
     >>> import numpy as np
     >>> from rankwise import PiecewiseMORD, SVOR
@@ -190,7 +190,7 @@ class UnifiedClassifier(_UnifiedEstimator):
 
     Examples
     --------
-    Ratings from 1 to 5 with one direction for bad ones and one for good ones; the neutral 3 has no direction:
+    Ratings from 1 to 5 with one direction for bad and one for good ratings; the neutral 3 has none:
 
     >>> import numpy as np
     >>> from rankwise import UnifiedClassifier
@@ -215,7 +215,8 @@ class UnifiedClassifier(_UnifiedEstimator):
     def _beta(self, order: ClassOrder) -> Floats:
         codes = np.arange(len(order), dtype=np.float64)[:, None]
         if isinstance(self.beta, str):
-            return {"ordinal": codes, "multiclass": np.eye(codes.size), "cumulative": _cumulative(codes)}[self.beta]
+            cumulative = (np.arange(max(codes.size - 1, 1)) < codes).astype(np.float64)  # row y has y ones
+            return {"ordinal": codes, "multiclass": np.eye(codes.size), "cumulative": cumulative}[self.beta]
         try:
             beta = np.array(self.beta, dtype=np.float64)
         except (TypeError, ValueError):
@@ -226,8 +227,3 @@ class UnifiedClassifier(_UnifiedEstimator):
                 f"vector. Got {self.beta!r}."
             )
         return beta
-
-
-def _cumulative(codes: Floats) -> Floats:
-    """Row y has ones in its first y columns; one column at least, for a single class."""
-    return (np.arange(max(codes.size - 1, 1)) < codes).astype(np.float64)

@@ -1,7 +1,7 @@
 """Rounded regression, learnt as a structured-output support vector machine: the baseline with equally wide classes.
 
-The rank, counted from 1, is a number ``g = <w, x> + b`` that is rounded into 1..K. As a member of the unified family
-(eq. 3.13) class y scores ``F_y = 2 y g - y^2``, largest for the y nearest to g, and the losses are MORD's:
+The rank, counted from 1, is a number ``g = <w, x> + b``, rounded into 1..K. As a member of the unified family
+(eq. 3.13) class y has the score ``F_y = 2 y g - y^2``, largest for the y nearest to g, and the losses are MORD's:
 
     psi = max_y [l[lo, y] + (g - lo)^2 - (g - y)^2]            for an exact label,
 
@@ -35,7 +35,7 @@ class RoundedRegression(ThresholdBatchEstimator, LossEstimator):
     intercept_ : float
         Intercept: ``X @ coef_ + intercept_`` is the rank as a number, counted from 1.
     thresholds_ : ndarray of shape (K-1,)
-        Where rounding changes: 1.5, 2.5, ...
+        Boundaries of rounding: 1.5, 2.5, ...
     objective_, lower_bound_, gap_, n_iter_, classes_
         As in :class:`rankwise.SVOR`.
 

@@ -5,9 +5,8 @@ For labels ``[lo, hi]`` (codes, both included; exact: lo = hi), a score ``f = <w
     implicit (SVOR-IMC)   psi = sum_{k < lo} (1 - f + t_k)_+ + sum_{k >= hi} (1 + f - t_k)_+
     explicit (SVOR-EXP)   psi = (1 - f + t_{lo-1})_+ + (1 + f - t_hi)_+,   t_0 <= t_1 <= ...
 
-are convex and bound the interval-insensitive absolute error and 0/1 loss. Implicit thresholds come out in order by
-themselves, with intervals and weights too: fewer rows want threshold k + 1 low than threshold k, and more want it
-high.
+are convex and bound the interval-insensitive absolute error and 0/1 loss. Implicit thresholds are ordered without
+constraints, also with intervals and weights: fewer rows pull threshold k + 1 down than k, and more pull it up.
 
 Sources: Chu and Keerthi, "New approaches to support vector ordinal regression", 2005; Antoniuk's thesis on partial
 annotations, sections 3.2 and 3.3, for intervals.
@@ -28,8 +27,8 @@ class SVOR(ThresholdBatchEstimator):
     Parameters
     ----------
     constraints : {"implicit", "explicit"}, default "implicit"
-        Every threshold counts for every row (a surrogate of the absolute error), or only the two next to its label
-        (a surrogate of the 0/1 loss).
+        Whether every threshold counts for every row (a surrogate of the absolute error), or only the two next to its
+        label (a surrogate of the 0/1 loss).
     alpha : float or "auto", default 1e-3
         Strength of the regulariser; "auto" chooses it by a short path in interval-aware folds.
     regularize : {"weights", "all", "none"}, default "weights"
@@ -51,10 +50,10 @@ class SVOR(ThresholdBatchEstimator):
         Thresholds between neighbouring classes, ascending.
     objective_, lower_bound_, gap_ : float
         The objective at the solution, a proven lower bound on it, and their relative difference. With
-        ``regularize="none"`` the problem is a linear programme; one that is too large to be solved exactly has no
+        ``regularize="none"`` the problem is a linear programme; if it is too large to be solved exactly, it has no
         bound.
     alpha_ : float
-        Strength used: ``alpha``, or the one chosen by "auto".
+        Strength of the regulariser, given or chosen.
     n_iter_ : int
         Iterations over all rows.
     classes_ : ndarray of shape (K,)
@@ -78,7 +77,7 @@ class SVOR(ThresholdBatchEstimator):
     >>> SVOR(alpha=1e-4).fit(X, intervals).predict([[-0.9], [0.9]])
     array([1., 5.])
 
-    A kernel comes in through scikit-learn's approximate feature maps:
+    For kernels, use scikit-learn's approximate feature maps:
 
     >>> from sklearn.kernel_approximation import Nystroem
     >>> from sklearn.pipeline import make_pipeline

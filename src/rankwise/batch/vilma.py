@@ -6,7 +6,7 @@ label [lo, hi] loses
     psi = max_{y <= lo} [l[lo, y] + F_y - F_lo] + max_{y >= hi} [l[hi, y] + F_y - F_hi]
 
 which is convex and bounds the interval-insensitive form of l. With the absolute error it is SVOR-IMC in another
-parameterisation, ``b_y = -(t_0 + ... + t_{y-1})`` (Proposition 2), and is solved as such unless the intercepts are
+parameterisation, ``b_y = -(t_0 + ... + t_{y-1})`` (Proposition 2), and solved in that form unless the intercepts are
 regularised.
 
 Source: Antoniuk's thesis on partial annotations, section 3.3.

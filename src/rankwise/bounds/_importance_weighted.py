@@ -32,7 +32,7 @@ def importance_weighted_cost(
     multiclass : bool, default=True
         The reference has a vector for every class. An update then moves two vectors by ``c x``, so that
         ``C = 2 R^2 |u|^2``, which the paper leaves to the reader. False: two classes and one vector,
-        ``C = R^2 |u|^2``, as the theorem is printed.
+        ``C = R^2 |u|^2``, as printed.
 
     Examples
     --------
@@ -48,11 +48,11 @@ def importance_weighted_cost_at_margin(
     radius: float, norm: float, loss: float, margin: float = 1.0, max_weight: float = 1.0, *,
     start_norm: float = 0.0, start_product: float = 0.0, multiclass: bool = True,
 ) -> float:  # fmt: skip
-    """Theorem 4 of the importance-weighted paper, corrected: cost for any margin, and from any weights w_1 on.
+    """Theorem 4 of the importance-weighted paper, corrected: cost for any margin and any first weights w_1.
 
     ``A / gamma + (c C + sqrt(4 gamma c C A + c^2 C^2 + 4 gamma^2 |u|^2 |w_1|^2)) / (2 gamma^2)``, with
-    ``A = L - <u, w_1>``; at margin 1 and from zero it is below :func:`importance_weighted_cost`. As printed, the terms
-    with w_1 carry a factor c or c^2 too many: scaling all weights to at most 1 scales w_1 as well.
+    ``A = L - <u, w_1>``; for margin 1 and w_1 = 0 it is below :func:`importance_weighted_cost`. As printed, the terms
+    with w_1 have an extra factor c or c^2: scaling all weights to at most 1 scales w_1 as well.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def importance_weighted_cost_at_margin(
     margin : float, default=1.0
         gamma > 0.
     start_norm, start_product : float, default=0.0
-        |w_1| and <u, w_1> for the weights that the stream begins with, of all classes together.
+        |w_1| and <u, w_1> for the first weights, of all classes together.
 
     Examples
     --------
@@ -86,8 +86,8 @@ def importance_weighted_hinge(
 ) -> float:
     """L of :func:`importance_weighted_cost`: ``sum c max(0, margin - <u_y, x> + max_{r != y} <u_r, x>)``.
 
-    Where a label admits several classes, each of them must win against each of the others by the margin: y is the
-    worst-scored one that it admits. A label that admits every class asks for nothing.
+    If a label admits several classes, each of them must win against all others by the margin: y is the admissible class
+    with the worst score. A label that admits every class has no loss.
 
     Parameters
     ----------

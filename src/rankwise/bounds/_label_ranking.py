@@ -45,7 +45,7 @@ def label_ranking_objective(
     X: Any, y: Any, coef: ArrayLike, *, C: float, margin: float,
     complexity: Literal["euclidean", "entropic"] = "euclidean", classes: Any = None, sample_weight: Any = None,
 ) -> float:  # fmt: skip
-    """P of a reference: ``sum_y F(w_y) + C sum_t c_t max(0, margin - (rho_r - rho_s))``, the worst pair of each row.
+    """P of a reference: ``sum_y F(w_y) + C sum_t c_t max(0, margin - (rho_r - rho_s))``, for the worst pair of a row.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Guarantees for online learners: how many mistakes, how much regret, at most.
+"""Guarantees for online learners: upper bounds on mistakes and regret.
 
 The ``pril`` functions bound the sum over rounds of ``m``, the number of violated constraints ``z_i (f - t_i) <= 0``,
 which is at least the interval-insensitive MAE of the predictions. Notation: K classes; z_i = +1 for thresholds below
 the label's interval, -1 for those above, undefined inside; ``min_width`` the smallest ``upper - lower`` of all labels,
-so that a round violates at most ``K - min_width - 1`` constraints; a reference model (w, t) that one compares with.
+so that a round violates at most ``K - min_width - 1`` constraints; (w, t) a reference model.
 
 The ``cusum`` and ``structured`` functions bound the sum over rounds of the loss of the predictions.
 
@@ -61,7 +61,7 @@ def pril_mistakes_noisy(radius: float, margin: float, n_classes: int, deviation:
     margin : float
         Any gamma > 0: the theorem holds for each, with its own deviation.
     deviation : float
-        D, how far the data are from having that margin, see :func:`deviation`. Zero gives Theorem 1.
+        D, the shortfall of the data from that margin, see :func:`deviation`. Zero gives Theorem 1.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def multiplicative_pril_mistakes(margin: float, n_classes: int, n_coordinates: i
     n_classes, min_width
         As in :func:`pril_mistakes`.
     n_coordinates : int
-        N, what the total weight 1 is spread over: K + d - 1, twice that in the signed form.
+        N, the number of coordinates that share the total weight 1: K + d - 1, twice that in the signed form.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def multiplicative_pril_mistakes(margin: float, n_classes: int, n_coordinates: i
 
 
 def multiplicative_pril_rate(margin: float, n_classes: int, min_width: int = 0) -> float:
-    """Rate eta that makes M-PRIL's bound smallest: ``artanh(gamma / (K - c - 1)) / (K - c - 1)``.
+    """Rate eta that minimises M-PRIL's bound: ``artanh(gamma / (K - c - 1)) / (K - c - 1)``.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def multiplicative_pril_rate(margin: float, n_classes: int, min_width: int = 0) 
 def structured_loss(size: float) -> float:
     """Theorems 1 and 2 of the CuSum paper: loss of a structured perceptron on loss-augmented separable data, ``R^2``.
 
-    The sum over rounds of the loss is at most that, for perceptron steps without a margin (Theorem 1) and for
+    It bounds the sum of the losses over rounds, for perceptron steps without a margin (Theorem 1) and for
     passive-aggressive steps "pa" with ``margin="loss"`` and any ``delta`` (Theorem 2). As printed, Theorem 2 bounds the
     sum of the squared losses, which is false (three ranks, x = sqrt(2), y = 3, no intercept: R^2 = 2, squared loss 4):
     a step brings w nearer to the reference by ``loss^2 / |difference|^2 >= loss / R^2``.
@@ -187,7 +187,7 @@ def cusum_loss(radius: float, margin: float) -> float:
     radius : float
         R, the largest Euclidean norm of a row, its constant attribute included.
     margin : float
-        delta > 0, such that vectors of Euclidean norm 1 in all answer "is the rank at least k?" by at least delta.
+        delta > 0, such that vectors of total Euclidean norm 1 answer "is the rank at least k?" with margin delta.
 
     Examples
     --------
@@ -200,11 +200,11 @@ def cusum_loss(radius: float, margin: float) -> float:
 
 
 def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
-    """Corollary 4 of the CuSum paper, corrected: passive-aggressive steps have the bound of the perceptron's.
+    """Corollary 4 of the CuSum paper, corrected: passive-aggressive steps have the bound of perceptron steps.
 
-    It holds for the steps "pa". With ``margin="loss"`` the sum of |y - yhat| is at most ``R^2 / delta^2``, with
-    ``margin="constant"`` the number of mistakes; the learner's own ``delta`` may be any. As printed, ``R^2 / delta^4``
-    for the sum of squares, the corollary is false: one row x = 3 has R = delta = 3 and one mistake, not 1/9.
+    It holds for the steps "pa" and any ``delta`` of the learner. ``R^2 / delta^2`` bounds the sum of |y - yhat| with
+    ``margin="loss"`` and the number of mistakes with ``margin="constant"``. As printed, ``R^2 / delta^4`` for the sum
+    of squares, the corollary is false: one row x = 3 has R = delta = 3 and one mistake, not 1/9.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def cusum_passive_aggressive_loss(radius: float, margin: float) -> float:
 def margins(
     X: Any, labels: Labels, coef: ArrayLike, thresholds: ArrayLike, *, norm: Literal[1, 2] | None = None
 ) -> Floats:
-    """All ``z_i (f - t_i)`` of a reference model, (n, K-1); NaN where the label says nothing about threshold i.
+    """All ``z_i (f - t_i)`` of a reference model, (n, K-1); NaN for thresholds inside a label.
 
     Their minimum (``numpy.nanmin``) is the gamma of the theorems.
 
@@ -237,8 +237,7 @@ def margins(
     thresholds : array-like of shape (K-1,)
         t of the reference.
     norm : {1, 2} or None, default=None
-        Divide by this norm of (w, t), which changes no prediction: 2 for PRIL, 1 for M-PRIL. None takes the reference
-        as it is.
+        Divide by this norm of (w, t), which changes no prediction: 2 for PRIL, 1 for M-PRIL. None does not scale.
 
     Examples
     --------
@@ -268,7 +267,7 @@ def margins(
 
 
 def deviation(X: Any, labels: Labels, coef: ArrayLike, thresholds: ArrayLike, margin: float) -> float:
-    """D of Theorem 2: ``sqrt(sum_ti max(0, gamma - z_i (f - t_i))^2)``, what the reference lacks to the margin.
+    """D of Theorem 2: ``sqrt(sum_ti max(0, gamma - z_i (f - t_i))^2)``, the reference's shortfall from the margin.
 
     The reference is scaled to ``|w|^2 + |t|^2 = 1``, as the theorem asks.
 

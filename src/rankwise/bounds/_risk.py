@@ -1,7 +1,7 @@
-"""Guarantees for learning from partial labels: what the partial risk says about the true one.
+"""Guarantees for learning from partial labels: bounds on the true risk by the partial risk.
 
 Source: the thesis on partial annotations, section 3.3.1. The *partial risk* R_I of a classifier is its expected
-interval-insensitive loss: against the nearest class that the annotation admits, which is what
+interval-insensitive loss, against the nearest admissible class, which
 :func:`rankwise.metrics.mean_absolute_error` and :func:`rankwise.metrics.zero_one_loss` estimate. The risk R is the
 expected loss against the true class. Both theorems hold for every classifier, for intervals and for candidate sets.
 """
@@ -16,8 +16,7 @@ from rankwise.bounds._checks import non_negative, share
 def interval_zero_one_risk(partial_risk: float, ambiguity: float) -> float:
     """Theorem 2: 0/1 risk by the partial one, ``R <= R_I / (1 - epsilon)``, and never more than 1.
 
-    Where the prediction is wrong it is still admissible with a probability of at most epsilon. The annotations need
-    not be consistent for that.
+    A wrong prediction is admissible with a probability of at most epsilon. The annotations need not be consistent.
 
     Parameters
     ----------
@@ -39,8 +38,8 @@ def interval_zero_one_risk(partial_risk: float, ambiguity: float) -> float:
 def interval_mae_risk(partial_risk: float, alpha: float, beta: float) -> float:
     """Theorem 3: mean absolute error by the partial one, ``R <= R_I + (1 - alpha) beta``.
 
-    The annotations must be consistent: the true class is among the admissible ones. A label of width
-    ``upper - lower = 0`` then hides nothing, any other at most its width.
+    The annotations must be consistent: the true class is admissible. Then a prediction's error against a label is too
+    small by at most the label's width ``upper - lower``.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ def interval_mae_risk(partial_risk: float, alpha: float, beta: float) -> float:
         the proof only needs the mean.)
     beta : float
         Largest width of a label. Two sharper choices, with ``alpha=0``: the mean width of all labels
-        (:class:`rankwise.annotation.Precision`) and, from rows whose true class is known, the mean distance from there
+        (:class:`rankwise.annotation.Precision`) and, from rows with known true classes, the mean distance from the true
         to the farthest admissible class (:class:`rankwise.annotation.Overlap`), which needs no consistency.
 
     Examples
@@ -65,20 +64,20 @@ def interval_mae_risk(partial_risk: float, alpha: float, beta: float) -> float:
 
 
 def ambiguity_degree(overlap: Overlap, confidence: float | None = None) -> float:
-    """Estimate epsilon of Theorem 2: the largest probability that a class z comes along with the true class y != z.
+    """Estimate epsilon of Theorem 2: the largest probability that a class z is admitted with the true class y != z.
 
-    The thesis takes the maximum over all x too, which no data can show. This is the maximum over y and z, and epsilon
-    itself if the annotation of a row depends on nothing but its class. (Without z != y, as in the second half of
-    (3.32), the maximum would always be 1.)
+    The thesis also takes the maximum over all x, which no data can show. This is the maximum over y and z, and equals
+    epsilon if the annotation of a row depends on its class alone. (Without z != y, as in the second half of (3.32), the
+    maximum would always be 1.)
 
     Parameters
     ----------
     overlap : Overlap
-        Annotations beside the true classes, from :func:`rankwise.annotation.overlap`.
+        Annotations compared with the true classes, from :func:`rankwise.annotation.overlap`.
     confidence : float, optional
-        None gives the largest share that was seen, which is too low for classes with few rows, and skips those without.
-        A number in (0, 1) gives an upper limit that holds with this probability: of Clopper and Pearson, for all pairs
-        of classes at once (Bonferroni). Classes without rows make it 1.
+        None gives the largest observed share, which is too low for classes with few rows and skips those without. A
+        number in (0, 1) gives an upper limit with this confidence: that of Clopper and Pearson, for all pairs of
+        classes at once (Bonferroni). With a class without rows it is 1.
 
     Examples
     --------

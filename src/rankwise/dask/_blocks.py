@@ -28,7 +28,7 @@ from scipy import sparse
 from rankwise._types import Floats
 from rankwise.base.row_data import kernel_rows
 from rankwise.dask._parts import TaskEngine
-from rankwise.solvers.design import Design, rows_of_part
+from rankwise.solvers.design import Design, sampled_rows
 from rankwise.solvers.row_sums import RowsHere
 from rankwise.solvers.row_sums import Sums as Sums  # for those who add them
 
@@ -56,7 +56,7 @@ class RowBlock:
 
     def part(self, step: int, first: int) -> RowBlock:
         """The rows of a random part, of a block whose first row has the number ``first``."""
-        index = rows_of_part(step, first, self.design.n_rows)
+        index = sampled_rows(step, first, self.design.n_rows)
         return RowBlock(self.design.take(index), self.rows.at(index))
 
     def size(self) -> tuple[int, int, float]:
@@ -170,12 +170,12 @@ class RemoteDesign:
         """<R, X W'> = <R' X, W>; zero where there are no features."""
         return float(np.sum(self.pull(R) * S.weights)) if S.weights.size else 0.0
 
-    def part(self, step: int) -> int:
-        """A part is known by its step."""
+    def sample(self, step: int) -> int:
+        """A sample is known by its step."""
         return step
 
     def take(self, step: int) -> RemoteDesign:
-        """The rows of a part."""
+        """The rows of a sample."""
         return RemoteDesign(self.blocks.part(step), n_features=self.n_features)
 
     def without_columns(self) -> RemoteDesign:

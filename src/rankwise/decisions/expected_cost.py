@@ -1,7 +1,7 @@
-"""Which class to answer when the probability of each is known.
+"""Which class to predict from the probabilities of all classes.
 
-``cumulative`` (n, K-1) holds ``P(y <= k)`` for all classes but the last, ``probabilities`` (n, K) those of the classes.
-Answers are codes 0..K-1. Each rule minimises the expected value of a loss:
+``cumulative`` (n, K-1) holds ``P(y <= k)`` for all classes except the last, ``probabilities`` (n, K) those of the
+classes. Predictions are codes 0..K-1. Each rule minimises the expected value of a loss:
 
 ======================  =============================================================================================
 :func:`mode`            share of wrong answers
@@ -40,7 +40,7 @@ def quantiles(cumulative: Floats, q: float) -> Codes:
 
 
 def median(cumulative: Floats) -> Codes:
-    """Class with half of the probability on either side; the higher one of two, as thresholds decide.
+    """Class with half of the probability on either side; the higher one of two, as with thresholds.
 
     >>> median(np.array([[0.2, 0.7], [0.2, 0.5]]))
     array([1, 2])

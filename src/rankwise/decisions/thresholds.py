@@ -26,8 +26,8 @@ def interval_scores(scores: Floats, thresholds: Floats) -> Floats:
     """Signed distance of each score to the interval of each class, (n, K): positive inside, negative outside.
 
     Its argmax is the predicted class: on a tie ``f = t_k`` the class below gets the largest negative number instead of
-    zero. Two classes need one number, ``f - t_0`` of shape (n,), whose sign decides; a tie gets the smallest positive
-    number. Differences of floating-point numbers keep their sign exactly, so this never disagrees with :func:`ranks`.
+    zero. For two classes it is ``f - t_0`` of shape (n,), whose sign decides; a tie gets the smallest positive number.
+    The sign of a floating-point difference is exact, so this always agrees with :func:`ranks`.
 
     >>> interval_scores(np.array([0.25]), np.array([0.0, 1.0]))
     array([[-0.25,  0.25, -0.75]])
@@ -59,8 +59,8 @@ def rank(score: float, thresholds: Any) -> int:
 def rank_lagged(score: float, thresholds: Any, lag: Any, rate: float) -> int:
     """Code of one score for the averaged thresholds ``thresholds - rate * lag``.
 
-    Averages of ordered numbers are ordered but for rounding; taking the first threshold above the score gives what
-    :func:`ranks` gives after the running maximum that the estimators take.
+    Averages of ordered numbers are ordered except for rounding. The first threshold above the score gives the same as
+    :func:`ranks` after the running maximum that the estimators take.
     """
     for k in range(thresholds.size):
         if score < thresholds[k] - lag[k] * rate:

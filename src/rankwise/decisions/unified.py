@@ -1,20 +1,20 @@
 """Ordinal classifiers as multi-class ones: thresholds, intercepts and the piece-wise family between the two.
 
-Source: Antoniuk's thesis on partial annotations, section 3.1. Classes are codes 0..K-1 here; the thesis counts from 1,
+Source: Antoniuk's thesis on partial annotations, section 3.1. Classes are codes 0..K-1 here. The thesis counts from 1,
 which adds the same number to the score of every class and changes no decision.
 
 - **ORD**, one score f and ascending thresholds: ``#{k : f > t_k}``. **A tie** ``f = t_k`` **goes to the lower class.**
-  The perceptrons' rule :func:`rankwise.decisions.ranks` gives it to the higher class; off ties the two are the same.
+  The perceptrons' rule :func:`rankwise.decisions.ranks` gives ties to the higher class; otherwise the two are the same.
 - **MORD**, one score f and an intercept for every class: ``argmax_y f y + b_y``, the smallest y of several. It predicts
-  as ORD does (Theorem 1), its intercepts are free, and adding a number to all of them changes nothing.
+  like ORD (Theorem 1), its intercepts are free, and adding a number to all of them changes nothing.
 - **The unified model**, Z scores ``<w_z, x>`` and fixed numbers beta: ``argmax_y sum_z beta[y, z] <w_z, x> + b_y``,
   the smallest y of several. Cut labels choose beta: two of them give MORD, one at every class a multi-class classifier.
 
-A class is **degenerate** when no score makes MORD predict it: when the point (y, b_y) is not a corner of the upper
-concave hull of all these points, or equivalently when both its thresholds are the same.
+A class is **degenerate** if MORD never predicts it: if the point (y, b_y) is not a corner of the upper concave hull of
+all these points, or equivalently if both its thresholds are the same.
 
-Slips in the thesis, put right here: (3.4) leaves out ``t = 1``; (3.7) runs to p - 1; the Z cut labels of section 3.1.2
-make Z - 1 parts, and must ascend strictly; in the second line of (3.15) y lies in part z - 1.
+Errors in the thesis, corrected here: (3.4) leaves out ``t = 1``; (3.7) runs to p - 1; the Z cut labels of section 3.1.2
+make Z - 1 segments and must ascend strictly; in the second line of (3.15) y lies in segment z - 1.
 """
 
 from numbers import Integral
@@ -27,7 +27,7 @@ from rankwise._types import Floats
 
 
 def intercepts_from_thresholds(thresholds: ArrayLike) -> Floats:
-    """MORD's intercepts that predict as these thresholds do: ``b_0 = 0``, ``b_y = -(t_0 + ... + t_{y-1})`` (eq. 3.5).
+    """MORD's intercepts with the same predictions: ``b_0 = 0``, ``b_y = -(t_0 + ... + t_{y-1})`` (eq. 3.5).
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def intercepts_from_thresholds(thresholds: ArrayLike) -> Floats:
 
 
 def thresholds_from_intercepts(intercepts: ArrayLike) -> Floats:
-    """Thresholds that predict as MORD does with these intercepts: ``t_y = b_y - b_{y+1}``, degenerate classes skipped.
+    """Thresholds with MORD's predictions for these intercepts: ``t_y = b_y - b_{y+1}``, degenerate classes skipped.
 
     Between neighbouring classes i < j that are not degenerate all thresholds are ``(b_i - b_j) / (j - i)`` (eq. 3.7):
     minus the slopes of the upper concave hull of the points (y, b_y), found in O(K). They never descend, not even by
@@ -65,7 +65,7 @@ def thresholds_from_intercepts(intercepts: ArrayLike) -> Floats:
     --------
     >>> thresholds_from_intercepts([0.0, 1.0, 1.0, -1.5])
     array([-1. ,  0. ,  2.5])
-    >>> thresholds_from_intercepts([0.0, -9.0, 1.0])  # class 1 is degenerate: an empty stretch between its thresholds
+    >>> thresholds_from_intercepts([0.0, -9.0, 1.0])  # class 1 is degenerate: its thresholds are equal
     array([-0.5, -0.5])
     """
     b = _finite_vector(intercepts, "intercepts", least=1)
@@ -113,8 +113,8 @@ def ord_ranks(scores: ArrayLike, thresholds: ArrayLike) -> NDArray[np.intp]:
 def mord_ranks(scores: ArrayLike, intercepts: ArrayLike) -> NDArray[np.intp]:
     """Code 0..K-1 of every score by MORD, ``argmax_y f y + b_y``, the smallest of several.
 
-    Found by bisection among the thresholds of the concave hull: O(log K) a row, without products that could overflow.
-    Where f is a threshold but for rounding, the products themselves may round to the other side.
+    Uses bisection among the thresholds of the concave hull: O(log K) per row, without products that could overflow. If
+    f equals a threshold except for rounding, the products themselves may round to the other side.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def mord_ranks(scores: ArrayLike, intercepts: ArrayLike) -> NDArray[np.intp]:
 def rounded_intercepts(n_classes: int, intercept: float = 0.0) -> Floats:
     """MORD's intercepts of rounded regression: ``b_y = intercept * y - y^2 / 2`` (eq. 3.13, halved).
 
-    With them MORD predicts the code nearest to ``f + intercept``, cut off at the ends of the scale; halves go down.
+    With them MORD predicts the code nearest to ``f + intercept``, clipped to the scale; halves go down.
 
     Parameters
     ----------
@@ -155,15 +155,13 @@ def rounded_intercepts(n_classes: int, intercept: float = 0.0) -> Floats:
 def beta_matrix(cuts: Any, n_classes: int) -> Floats:
     """Numbers beta[y, z] of the unified model for given cut labels (eq. 3.15), shape (K, Z); rows add up to 1.
 
-    The class at a cut has one score of its own; the classes between two cuts mix the scores of both, in proportion to
-    their distance. Two cuts: MORD with ``w = (w_1 - w_0) / (K - 1)``. A cut at every class: the identity, a
-    multi-class classifier.
+    The class at a cut has its own score; the classes between two cuts interpolate linearly between the scores of both.
+    Two cuts: MORD with ``w = (w_1 - w_0) / (K - 1)``. A cut at every class: the identity, a multi-class classifier.
 
     Parameters
     ----------
     cuts : sequence of int, or int
-        Codes of the cut labels, strictly ascending, from 0 to K-1. A number Z >= 2 places that many as evenly as
-        codes allow.
+        Codes of the cut labels, strictly ascending, from 0 to K-1. A number Z >= 2 places Z cuts as evenly as possible.
     n_classes : int
         K >= 2.
 
@@ -177,11 +175,11 @@ def beta_matrix(cuts: Any, n_classes: int) -> Floats:
     """
     at = _cut_codes(cuts, n_classes)
     codes = np.arange(n_classes)
-    part = np.minimum(np.searchsorted(at, codes, side="right") - 1, at.size - 2)  # the cut at or below each class
-    above = (codes - at[part]) / (at[part + 1] - at[part])
+    segment = np.minimum(np.searchsorted(at, codes, side="right") - 1, at.size - 2)  # starts at this cut
+    above = (codes - at[segment]) / (at[segment + 1] - at[segment])
     beta = np.zeros((n_classes, at.size))
-    beta[codes, part] = 1.0 - above
-    beta[codes, part + 1] = above
+    beta[codes, segment] = 1.0 - above
+    beta[codes, segment + 1] = above
     return beta
 
 
@@ -204,7 +202,7 @@ def unified_scores(X: Any, coef: ArrayLike, intercepts: ArrayLike, beta: ArrayLi
     >>> unified_scores(np.array([[2.0]]), [[0.0], [1.0]], [0.0, 0.5, 0.0], beta_matrix(2, n_classes=3))
     array([[0. , 1.5, 2. ]])
     """
-    w, b, mix = (np.asarray(part, dtype=np.float64) for part in (coef, intercepts, beta))
+    w, b, mix = (np.asarray(array, dtype=np.float64) for array in (coef, intercepts, beta))
     X = X if hasattr(X, "shape") else np.asarray(X)
     if X.ndim != 2 or w.ndim != 2 or w.shape[1] != X.shape[1] or b.ndim != 1 or mix.shape != (b.size, w.shape[0]):
         raise ValueError(
@@ -230,8 +228,7 @@ def unified_ranks(X: Any, coef: ArrayLike, intercepts: ArrayLike, beta: ArrayLik
 def _upper_hull(b: Floats) -> tuple[NDArray[np.intp], Floats]:
     """Corners of the upper concave hull of (y, b_y), ascending, and how fast it falls from each to the next.
 
-    Corners with equal falls on both sides are dropped. Comparing the falls as they are returned, rounded, makes the
-    sequence ascend strictly whatever the rounding.
+    Corners with equal falls on both sides are dropped. Comparing rounded falls makes them ascend strictly.
     """
     height = b.tolist()
     corners: list[int] = [0]

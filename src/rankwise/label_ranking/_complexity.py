@@ -1,4 +1,4 @@
-"""The two complexity functions behind one face: what a model of each keeps, learns with, scores by and costs."""
+"""The two complexity functions with one interface: the state of a model, how it learns and scores, its weights."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -18,7 +18,7 @@ from rankwise.label_ranking.softmax import LOWEST, WIDEST, join_features
 
 _NONE, _NO_LAG = np.empty(0), np.empty((0, 0))
 
-#: Axes of the weights and of those of the constant feature, and the names of their lags.
+#: Axes and lags of the weights, and of the weights of the constant feature.
 _ADDITIVE = ((("feature", "label"), "lag"), (("label",), "b_lag"))
 _COUNTERS = {
     "counts": StateArray((6,), np.int64, mixes=("adds", "adds", "adds", "adds", "adds", "largest")),
@@ -47,7 +47,7 @@ class Euclidean:
 
     @classmethod
     def scores(cls, state: State, rows: Rows, out: Floats) -> int:
-        """Fill ``out`` with the score of every label; returns the first row with one that is not finite, or -1."""
+        """Fill ``out`` with the score of every label; return the first row where one is not finite, or -1."""
         return int(scores_euclidean(rows, cls.parameters(state, 0), state["counts"][ROUNDS], out))
 
     @staticmethod
@@ -70,7 +70,7 @@ class Euclidean:
 
     @staticmethod
     def join(state: State, first: int, last: int) -> None:
-        """Let the features first .. last - 1 join."""
+        """Add the features first .. last - 1."""
 
     @staticmethod
     def to_mix(state: State) -> State:
@@ -79,7 +79,7 @@ class Euclidean:
 
     @staticmethod
     def from_mix(state: State, moved: State) -> None:
-        """Take what was mixed."""
+        """Replace the mixed arrays, and those that follow from them."""
         state.update(moved)
 
 
@@ -131,14 +131,14 @@ class Entropic:
 
     @staticmethod
     def join(state: State, first: int, last: int) -> None:
-        """Let the features first .. last - 1 join: theta = 0, so the normalisers grow by exp(0) for each."""
-        every = (state["shift"] < -WIDEST).any()  # all weights of such a label change
-        for name in ("normaliser", "shift", *(("weights", "b") if every else ())):
+        """Add the features first .. last - 1 with theta = 0: the normalisers grow by exp(0) for each."""
+        all_change = (state["shift"] < -WIDEST).any()  # all weights of such a label
+        for name in ("normaliser", "shift", *(("weights", "b") if all_change else ())):
             if name in state:
                 state[name] = state[name].copy()
         if state["normaliser"].any():
             join_features(*Entropic.parameters(state, first), last)
-        else:  # there was no weight to move: what was learnt so far left no trace
+        else:  # there was no feature yet
             state["shift"][:] = 0.0
             state["normaliser"][0] = state["normaliser"][2] = last + ("b" in state)
 
@@ -149,7 +149,7 @@ class Entropic:
 
     @staticmethod
     def from_mix(state: State, moved: State) -> None:
-        """Weights from their exponents, the largest of each label as its shift."""
+        """Weights from their exponents; the largest exponent of a label is its shift."""
         exponents = _with_constant(moved, "weights", "b")
         state["shift"] = exponents.max(axis=0)
         weights = exponents - state["shift"]
@@ -162,7 +162,7 @@ class Entropic:
 
 
 def _with_constant(arrays: Mapping[str, NDArray[Any]], name: str, of_constant: str) -> Floats:
-    """An array (features, labels) with that of the constant feature below it, if there is one; empty if none is."""
+    """An array (features, labels) with the row of the constant feature below it, if any; empty if there is no array."""
     if of_constant in arrays:
         return np.vstack([arrays[name], arrays[of_constant]])
     return arrays.get(name, _NO_LAG)

@@ -1,8 +1,8 @@
 """Label ranking by dual ascent with the relative entropy to uniform weights as complexity: F(w) = sum_j w_j log(d w_j).
 
 The weights of every label are positive and sum to one: omega_y = softmax(theta_y), G(theta) = log(mean_j exp(theta_j)).
-The updates move theta as those of :mod:`rankwise.label_ranking.euclidean` do, so the weights change by factors. With
-(r, s) the most violating pair and c the weight of the example, which multiplies C:
+The updates move theta as in :mod:`rankwise.label_ranking.euclidean`, so they multiply the weights. With (r, s) the most
+violating pair and c the weight of the example, which multiplies C:
 
 - update I ("fixed"): on a mistake, ``theta_r += c C x`` and ``theta_s -= c C x``: exponentiated gradient;
 - update II ("optimal"): if rho_r - rho_s < margin, the same with the best step tau up to c C along that pair: in closed
@@ -12,8 +12,7 @@ The updates move theta as those of :mod:`rankwise.label_ranking.euclidean` do, s
 - update III ("joint"): if rho_r - rho_s < margin, the best steps of all labels at once
   (:mod:`rankwise.label_ranking.entropic_joint`).
 
-Scores are averages of the entries of x, so a margin above their range is never reached: with binary x it must be below
-1.
+Scores are averages of the entries of x, so a margin above their range is never reached: for binary x, 1 is too much.
 
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
@@ -95,15 +94,15 @@ def pair_step(x, model, scores, r, s, margin, cap):
 
 
 @register_jitable
-def _room_for_pairs(n_labels):
+def _pair_workspace(n_labels):
     return np.empty(2, dtype=np.int64), np.empty(2)
 
 
 @register_jitable
-def _pair_steps(x, model, scores, said, pair, options, cap, room, counts):
-    """Steps of updates I and II: how many labels move, and how much mass from one side to the other."""
+def _pair_steps(x, model, scores, feedback, pair, options, cap, workspace, counts):
+    """Steps of updates I and II; return how many labels move, and the mass that moves from one side to the other."""
     _, update, _, margin, _ = options
-    (r, s), (moved, steps) = pair, room
+    (r, s), (moved, steps) = pair, workspace
     tau = cap if update == FIXED else pair_step(x, model, scores, r, s, margin, cap)
     moved[0], moved[1], steps[0], steps[1] = r, s, tau, -tau
     return 2, tau
@@ -121,29 +120,30 @@ def _score_labels(X, i, parameters, scores):
 
 @register_jitable
 def _no_average(X, i, parameters, rounds, scores, late):
-    """With every update all weights of a label change: their average would cost as much as there are features."""
+    """Every update changes all weights of a label: their average would cost a pass over all features."""
 
 
-def make_entropic_pass(find_steps, make_room):
-    """Compile a pass; ``find_steps`` says which labels move, and how far, in arrays from ``make_room``."""
+def make_entropic_pass(find_steps, make_workspace):
+    """Compile a pass; ``find_steps`` fills the first two arrays of a workspace: which labels move, and how far."""
 
     @register_jitable
-    def move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts):
+    def move_labels(X, i, parameters, scores, feedback, pair, options, cap, rounds, workspace, counts):
         weights, b, shift, normaliser, n_features = parameters
         common, filled = common_value(X, i, b)
         largest = max(absolute_sizes(X, i)[0], options[4])
         x = X, i, common, filled, largest
-        n_moved, mass = find_steps(x, parameters, scores, said, pair, options, cap, room, counts)
+        n_moved, mass = find_steps(x, parameters, scores, feedback, pair, options, cap, workspace, counts)
+        moved, steps = workspace[0], workspace[1]
         for e in range(n_moved):
-            move_label(X, i, common, largest, weights, b, shift, normaliser, n_features, room[0][e], room[1][e])
+            move_label(X, i, common, largest, weights, b, shift, normaliser, n_features, moved[e], steps[e])
         return mass
 
-    return make_ranker_pass(_score_labels, _no_average, make_room, move_labels)
+    return make_ranker_pass(_score_labels, _no_average, make_workspace, move_labels)
 
 
 @kernel
 def scores_entropic(X, parameters, out):
-    """out[i, y] = <omega_y, x_i>; returns the first row with a score that is not finite, or -1."""
+    """out[i, y] = <omega_y, x_i>; return the first row with a score that is not finite, or -1."""
     for i in range(n_rows(X)):
         _score_labels(X, i, parameters, out[i])
         if not all_finite(out[i]):
@@ -151,4 +151,4 @@ def scores_entropic(X, parameters, out):
     return -1
 
 
-learn_pairs = make_entropic_pass(_pair_steps, _room_for_pairs)
+learn_pairs = make_entropic_pass(_pair_steps, _pair_workspace)

@@ -14,11 +14,11 @@ iterates stay strictly inside the bounds and on the equalities, and approach
 
 and ``A da = 0`` leaves two linear equations for dnu, so an iteration costs O(d). (The paper, Shalev-Shwartz and Singer
 eqs. 17-20, loses the factors p_r in u and z.) The paper takes a tenth of the mean product for all t_r; here they are
-Mehrotra's: a first solution with t = 0 shows how far the products can fall, which sets their mean, and how much they
-bend on the way, which is corrected, the less the shorter that way is. The products do not run ahead of what is left of
-the first condition, and a step is halved while that neither falls nor is small beside the products.
+Mehrotra's: a first solution with t = 0 shows how far the products can fall, which sets their mean, and their
+second-order change on the way, which is corrected, less for shorter steps. The products never fall far below the
+residual of the first condition, and a step is halved while the residual neither falls nor is small beside the products.
 
-**The end.** For convex f and any solution a*, with ``e_r`` what is left of the first condition,
+**Stopping.** For convex f and any solution a*, with ``e_r`` the residual of the first condition,
 
     sum_r f_r(a_r) - f_r(a*_r) <= sum_r lam_r g_r + max_r |e_r| * sum_r |a_r - a*_r|,
 
@@ -31,14 +31,14 @@ relevant labels and G(theta_y + a x) for the others, minimise
     sum_y f_y(a_y)   subject to   sum_y a_y = 0,   sum_{relevant} a_y + slack = cap,   a >= 0 on the relevant labels,
                                   a <= 0 on the others,   slack >= 0.
 
-The slack is one more variable, with f = 0, behind those of the labels.
+The slack is one more variable, with f = 0, after those of the labels.
 """
 
 import numpy as np
 
 from rankwise._kernels.compile import register_jitable
 
-WORK_ROWS = 9  # of the array that the solver works in
+WORK_ROWS = 9  # of the solver's scratch array
 _MOST_HALVINGS = 6
 _TOLERANCE = 1e-10  # duality gap, as a share of the cap times the size of the scores
 _MOST_ITERATIONS = 100
@@ -48,34 +48,34 @@ _MOST_ITERATIONS = 100
 def _orthogonal(A, z, B):
     """Fill B with the second row of A minus its part along the first, in the inner product with weights 1 / z_r.
 
-    Returns the squared lengths of the first row and of B, and that part. Solving for both separately keeps the digits
-    that a determinant loses when few variables are free.
+    Returns the squared lengths of the first row and of B, and the coefficient of that part. Solving for both separately
+    keeps the digits that a determinant loses when few variables are free.
     """
     length, along = 0.0, 0.0
     for r in range(z.size):
         length += A[0, r] * A[0, r] / z[r]
         along += A[0, r] * A[1, r] / z[r]
-    part, rest = along / length, 0.0
+    coefficient, rest = along / length, 0.0
     for r in range(z.size):
-        B[r] = A[1, r] - part * A[0, r]
+        B[r] = A[1, r] - coefficient * A[0, r]
         rest += B[r] * B[r] / z[r]
-    return length, rest, part
+    return length, rest, coefficient
 
 
 @register_jitable
 def _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu):
-    """One linear system: fill da, dlam and dnu for the products ``target``; B and its lengths as of _orthogonal.
+    """One linear system: fill da, dlam and dnu for the products ``target``; B and ``lengths`` are from _orthogonal.
 
-    ``missing`` is b - A a, which only rounding makes different from zero.
+    ``missing`` is b - A a, zero but for rounding.
     """
-    length, rest, part = lengths
-    along_first, along_rest = -missing[0], -(missing[1] - part * missing[0])
+    length, rest, coefficient = lengths
+    along_first, along_rest = -missing[0], -(missing[1] - coefficient * missing[0])
     for r in range(p.size):
         da[r] = -first[r] - p[r] * target[r] / slack[r] - nu[0] * A[0, r] - nu[1] * A[1, r]
         along_first += A[0, r] * da[r] / z[r]
         along_rest += B[r] * da[r] / z[r]
     along_first, along_rest = along_first / length, along_rest / rest
-    dnu[0], dnu[1] = along_first - part * along_rest, along_rest
+    dnu[0], dnu[1] = along_first - coefficient * along_rest, along_rest
     for r in range(p.size):
         da[r] = (da[r] - along_first * A[0, r] - along_rest * B[r]) / z[r]
         dlam[r] = (lam[r] * p[r] * da[r] + target[r]) / slack[r] - lam[r]
@@ -83,7 +83,7 @@ def _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam
 
 @register_jitable
 def _longest_step(p, slack, lam, da, dlam):
-    """How far the slacks and the multipliers of the bounds stay positive."""
+    """Longest step that keeps the slacks and the multipliers of the bounds positive."""
     longest = np.inf
     for r in range(p.size):
         closing = p[r] * da[r]
@@ -107,7 +107,7 @@ def _move(step, p, q, a, lam, nu, slack, da, dlam, dnu):
 
 @register_jitable
 def _measure(A, p, first, lam, slack, nu):
-    """Sums of the products lam g and of |e| g, e being what is left of the first condition; and the largest |e|."""
+    """Sums of the products lam g and of |e| g, where e is the residual of the first condition; and the largest |e|."""
     products, remains, largest = 0.0, 0.0, 0.0
     for r in range(p.size):
         left = abs(first[r] + lam[r] * p[r] + nu[0] * A[0, r] + nu[1] * A[1, r])
@@ -128,7 +128,7 @@ def make_interior_point(derivatives):
         """Move the strictly feasible ``a`` and the multipliers ``nu``, in place, to a solution.
 
         Returns the number of iterations and the duality gap, and leaves the multipliers of the bounds in ``work[0]``;
-        ``work`` is room of shape (WORK_ROWS, d).
+        ``work`` is a scratch array (WORK_ROWS, d).
         """
         lam, slack, first, second = work[0], work[1], work[2], work[3]
         z, da, dlam, target, B = work[4], work[5], work[6], work[7], work[8]
@@ -142,7 +142,7 @@ def make_interior_point(derivatives):
             slack[r] = q[r] - p[r] * a[r]
             lam[r] = -(first[r] + nu[0] * A[0, r] + nu[1] * A[1, r]) / p[r]
             least = max(least, 0.1 * abs(lam[r]))
-        for r in range(d):  # where nu makes a multiplier negative, start with a residual instead
+        for r in range(d):  # where nu would make a multiplier negative, start with a residual instead
             lam[r] = max(lam[r], least)
         products, remains, left = _measure(A, p, first, lam, slack, nu)
         iterations = 0
@@ -163,7 +163,7 @@ def make_interior_point(derivatives):
             for r in range(d):
                 target[r] = mean + step * dlam[r] * p[r] * da[r]
             _solve(A, B, lengths, missing, nu, p, first, z, slack, target, lam, da, dlam, dnu)
-            short = min(0.01, fallen / products)  # of the nearest bound; the less, the nearer the solution
+            short = min(0.01, fallen / products)  # distance kept to the nearest bound; smaller near the solution
             step = min(1.0, (1.0 - short) * _longest_step(p, slack, lam, da, dlam))
             _move(step, p, q, a, lam, nu, slack, da, dlam, dnu)
             derivatives(problem, a, first, second)
@@ -183,8 +183,8 @@ def make_interior_point(derivatives):
 
 
 @register_jitable
-def room_for_joint(n_labels):
-    """Arrays that the solver works in, for up to so many labels."""
+def interior_workspace(n_labels):
+    """Scratch arrays of the solver, for up to ``n_labels`` labels."""
     n = n_labels + 1
     return np.empty((2, n)), np.empty(n), np.zeros(n), np.empty(n), np.empty((WORK_ROWS, n))
 
@@ -211,14 +211,14 @@ def _start_multipliers(first, inside, scale, nu):
             low = min(low, first[e])
         else:
             top = max(top, first[e])
-    room = 0.3 * max(abs(top - low), 1e-3 * scale)
-    nu[0] = -(top + room)
-    nu[1] = max(room, room - low - nu[0])
+    distance = 0.3 * max(abs(top - low), 1e-3 * scale)
+    nu[0] = -(top + distance)
+    nu[1] = max(distance, distance - low - nu[0])
 
 
 @register_jitable
 def _clean(a, lam, inside, cap, scale):
-    """Put labels that their bound holds exactly at it, and let both sides move the same mass; returns that mass."""
+    """Move labels with an active bound onto it, and let both sides move the same mass; return that mass."""
     mass_in, mass_out = 0.0, 0.0
     for e in range(inside.size):
         if abs(a[e]) / cap < lam[e] / scale:
@@ -245,13 +245,13 @@ def make_joint_solver(derivatives):
     minimise = make_interior_point(derivatives)
 
     @register_jitable
-    def solve(problem, inside, cap, scale, room):
-        """Leave the best steps of the labels, of which ``inside`` says which are relevant, in ``room[3]``.
+    def solve(problem, inside, cap, scale, workspace):
+        """Leave the best steps of the labels in ``workspace[3]``; ``inside`` marks the relevant ones.
 
         Returns the mass that moves from one side to the other, zero if the duality gap was not closed, and the number
         of iterations. ``scale`` is the size of the derivatives.
         """
-        A, p, q, a, work = room
+        A, p, q, a, work = workspace
         n = inside.size + 1
         A, p, q, a, work, nu = A[:, :n], p[:n], q[:n], a[:n], work[:, :n], np.empty(2)
         tolerance = _TOLERANCE * cap * scale

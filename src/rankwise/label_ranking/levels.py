@@ -5,11 +5,10 @@ The steps of relevant labels a_r >= 0 and of the others a_s <= 0 maximise
     margin * sum_r a_r - sum_y G(theta_y + a_y x)   subject to   sum_y a_y = 0,   sum_r a_r <= cap.
 
 At the solution the scores <omega_r, x> of all relevant labels that moved are equal, and so are those of the others that
-moved; the first are ahead by the margin, or by less if the cap is reached. Where a step changes a label's *height*,
-some increasing function of its score, at the same rate for all labels, that leaves a short way to the solution: as the
-moved mass sum_r a_r grows from zero, the level of the relevant labels rises from the lowest relevant height, the level
-of the others sinks from the highest other height, and a label joins when its level reaches it, until the margin or the
-cap.
+moved; the first lead by the margin, or by less if the cap is reached. If a step changes the *height* of every label, an
+increasing function of its score, at the same rate, there is a direct way to the solution: as the moved mass sum_r a_r
+grows from zero, the level of the relevant labels rises from the lowest relevant height, the level of the others sinks
+from the highest other height, and a label joins when its level reaches it, until the margin or the cap.
 
 - Squared norm: a height is the score, and a step a raises it by a |x|^2.
 - Relative entropy, x with one value v besides zeros: a height is log(q / (1 - q)) with q = score / v, the weight of a
@@ -29,7 +28,7 @@ _MOST_STEPS = 100
 
 @register_jitable
 def lead_of_scores(rising, sinking, lift, drop, margin, most):
-    """Mass at which the rising level leads the sinking one by the margin; lift and drop are what a unit of it does."""
+    """Mass at which the rising level leads the sinking one by the margin; a unit of mass lifts and drops them."""
     return (margin - (rising - sinking)) / (lift + drop)
 
 
@@ -62,17 +61,17 @@ def lead_of_log_odds(rising, sinking, lift, drop, margin, most):
 
 
 def make_levels(mass_to_margin):
-    """Compile the method for one kind of height; ``mass_to_margin`` says when the margin is reached."""
+    """Compile the method for one kind of height; ``mass_to_margin`` gives the mass at which the margin is reached."""
 
     @register_jitable
     def move_to_levels(heights, above, start, stop, rate, margin, cap, moved, steps):
-        """Best steps of all labels, of which those in the slice [start, stop) of ``above`` are relevant.
+        """Best steps of all labels; those in the slice [start, stop) of ``above`` are relevant.
 
         A unit of mass on one label changes its height by ``rate``. Fills ``moved`` and ``steps``; returns how many
         labels move, and the mass. The lowest relevant label must not be ahead of the highest other one by the margin.
         """
         n_in, e = stop - start, start
-        for y in range(heights.size):  # relevant labels in front, the others behind them
+        for y in range(heights.size):  # relevant labels first, then the others
             if e < stop and above[e] == y:
                 moved[e - start] = y
                 e += 1
@@ -89,13 +88,13 @@ def make_levels(mass_to_margin):
             lift, drop = rate / (inside.size - left_in), rate / (outside.size - left_out)
             next_in = (heights[inside[0]] - rising) / lift if left_in else np.inf
             next_out = (sinking - heights[outside[0]]) / drop if left_out else np.inf
-            room = cap - mass
-            most = min(room, next_in, next_out)
+            remaining = cap - mass
+            most = min(remaining, next_in, next_out)
             step = min(most, mass_to_margin(rising, sinking, lift, drop, margin, most))
             mass += step
             rising += step * lift
             sinking -= step * drop
-            if step < most or most == room:
+            if step < most or most == remaining:
                 break
             if step == next_in:
                 rising = heights[take_top(inside, heights, 1.0, left_in)]
@@ -104,7 +103,7 @@ def make_levels(mass_to_margin):
                 sinking = heights[take_top(outside, heights, -1.0, left_out)]
                 left_out -= 1
         n_up, n_down = inside.size - left_in, outside.size - left_out
-        for e in range(n_up):  # what was taken from a heap lies behind it
+        for e in range(n_up):  # labels taken from a heap lie behind it
             moved[e] = inside[left_in + e]
             steps[e] = max(0.0, rising - heights[moved[e]])
         for e in range(n_down):
@@ -121,7 +120,7 @@ def make_levels(mass_to_margin):
 
 @register_jitable
 def share_out(shares, mass):
-    """Scale the shares to the sum ``mass``, in place: rounding must not make one side move more than the other."""
+    """Scale the shares to the sum ``mass``, in place, so that rounding does not move one side more than the other."""
     total = shares.sum()
     if total > 0.0:
         shares *= mass / total

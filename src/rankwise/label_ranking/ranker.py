@@ -6,11 +6,10 @@ loss of the most violating pair, ``max(0, margin - (rho_r - rho_s))``. The learn
     D = margin * sum(tau) - sum_y G(theta_y),     omega_y = grad G(theta_y),
 
 and after every example changes only the dual variables tau of that example. By weak duality D never exceeds P. A best
-step never lowers it; a fixed one adds at least ``margin C - C^2 <x, H x>`` on a mistake, H the Hessian of G, so it
-needs scaled features: that is at least ``margin C - C^2 / 2`` if <x, H x> <= 1/2. This bounds the number of mistakes
-(:func:`rankwise.bounds.label_ranking_mistakes`). Intercepts are the weights of a feature that is always 1, which x then
-includes. The updates are described in
-:mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic`.
+step never lowers D. On a mistake a fixed step adds at least ``margin C - C^2 <x, H x>``, with H the Hessian of G; for
+features scaled to <x, H x> <= 1/2 that is at least ``margin C - C^2 / 2``, which bounds the number of mistakes
+(:func:`rankwise.bounds.label_ranking_mistakes`). Intercepts are the weights of a constant feature 1, which x then
+includes. :mod:`rankwise.label_ranking.euclidean` and :mod:`rankwise.label_ranking.entropic` describe the updates.
 
 Source: Shalev-Shwartz and Singer, "A unified algorithmic approach for efficient online label ranking", 2007.
 """
@@ -36,7 +35,7 @@ from rankwise.label_ranking._complexity import COMPLEXITIES, Complexity
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
 from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
 
-NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)  # nobody asked
+_NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)
 
 
 class LabelRanker(OnlineEstimator):
@@ -46,8 +45,8 @@ class LabelRanker(OnlineEstimator):
     ----------
     update : {"fixed", "optimal", "joint"}, default "optimal"
         What a round changes. "fixed": on a mistake, the most violating pair of labels, by C. "optimal": whenever that
-        pair is not apart by the margin, by the best step up to C. "joint": all labels at once, by the best steps; it
-        needs relevant labels, not preferences.
+        pair violates the margin, by the best step up to C. "joint": all labels at once, by the best steps; it needs
+        relevant labels, not preferences.
     complexity : {"euclidean", "entropic"}, default "euclidean"
         Squared norm, whose updates are additive, or relative entropy to uniform weights, whose updates are
         multiplicative and whose weights are positive and sum to one for every label.
@@ -56,16 +55,15 @@ class LabelRanker(OnlineEstimator):
     margin : float, default 1.0
         By how much a relevant label should lead.
     fit_intercept : bool, default True
-        Learn an intercept for every label: a feature more that is always 1, with weights like those of the others. The
-        paper has none.
+        Learn an intercept for every label, as the weight of a constant feature 1. The paper has none.
     n_epochs, shuffle, random_state
         As in :class:`rankwise.PRIL`.
     average : bool, default True
         Rank by the average of the weights over all rounds, which doubles the memory. Learning, ``dual_value_`` and
-        ``n_mistakes_`` are those of the last weights. The entropic ranker does not use it: every update changes all
-        weights of a label, so their average would cost as much as there are features.
+        ``n_mistakes_`` use the last weights. The entropic ranker ignores it: every update changes all weights of a
+        label, so averaging would cost a pass over all features.
     classes : array-like, optional
-        All labels. Without it :meth:`fit` takes those that occur, and in a stream new labels may appear at any time.
+        All labels. Without it :meth:`fit` takes those that occur, and a stream may bring new labels at any time.
 
     Attributes
     ----------
@@ -74,7 +72,7 @@ class LabelRanker(OnlineEstimator):
     intercept_ : ndarray of shape (k,)
         Intercept of every label; zero without ``fit_intercept``.
     dual_value_ : float
-        D, a lower bound of the competitor's objective. With several epochs every round is an example of its own.
+        D, a lower bound of the competitor's objective. With several epochs every round counts as a separate example.
     n_mistakes_ : int
         Rounds in which some pair of labels was in the wrong order, or tied.
     classes_ : ndarray of shape (k,)
@@ -92,7 +90,7 @@ class LabelRanker(OnlineEstimator):
     array([['work', 'travel']], dtype='<U6')
     """
 
-    label_kinds = frozenset()  # its labels are sets and pairs of labels, not grades
+    label_kinds = frozenset()  # sets and pairs of labels, not grades
     _meets_new_classes = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -118,20 +116,20 @@ class LabelRanker(OnlineEstimator):
     def coef_(self) -> Floats:
         """Weights of every label, shape (k, d)."""
         check_is_fitted(self)
-        return np.ascontiguousarray(self._kind.weights(self._known_part())[: self.n_features_in_].T)
+        return np.ascontiguousarray(self._complexity.weights(self._trimmed_state())[: self.n_features_in_].T)
 
     @property
     def intercept_(self) -> Floats:
         """Intercept of every label, shape (k,); zero without ``fit_intercept``."""
         check_is_fitted(self)
-        known = self._known_part()
-        return np.array(self._kind.weights(known)[-1]) if "b" in known else np.zeros(len(self._order))
+        known = self._trimmed_state()
+        return np.array(self._complexity.weights(known)[-1]) if "b" in known else np.zeros(len(self._order))
 
     @property
     def dual_value_(self) -> float:
         """Value of the dual objective after all rounds so far."""
         gained = float(self._number("sums", rounds.GAINED))
-        return gained - self._kind.conjugates(self._known_part(), self.n_features_in_)
+        return gained - self._complexity.conjugates(self._trimmed_state(), self.n_features_in_)
 
     @property
     def n_mistakes_(self) -> int:
@@ -140,7 +138,7 @@ class LabelRanker(OnlineEstimator):
 
     @property
     def max_solver_iter_(self) -> int:
-        """Most iterations that the interior point took in a round; 0 if no round needed it."""
+        """Most iterations of the interior point in a round; 0 if no round needed it."""
         return int(self._number("counts", rounds.MOST_ITERATIONS))
 
     def __sklearn_tags__(self) -> Any:
@@ -149,21 +147,21 @@ class LabelRanker(OnlineEstimator):
         return tags
 
     @property
-    def _kind(self) -> Complexity:
+    def _complexity(self) -> Complexity:
         return COMPLEXITIES[self.complexity]
 
     @property
     def _layout(self) -> StateLayout:
         if "_state" in self.__dict__:  # the parameters may have changed since
             return self._layout_of(self._state)
-        return self._kind.layout(bool(self.average), bool(self.fit_intercept))
+        return self._complexity.layout(bool(self.average), bool(self.fit_intercept))
 
     def _layout_of(self, state: Mapping[str, Any]) -> StateLayout:
-        return self._kind.layout("lag" in state, "b" in state)
+        return self._complexity.layout("lag" in state, "b" in state)
 
     def from_plain(self, plain: Mapping[str, Any]) -> None:
         """Become the model that ``to_plain`` described, after checking that it can be one."""
-        if "b" not in plain["state"]:  # files from before there were intercepts do not name the parameter
+        if "b" not in plain["state"]:  # older files, without intercepts, do not name the parameter
             self.fit_intercept = False
         super().from_plain(plain)
 
@@ -172,8 +170,8 @@ class LabelRanker(OnlineEstimator):
         if not 0 <= state["counts"][rounds.KNOWN] <= n_classes:
             raise ValueError(f"{state['counts'][rounds.KNOWN]} of {n_classes} labels cannot be known")
 
-    def _known_part(self) -> State:
-        """The state without spare room for features and labels."""
+    def _trimmed_state(self) -> State:
+        """The state without spare capacity for features and labels."""
         return self._layout.trimmed(self._state, self.n_features_in_, len(self._order))
 
     # -- rankings -------------------------------------------------------------------------------------------------
@@ -186,7 +184,7 @@ class LabelRanker(OnlineEstimator):
 
     @reader
     def predict_ranking(self, X: Any) -> Codes:
-        """Places of the labels in ``classes_``, (n, k), best first; of equal ones the first in ``classes_``."""
+        """Places of the labels in ``classes_``, (n, k), best first; ties keep the order of ``classes_``."""
         scores = self._scores(self._rows(X, reset=False))
         return np.argsort(-scores, axis=1, kind="stable").astype(np.int32)
 
@@ -197,7 +195,7 @@ class LabelRanker(OnlineEstimator):
 
     @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """One minus the ranking loss: the share of pairs of labels in the right order. Higher is better."""
+        """One minus the ranking loss: share of label pairs in the right order. Higher is better."""
         scores = self._scores(self._rows(X, reset=False))
         labels = encode_rankings(y, self._order, n_rows=scores.shape[0])
         return 1.0 - metrics.ranking_loss(labels, scores, sample_weight=sample_weight)
@@ -212,12 +210,12 @@ class LabelRanker(OnlineEstimator):
         X, y, sample_weight, classes
             As in :meth:`partial_fit`.
         top : int, optional
-            How many labels of each ranking to return; all by default, which takes 4 k bytes a row.
+            How many labels of each ranking to return; all by default, at 4 k bytes per row.
 
         Returns
         -------
         ndarray of shape (n, k) or (n, top)
-            Places of the labels in ``classes_``, best first. Labels that were not known yet come last.
+            Places of the labels in ``classes_``, best first. Labels that were not known then come last.
         """
         if top is not None:
             integer(1, top=top)
@@ -243,8 +241,8 @@ class LabelRanker(OnlineEstimator):
         X : array-like or CSR matrix of shape (n, d)
             Features.
         y : indicator matrix, label lists, labels or Preferences
-            What should be ranked high for each row, see :func:`rankwise.labels.encode_rankings`. A row where no or
-            every label is relevant says nothing and is passed over.
+            What should be ranked high for each row, see :func:`rankwise.labels.encode_rankings`. Rows where no label
+            or every label is relevant are skipped.
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0; it multiplies C. A zero makes its row a no-op.
         """
@@ -267,26 +265,26 @@ class LabelRanker(OnlineEstimator):
         Parameters
         ----------
         x : dict
-            Feature name -> number. Names that are absent count as zero.
+            Feature name -> number. Absent names count as zero.
         y : label, set, list, tuple or Preferences
-            The relevant labels, one of them alone, preferences of one example, or None.
+            The relevant labels, a single relevant label, the preferences of one example, or None.
         w : float, default 1.0
             Importance of the example, >= 0.
         """
         super().learn_one(x, y, w)
 
-    # -- what the base of the online estimators asks for -----------------------------------------------------------
+    # -- hooks of the online estimators ----------------------------------------------------------------------------
 
     def _pass(
         self, state: State, rows: Rows, labels: Any, weight: Floats, order: NDArray[np.int64], predictions: Codes
     ) -> int:
         counts, update = state["counts"], rounds.UPDATES_BY_NAME[self.update]
         unsolved = counts[rounds.UNSOLVED]
-        rankings = predictions if predictions.ndim == 2 else NO_RANKINGS
-        firsts = np.empty(len(rankings), dtype=np.int32)  # the label ranked first, which is all the loop asks for
+        rankings = predictions if predictions.ndim == 2 else _NO_RANKINGS
+        firsts = np.empty(len(rankings), dtype=np.int32)  # the loop asks only for the label ranked first
         options = "lag" in state, update, float(self.C), float(self.margin), 1.0 if "b" in state else 0.0
-        model = self._kind.parameters(state, self.n_features_in_), counts, state["sums"], rankings
-        bad = self._kind.learner(update)(rows, labels, weight, order, model, counts, options, firsts)
+        model = self._complexity.parameters(state, self.n_features_in_), counts, state["sums"], rankings
+        bad = self._complexity.learner(update)(rows, labels, weight, order, model, counts, options, firsts)
         if counts[rounds.UNSOLVED] > unsolved:
             warn_user(
                 f"the joint problem of {counts[rounds.UNSOLVED] - unsolved} rounds was not solved: they moved the "
@@ -302,7 +300,7 @@ class LabelRanker(OnlineEstimator):
         self._state["counts"][rounds.KNOWN] = 0 if growing else len(order)
 
     def _rows_to_learn(self, rows: Rows) -> Rows:
-        # One form of rows and one type of numbers: every other would compile all kernels of learning once more.
+        # Every other storage or type of numbers would compile all kernels of learning once more.
         return _csr(rows)
 
     def _labels(self, y: Any, classes: Any, rows: Rows) -> Any:
@@ -345,38 +343,37 @@ class LabelRanker(OnlineEstimator):
         return np.empty((n_rows, min(top or n_labels, n_labels)), dtype=np.int32)
 
     def _with_classes(self, state: State, order: ClassOrder) -> State:
-        """State with room for more labels, which join at the end with theta = 0."""
-        return self._kind.widened(self._layout, state, self.n_features_in_, len(order))
+        """State with more labels, at the end, with theta = 0."""
+        return self._complexity.widened(self._layout, state, self.n_features_in_, len(order))
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
-        self._kind.join(state, known, n_features)
+        self._complexity.join(state, known, n_features)
 
     def _to_mix(self, state: State) -> State:
-        return self._kind.to_mix(state)
+        return self._complexity.to_mix(state)
 
     def _from_mix(self, state: State, moved: State) -> None:
-        self._kind.from_mix(state, moved)
+        self._complexity.from_mix(state, moved)
 
     def _codes(self, rows: Rows) -> NDArray[Any]:
         return np.asarray(self._scores(rows).argmax(axis=1))
 
     def _scores(self, rows: Rows) -> Floats:
         out = np.empty((length(rows), len(self._order)))
-        bad = self._kind.scores(self._state, rows, out)
+        bad = self._complexity.scores(self._state, rows, out)
         if bad >= 0:
             self._refuse_row(rows, bad)
         return out
 
 
 def _csr(rows: Rows) -> Rows:
-    """The rows as a CSR matrix of doubles; of a dense array all entries are stored."""
+    """The rows as a CSR matrix of doubles that stores all entries of a dense array."""
     if not isinstance(rows, tuple):
         n, d = rows.shape
         rows = rows.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(n + 1) * d
     data, indices, indptr = rows
     index_type = np.int32 if data.size <= np.iinfo(np.int32).max else np.int64
-    indices, indptr = (part.astype(index_type, copy=False) for part in (indices, indptr))
-    return data.astype(np.float64, copy=False), indices, indptr
+    return data.astype(np.float64, copy=False), *(a.astype(index_type, copy=False) for a in (indices, indptr))
 
 
 def _one_example(y: Any) -> Any:

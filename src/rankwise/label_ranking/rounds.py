@@ -1,10 +1,10 @@
-"""A round of the label rankers: what an annotator said, the pair of labels most in the wrong order, and the pass.
+"""A round of the label rankers: the feedback on an example, the most violating pair of labels, and the pass.
 
-What an annotator said about an example comes as the slice [start, stop) of two arrays of codes. Relevant labels lie in
-``above``, ascending, with nothing in ``below``: every label of the slice should be ranked above every label outside it.
-Preferences fill both arrays: ``above[e]`` should be ranked above ``below[e]``.
+Feedback on an example is the slice [start, stop) of two arrays of codes. Relevant labels are in ``above``, ascending,
+and ``below`` is empty: every label of the slice should be ranked above every label outside it. Preferences fill both
+arrays: ``above[e]`` should be ranked above ``below[e]``.
 
-Of equal labels the one with the smaller code counts as the better ranked, the worse relevant and the better irrelevant.
+Ties: the label with the smaller code is ranked first, and is the worst relevant or the best irrelevant one.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ from rankwise._kernels.rows import absolute_sizes, n_rows
 from rankwise.base.state import VIOLATIONS
 from rankwise.online._loop import UNCHANGED, make_pass
 
-#: Places in ``state["counts"]`` besides those of all online estimators, of which VIOLATIONS counts mistakes: labels
-#: known so far, rounds whose joint problem was not solved, and the most iterations that one took.
+#: Places in ``state["counts"]`` after those of all online estimators (VIOLATIONS counts mistakes): labels known so
+#: far, rounds whose joint problem was not solved, and the most iterations in a round.
 KNOWN, UNSOLVED, MOST_ITERATIONS = VIOLATIONS + 1, VIOLATIONS + 2, VIOLATIONS + 3
-#: Places in ``state["sums"]``: margin times the dual variables, and a bound for the absolute value of every theta.
+#: Places in ``state["sums"]``: margin times the dual variables, and a bound on the absolute value of every theta.
 GAINED, REACH = 0, 1
 
 #: Which dual variables of an example move, and how far.
@@ -28,9 +28,9 @@ FIXED, OPTIMAL, JOINT = UPDATES_BY_NAME.values()
 
 @register_jitable
 def rank_labels(scores, codes, out):
-    """Fill ``out`` with the codes of the best labels, best first; labels that have no score yet come last.
+    """Fill ``out`` with the codes of the best labels, best first; labels without a score come last.
 
-    ``codes`` is room for a code of every label with a score.
+    ``codes`` is a scratch array with one place for each label with a score.
     """
     for y in range(codes.size):
         codes[y] = y
@@ -52,7 +52,7 @@ def lowest_inside(scores, above, start, stop):
 
 @register_jitable
 def highest_outside(scores, above, start, stop):
-    """Highest-scored of the labels that are not in a slice of ascending codes, which does not hold all of them."""
+    """Highest-scored label outside a slice of ascending codes; there must be one."""
     highest, top, first = -1, -np.inf, 0
     for e in range(start, stop + 1):  # the labels between neighbours of the slice
         last = above[e] if e < stop else scores.size
@@ -65,7 +65,7 @@ def highest_outside(scores, above, start, stop):
 
 @register_jitable
 def worst_pair(scores, above, below, start, stop):
-    """Pair (r, s) of labels, r to be ranked above s, with the smallest difference of their scores."""
+    """Pair (r, s) with the smallest difference of scores, where r should be ranked above s."""
     if below.size == 0:
         return int(lowest_inside(scores, above, start, stop)), highest_outside(scores, above, start, stop)
     worst = start
@@ -77,14 +77,8 @@ def worst_pair(scores, above, below, start, stop):
 
 
 @register_jitable
-def says_nothing(above, below, start, stop, n_labels):
-    """Whether a slice prefers no label to another."""
-    return start == stop or (below.size == 0 and stop - start == n_labels)
-
-
-@register_jitable
 def labels_known(above, below, start, stop, known):
-    """How many labels are known once those of a slice are: new ones come in the order of their codes."""
+    """Number of known labels after a slice: new labels appear in the order of their codes."""
     for e in range(start, stop):
         known = max(known, above[e] + 1)
         if below.size:
@@ -94,12 +88,12 @@ def labels_known(above, below, start, stop, known):
 
 @register_jitable
 def first_unusable_row(X, weight, C, constant, reach):
-    """First row with an entry that is not finite, or with which a score might not be; -1 if there is none.
+    """First row with an entry that is not finite or could make a score so; -1 if there is none.
 
-    ``reach`` bounds every weight so far: a row moves none by more than C times its own weight and largest entry. So a
-    pass over rows that stand this test cannot fail half-way, and no copy of the model is needed to undo it.
+    ``reach`` bounds every weight so far: a row moves a weight by at most C times its own weight and largest entry. So
+    a pass over rows that pass this test cannot fail half-way and needs no copy of the model to undo it.
     """
-    rounds = 1e30  # more than there will ever be: averages are sums over them
+    rounds = 1e30  # more than there can be; averages are sums over rounds
     for i in range(n_rows(X)):
         largest, total = absolute_sizes(X, i)
         largest, total = max(largest, constant), total + constant
@@ -110,70 +104,72 @@ def first_unusable_row(X, weight, C, constant, reach):
     return -1
 
 
-def make_ranker_pass(score_labels, subtract_lag, make_room, move_labels):
-    """Compile a pass over rows (:mod:`rankwise.online._loop`) from what one complexity function does.
+def make_ranker_pass(score_labels, subtract_lag, make_workspace, move_labels):
+    """Compile a pass over rows (:mod:`rankwise.online._loop`) from the functions of one complexity function.
 
     A pass learns ``(parameters, counts, sums, rankings)`` with the options ``(averaged, update, C, margin, constant)``
-    from labels ``(starts, stops, (indptr, above, below))``. ``constant`` is the value of the feature that goes with the
-    intercepts, one or zero. ``rankings`` has a row for each example if they are asked for.
+    from labels ``(starts, stops, (indptr, above, below))``. ``constant`` is the value of the constant feature: 1 with
+    intercepts, 0 without. ``rankings`` has a row for each example if rankings are asked for.
 
     ``score_labels(X, i, parameters, scores)``
-        Fill in the scores of as many labels as there is room for.
+        Fill ``scores``, one for each of the first labels.
     ``subtract_lag(X, i, parameters, rounds, scores, late)``
-        Turn them into those of the weights averaged over the rounds, if these are kept.
-    ``make_room(n_labels)``
-        Arrays that ``move_labels`` works in.
-    ``move_labels(X, i, parameters, scores, said, pair, options, cap, rounds, room, counts)``
-        Move the labels of an example that said ``(above, start, stop)`` and whose worst pair is ``pair``; return the
-        mass that moves from one side to the other.
+        Turn them into the scores of the averaged weights, if averages are kept.
+    ``make_workspace(n_labels)``
+        Scratch arrays for ``move_labels``.
+    ``move_labels(X, i, parameters, scores, feedback, pair, options, cap, rounds, workspace, counts)``
+        Learn from an example with the feedback ``(above, start, stop)`` and the worst pair ``pair``; return the mass
+        that moves from one side to the other.
     """
 
     @register_jitable
-    def prepare(model, said, options, predicting):
+    def prepare(model, labels, options, predicting):
         n = model[0][0].shape[1]
         scores, averaged, late, codes = np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
-        return n, (model, said, options, (scores, averaged, late, codes), make_room(n))
+        return n, (model, labels, options, (scores, averaged, late, codes), make_workspace(n))
 
     @register_jitable
-    def refuse(X, weight, room):
-        _, _, C, _, constant = room[2]
-        return first_unusable_row(X, weight, C, constant, room[0][2][REACH])
+    def refuse(X, weight, workspace):
+        _, _, C, _, constant = workspace[2]
+        return first_unusable_row(X, weight, C, constant, workspace[0][2][REACH])
 
     @register_jitable
-    def score(X, i, room):
-        """Fill in the scores of the labels that are known once those of row i are; return how many were before."""
-        (parameters, counts, _, _), (indptr, above, below) = room[0], room[1]
+    def score(X, i, workspace):
+        """Score all known labels, those of row i included; return how many were known before it."""
+        (parameters, counts, _, _), (indptr, above, below) = workspace[0], workspace[1]
         before = counts[KNOWN]
         counts[KNOWN] = labels_known(above, below, indptr[i], indptr[i + 1], before)
-        score_labels(X, i, parameters, room[3][0][: counts[KNOWN]])
+        score_labels(X, i, parameters, workspace[3][0][: counts[KNOWN]])
         return before
 
     @register_jitable
-    def predict(X, i, known, rounds, room):
-        parameters, _, _, rankings = room[0]
-        scores, averaged, late, codes = room[3]
+    def predict(X, i, known, rounds, workspace):
+        parameters, _, _, rankings = workspace[0]
+        scores, averaged, late, codes = workspace[3]
         averaged[:known] = scores[:known]
         subtract_lag(X, i, parameters, rounds, averaged[:known], late[:known])
         rank_labels(averaged[:known], codes[:known], rankings[i])
         return rankings[i, 0]
 
     @register_jitable
-    def informs(start, stop, highest, said, room):
-        return not says_nothing(said[1], said[2], start, stop, room[0][1][KNOWN])
+    def informs(start, stop, highest, labels, workspace):
+        """Whether the feedback prefers any label to another."""
+        below, n_labels = labels[2], workspace[0][1][KNOWN]
+        return start != stop and (below.size > 0 or stop - start != n_labels)
 
     @register_jitable
-    def step(X, i, known, start, stop, c, past, room):
+    def step(X, i, known, start, stop, c, past, workspace):
         if c == 0.0:
             return UNCHANGED
-        (parameters, counts, sums, _), (_, above, below), options = room[0], room[1], room[2]
+        (parameters, counts, sums, _), (_, above, below), options = workspace[0], workspace[1], workspace[2]
         _, update, C, margin, constant = options
-        scores = room[3][0][: counts[KNOWN]]
+        scores = workspace[3][0][: counts[KNOWN]]
         r, s = worst_pair(scores, above, below, start, stop)
         lead, cap = scores[r] - scores[s], c * C
         if lead > 0.0 if update == FIXED else lead >= margin:
             return UNCHANGED
-        said = above, start, stop
-        mass = move_labels(X, i, parameters, scores, said, (r, s), options, cap, past[0], room[4], counts)
+        feedback = above, start, stop
+        mass = move_labels(X, i, parameters, scores, feedback, (r, s), options, cap, past[0], workspace[4], counts)
         sums[GAINED] += margin * mass
         sums[REACH] += cap * max(absolute_sizes(X, i)[0], constant)
         return int(lead <= 0.0)

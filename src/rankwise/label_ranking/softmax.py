@@ -1,19 +1,18 @@
 """Weights on the simplex: omega_jy = exp(theta_jy) / Z_y with Z_y = sum_j exp(theta_jy), for labels y and features j.
 
-Scores need exp(theta) at once, so it is what is kept: ``weights = exp(theta - shift_y)``, one shift for every label.
-Moving theta multiplies weights. A weight that would be too small for a number is kept as its logarithm, which is
-negative, and counts as zero until it grows again; so nothing is forgotten, however far the exponents of a label are
-apart.
+Scores need exp(theta), so that is stored: ``weights = exp(theta - shift_y)``, with one shift for every label. Moving
+theta multiplies weights. A weight that would underflow is stored as its logarithm, which is negative, and counts as
+zero until it grows again; so nothing is forgotten, however far apart the exponents of a label are.
 
-The normaliser of a label is the sum of its weights. It changes by the weights that changed, added up in twice the
-working precision (``normaliser[0] + normaliser[1]``), so it stays their sum however many updates there are. Only when
-it has become tiny beside the largest sum since it was last computed afresh (``normaliser[2]``), or too large for a
-number, the label gets a new shift and its sum is computed afresh, which costs as much as it has features.
+The normaliser of a label is the sum of its weights. It is updated by the weights that changed, in twice the working
+precision (``normaliser[0] + normaliser[1]``), so it stays their sum after any number of updates. Only when it is tiny
+beside its largest value since it was last computed afresh (``normaliser[2]``), or would overflow, does the label get a
+new shift and a new sum, at the cost of a pass over its features.
 
-The conjugate of the relative entropy to uniform weights is ``G(theta) = log(sum_j exp(theta_j)) - log(d)``. Along x it
-has the first and second derivative of a tilted distribution: mean and variance of x_j under softmax(theta + a x).
+The conjugate of the relative entropy to uniform weights is ``G(theta) = log(sum_j exp(theta_j)) - log(d)``. Its first
+and second derivatives along x are mean and variance of x_j under the tilted distribution softmax(theta + a x).
 
-With intercepts, x has one feature more, the constant 1. Its weights stand apart, in ``b``, which is empty without them.
+With intercepts, x has one more feature, the constant 1. Its weights are in ``b``, which is empty without them.
 """
 
 import numpy as np
@@ -21,16 +20,16 @@ import numpy as np
 from rankwise._kernels.compile import kernel, register_jitable
 from rankwise._kernels.rows import column, n_entries, value
 
-LOWEST = -600.0  # logarithm of the smallest weight that is kept as such
+LOWEST = -600.0  # logarithm of the smallest weight that is stored as such
 _SMALLEST = np.exp(LOWEST)
 _LARGEST = np.exp(300.0)
 WIDEST = 300.0  # a change of an exponent, or the logarithm of a normaliser, that is still harmless
-_TINY = 1e-15  # of the largest sum: what is left has some 15 digits still
+_TINY = 1e-15  # of the largest sum; what is left still has some 15 digits
 
 
 @register_jitable(forceinline=True)
 def add_exactly(total, low, term):
-    """Add to a sum of two numbers, the second of which keeps what rounding takes from the first."""
+    """Add to a sum of two numbers; the second one holds the rounding errors of the first."""
     new = total + term
     back = new - total
     return new, low + ((total - (new - back)) + (term - back))
@@ -38,19 +37,19 @@ def add_exactly(total, low, term):
 
 @register_jitable
 def weight_of(logarithm):
-    """How a weight with this logarithm is kept."""
+    """Stored form of a weight with this logarithm."""
     return np.exp(logarithm) if logarithm > LOWEST else logarithm
 
 
 @register_jitable
 def log_weight(weight):
-    """Logarithm of a weight as it is kept."""
+    """Logarithm of a stored weight."""
     return np.log(weight) if weight > 0.0 else weight
 
 
 @register_jitable
 def raise_shift(weights, b, shift, normaliser, y, n_features, change):
-    """Let the shift of label y grow, and so divide its weights by exp(change); add them up afresh."""
+    """Add ``change`` to the shift of label y: divide its weights by exp(change) and sum them afresh."""
     total, low = 0.0, 0.0
     for j in range(n_features):
         weights[j, y] = weight_of(log_weight(weights[j, y]) - change)
@@ -63,8 +62,8 @@ def raise_shift(weights, b, shift, normaliser, y, n_features, change):
 
 
 @register_jitable
-def _make_room(X, i, weights, b, shift, normaliser, n_features, y, step):
-    """Before a long step, choose the shift such that no weight will be above one."""
+def _prevent_overflow(X, i, weights, b, shift, normaliser, n_features, y, step):
+    """Before a long step, choose the shift so that no weight will be above one."""
     top = max(0.0, log_weight(b[y]) + step) if b.size else 0.0
     for p in range(n_entries(X, i)):
         top = max(top, log_weight(weights[column(X, i, p), y]) + step * value(X, i, p))
@@ -83,9 +82,9 @@ def _moved(weight, exponent, factor):
 
 @register_jitable
 def move_label(X, i, common, largest, weights, b, shift, normaliser, n_features, y, step):
-    """theta_y += step x_i; ``common`` as of :func:`common_value`, ``largest`` the largest absolute entry."""
+    """theta_y += step x_i; ``common`` is from :func:`common_value`, ``largest`` is the largest absolute entry."""
     if abs(step) * largest > WIDEST:
-        _make_room(X, i, weights, b, shift, normaliser, n_features, y, step)
+        _prevent_overflow(X, i, weights, b, shift, normaliser, n_features, y, step)
     factor = np.exp(step * common)
     total, low = normaliser[0, y], normaliser[1, y]
     for p in range(n_entries(X, i)):
@@ -122,7 +121,7 @@ def divide_by_normalisers(scores, normaliser):
 
 @register_jitable
 def common_value(X, i, b):
-    """The one positive value of all non-zero entries of row i, and how many they are; the value is 0 if they differ."""
+    """The positive value of all non-zero entries of row i, 0 if they differ; and the number of these entries."""
     common, filled = (1.0, 1) if b.size else (0.0, 0)
     for p in range(n_entries(X, i)):
         x = value(X, i, p)
@@ -134,7 +133,7 @@ def common_value(X, i, b):
 
 @register_jitable
 def share_elsewhere(X, i, weights, b, normaliser, y, filled, n_features):
-    """Share of the weight of label y on the features that row i does not have."""
+    """Share of the weight of label y on the features that are zero in row i."""
     if filled == n_features + (b.size > 0):
         return 0.0
     rest, total = normaliser[0, y], normaliser[0, y] + normaliser[1, y]
@@ -150,7 +149,7 @@ def share_elsewhere(X, i, weights, b, normaliser, y, filled, n_features):
 def tilted_moments(X, i, largest, weights, b, normaliser, y, rest, a):
     """Mean and variance of the entries of x_i under softmax(theta_y + a x_i): the derivatives of G along x.
 
-    ``rest`` is the share elsewhere, ``largest`` the largest absolute entry.
+    ``rest`` is from :func:`share_elsewhere`, ``largest`` is the largest absolute entry.
     """
     total = normaliser[0, y] + normaliser[1, y]
     if abs(a) * largest <= WIDEST:
@@ -165,7 +164,7 @@ def tilted_moments(X, i, largest, weights, b, normaliser, y, rest, a):
                 mass += weight
                 first += weight * x
                 second += weight * x * x
-    else:  # the same with the largest exponent taken out, so that nothing overflows and not everything vanishes
+    else:  # the same with the largest exponent taken out, so that nothing overflows and not all underflows
         top = np.log(rest) if rest > 0.0 else -np.inf
         if b.size:
             top = max(top, log_weight(b[y]) - np.log(total) + a)
@@ -188,7 +187,7 @@ def tilted_moments(X, i, largest, weights, b, normaliser, y, rest, a):
 
 @kernel
 def join_features(weights, b, shift, normaliser, first, last):
-    """Let the features first .. last - 1 join all labels, with theta = 0."""
+    """Add the features first .. last - 1 to all labels, with theta = 0."""
     for y in range(shift.size):
         if -shift[y] > WIDEST:
             raise_shift(weights, b, shift, normaliser, y, first, -shift[y])

@@ -1,8 +1,8 @@
 """Cumulative links: the likelihood of a label on an ordered scale, without cancellation.
 
 ``P(y <= k | x) = F(t_k - f)`` for a score f and ascending thresholds t, so a label whose classes lie between the
-thresholds ``l < h`` has ``P = F(t_h - f) - F(t_l - f)``; an end that is not there, ``t_h = inf`` or ``t_l = -inf``,
-drops out. ``-log P`` is convex in (f, t) because the densities of all four F are log-concave:
+thresholds ``l < h`` has ``P = F(t_h - f) - F(t_l - f)``; at an end of the scale, ``t_h = inf`` or ``t_l = -inf``.
+``-log P`` is convex in (f, t) because the densities of all four F are log-concave:
 
     logit     1 / (1 + exp(-z))        probit    the normal distribution function
     cloglog   1 - exp(-exp(z))         loglog    exp(-exp(-z))
@@ -11,8 +11,8 @@ With ``a = F'(t_h - f) / P`` and ``g = F'(t_l - f) / P`` the derivatives of ``-l
 ``a - g, -a, g``. Its second derivatives are those of three springs, between f and t_h (stiffness p), f and t_l (q) and
 t_h and t_l (v): ``p (f - t_h)^2 + q (f - t_l)^2 + v (t_h - t_l)^2``, all over 2.
 
-The logit factors: ``P = s(t_h - f) s(f - t_l) (1 - exp(-(t_h - t_l)))``, s the logistic function. Its last factor knows
-no row, and keeps the thresholds in order by itself.
+The logit factors: ``P = s(t_h - f) s(f - t_l) (1 - exp(-(t_h - t_l)))``, with s the logistic function. The last factor
+does not depend on the row, and keeps the thresholds in order.
 """
 
 import math
@@ -24,9 +24,9 @@ from scipy import special
 from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._types import Floats
 
-#: Number of each link, as kernels know it.
+#: Number of each link in kernels.
 LINKS = {"logit": 0, "probit": 1, "cloglog": 2, "loglog": 3}
-_LOGIT, _PROBIT, _CLOGLOG = 0, 1, 2
+_PROBIT, _CLOGLOG = LINKS["probit"], LINKS["cloglog"]
 
 _SAFE = 300.0  # exponents up to here neither overflow nor vanish in a product of two
 _SAFE_SLOPES = 150.0  # and in a product of three
@@ -83,14 +83,14 @@ def _mills(x: float) -> float:
     if x < 10.0:
         return 1.2533141373155003 * math.exp(0.5 * x * x) * math.erfc(x * _ROOT)
     fraction = x
-    for k in range(14, 0, -1):  # Laplace's continued fraction: to the last bit from 10 on
+    for k in range(14, 0, -1):  # Laplace's continued fraction, accurate to the last bit from 10 on
         fraction = x + k / fraction
     return 1.0 / fraction
 
 
 @register_jitable
 def _probit(above: float, below: float, width: float) -> tuple[float, float, float]:
-    """-log P, a and g, where the nearer end is the upper one: ``above + below <= 0`` or no lower end."""
+    """-log P, a and g, where the upper end is the nearer one: ``above + below <= 0`` or no lower end."""
     if below == -np.inf:
         if above > 0.0:
             p = 0.5 * math.erfc(-above * _ROOT)
@@ -123,7 +123,7 @@ def _cloglog(above: float, below: float, width: float) -> tuple[float, float, fl
     if high == np.inf:
         return low, 0.0, low, 0.0, low
     apart = -math.expm1(-width)
-    if above < -36.0:  # F(z) is exp(z) to the last bit
+    if above < -36.0:  # F(z) equals exp(z) to the last bit
         a, g = 1.0 / apart, (1.0 - apart) / apart
         return -above - math.log(apart), a, g, a * high, -g * low
     mass = high * apart  # high - low
@@ -137,12 +137,12 @@ def _cloglog(above: float, below: float, width: float) -> tuple[float, float, fl
 def log_terms(link: int, above: float, below: float, width: float) -> Any:
     """-log P, a, g, p and q for ``above = t_h - f``, ``below = t_l - f`` and their difference; v is ``a g``.
 
-    Not for the logit, which :func:`logit_terms` has.
+    For the logit, use :func:`logit_terms`.
     """
     if link == _CLOGLOG:
         return _cloglog(above, below, width)
     if link == _PROBIT:
-        if above + below <= 0.0:  # an end that is not there is infinite
+        if above + below <= 0.0:  # a missing end is infinite
             loss, a, g = _probit(above, below, width)
         else:
             loss, g, a = _probit(-below, -above, width)
@@ -156,7 +156,7 @@ def log_terms(link: int, above: float, below: float, width: float) -> Any:
 def logit_terms(f: float, high: float, low: float, shrink_high: float, grow_low: float) -> tuple[float, float, float]:
     """Two logistic losses and their slopes: log(1 + exp(f - high)) + log(1 + exp(low - f)), s(f - high), s(low - f).
 
-    ``shrink_high = exp(-high)`` and ``grow_low = exp(low)`` make them of one exponential and one logarithm.
+    With ``shrink_high = exp(-high)`` and ``grow_low = exp(low)`` this takes one exponential and one logarithm.
     """
     if abs(f) < _SAFE and shrink_high < 1e130 and grow_low < 1e130:
         e = math.exp(f)
@@ -184,10 +184,10 @@ def logit_slopes(
 
 @kernel
 def exponential(x, out):
-    """out[i] = exp(x[i]) within two units of the last place for |x| < 700; elsewhere without meaning.
+    """out[i] = exp(x[i]) within two units of the last place for |x| < 700; undefined elsewhere.
 
-    x is ``n log 2 + r`` with a small r, whose series ends where the last place does. Neither branches nor calls, so
-    that the processor works on several values at once.
+    Splits x into ``n log 2 + r`` with a small r and sums the series of exp(r). There are neither branches nor calls, so
+    that the processor can vectorise it.
     """
     for i in range(x.size):
         n = np.floor(x[i] * _LOG2_E + 0.5)
@@ -246,7 +246,7 @@ def _probabilities(link, f, t, out):
 def probabilities(link: str, scores: Floats, thresholds: Floats) -> Floats:
     """Probability of every class, (n, K), for ascending thresholds (K-1,), which may be infinite.
 
-    Differences of F are never taken, so small probabilities are right to the last digits; a row adds up to one.
+    It takes no differences of F, so small probabilities are accurate to the last digits; a row adds up to one.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def probabilities(link: str, scores: Floats, thresholds: Floats) -> Floats:
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     out = np.empty((scores.size, t.size - 1))
     if link == "logit":
-        # Two infinite thresholds on one side have no difference, and nothing between them.
+        # Two infinite thresholds on one side have no difference, and no probability between them.
         width = np.subtract(t[1:], t[:-1], out=np.zeros(t.size - 1), where=t[1:] > t[:-1])
         _logit_probabilities(scores, t, exponentials(t)[0], -np.expm1(-width), out)
     else:

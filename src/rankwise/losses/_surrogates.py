@@ -1,8 +1,8 @@
-"""Convex surrogates of the interval-insensitive losses for threshold models, one value a row.
+"""Convex surrogates of the interval-insensitive losses for threshold models, one value per row.
 
-Label ``[lower, upper]`` (codes, both included) wants the score above the thresholds ``0 .. lower-1`` and below the
-thresholds ``upper .. K-2``; those in between say nothing. With z = +1 and -1 for the two groups, threshold i costs
-what ``z_i (f - t_i)`` lacks to the margin.
+For a label ``[lower, upper]`` (codes, both included) the score should be above the thresholds ``0 .. lower-1`` and
+below the thresholds ``upper .. K-2``; those in between do not matter. With z = +1 and -1 for the two groups, threshold
+i costs the shortfall of ``z_i (f - t_i)`` from the margin.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ def implicit_surrogate(
     lower, upper : int or int array-like of shape (n,)
         Lowest and highest admissible code.
     margin : float, default=0.0
-        How far beyond a threshold the score must lie to cost nothing.
+        How far beyond a threshold the score must be to cost nothing.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def implicit_surrogate(
     f, t, low, high = _read(scores, thresholds, lower, upper, margin)
     place = np.arange(t.shape[1])
     above = f[:, None] - t
-    # Chosen, not multiplied by z: an infinite threshold without a z must not make 0 * inf.
+    # Not multiplied by z: 0 * inf would be NaN for an infinite threshold without a z.
     too_low = np.where(place < low[:, None], margin - above, 0.0)
     too_high = np.where(place >= high[:, None], margin + above, 0.0)
     return np.asarray((np.maximum(0.0, too_low) + np.maximum(0.0, too_high)).sum(axis=1))
@@ -52,7 +52,7 @@ def implicit_surrogate(
 def explicit_surrogate(
     scores: ArrayLike, thresholds: ArrayLike, lower: ArrayLike, upper: ArrayLike, margin: float = 1.0
 ) -> Floats:
-    """Only the two thresholds next to the interval: ``(m - f + t_{lower-1})_+ + (m + f - t_upper)_+``.
+    """Hinges at the two thresholds next to the interval: ``(m - f + t_{lower-1})_+ + (m + f - t_upper)_+``.
 
     With ``m = margin = 1`` this is the loss of SVOR-EXP, an upper bound on the interval-insensitive 0/1 loss. It needs
     ordered thresholds. An interval that reaches an end of the scale has no threshold there.

@@ -29,12 +29,12 @@ def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
     Parameters
     ----------
     loss : {"mae", "zero_one", "squared"} or array-like of shape (K, K)
-        Distance in ranks, whether it is wrong, squared distance, or a matrix of one's own.
+        Distance in ranks, 0/1 loss, squared distance, or a custom matrix.
     n_classes : int
         K.
     v_shaped : bool, default True
-        Refuse a matrix that is not V-shaped (see :func:`check_v_shaped`). False takes any costs >= 0 that are 0 for the
-        right answer.
+        Reject a matrix that is not V-shaped (see :func:`check_v_shaped`). False accepts any costs >= 0 that are 0 for
+        the right answer.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
 
 
 def by_distance(name: str) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Cost as a function of the distance in ranks, for a loss that has a name."""
+    """Cost as a function of the distance in ranks, for a named loss."""
     if name not in BY_DISTANCE:
         raise ValueError(f"loss must be {_CHOICES}. Got {name!r} instead.")
     return BY_DISTANCE[name]
@@ -72,8 +72,8 @@ def check_v_shaped(matrix: Floats) -> None:
     """Raise unless a square matrix ``loss[y, p]`` is a V-shaped loss; the message names the entry.
 
     V-shaped: a right answer costs nothing, ``loss[y, y] = 0``, and on either side of y the cost never falls as p moves
-    away from it. (Definition 3 of the thesis misprints the distance as ``|p' - p|``. Its literal reading also makes
-    the two sides equal, which nothing here needs: an answer that is too low may cost more than one too high.)
+    away from it. (Definition 3 of the thesis misprints the distance as ``|p' - p|``. Read literally, it also makes the
+    two sides equal, which is not needed here: too low a prediction may cost more than too high a one.)
 
     Examples
     --------
@@ -112,7 +112,7 @@ def check_shape(matrix: Floats, n_classes: int) -> None:
 
 
 def refuse_entries(rule: str, matrix: Floats, wrong: NDArray[np.bool_]) -> None:
-    """Raise if entries of a loss matrix break a rule; the message names the first."""
+    """Raise if entries of a loss matrix break a rule; the message names the first one."""
     if wrong.any():
         y, p = np.argwhere(wrong)[0].tolist()
         raise ValueError(f"{rule}. Got loss[{y}, {p}] = {matrix[y, p]}.")
@@ -125,8 +125,8 @@ def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     """Loss of each row's prediction against the admissible class that it fits best.
 
     ``l_I = min{ l(y, p) : y admissible }``, over the interval or over the candidate set. Exact labels give the plain
-    loss and missing ones 0. The thesis's closed form, the loss against the nearer end of the interval (eq. 3.30),
-    equals it for the named losses; a matrix may make another admissible class cheaper, so there the minimum is taken.
+    loss and missing ones 0. For the named losses it equals the thesis's closed form, the loss against the nearer end of
+    the interval (eq. 3.30); with a matrix another admissible class may be cheaper, so the minimum is taken.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ def interval_insensitive(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
 def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss = "mae") -> Floats:
     """Loss of each row's prediction against the admissible class that it fits worst: ``max{ l(y, p) : y admissible }``.
 
-    The loss against the true class, whichever of the admissible ones it is, lies between
-    :func:`interval_insensitive` and this. Exact labels give the plain loss in both.
+    The loss against the true class lies between :func:`interval_insensitive` and this, whichever admissible class is
+    the true one. Exact labels give the plain loss in both.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
 def _extreme(
     labels: Labels, codes: NDArray[np.integer[Any]], loss: Loss, distance: _Distance, better: np.ufunc, worst: float
 ) -> Floats:
-    """Loss against the admissible class of the least or largest loss; ``distance`` is that of this class in ranks."""
+    """Loss against the admissible class with the least or largest loss; ``distance`` is that to this class in ranks."""
     n_classes = len(labels.order)
     codes = _check_codes(codes, len(labels), n_classes)
     if isinstance(loss, str):  # the named losses grow with the distance
@@ -184,7 +184,7 @@ def _extreme(
 
 
 def _reach(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """Ranks between each predicted code and the farthest admissible one, which is one of the ends."""
+    """Distance in ranks to the farthest admissible class, which is one of the ends."""
     return np.asarray(np.maximum(codes - labels.lower, labels.upper - codes))
 
 

@@ -1,4 +1,4 @@
-"""Several labels for every row, some of them missing."""
+"""Multi-label classification with missing labels."""
 
 from rankwise.multilabel.missing_labels import MissingLabelClassifier
 

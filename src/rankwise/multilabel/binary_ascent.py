@@ -1,11 +1,11 @@
 """Dual coordinate ascent for one binary problem over some rows of X, with a certified gap.
 
-The problem, over the rows ``i`` that are given, with labels ``y_i`` = ±1 and costs ``c_i`` that sum to one:
+The problem, over the given rows ``i`` with labels ``y_i`` = ±1 and costs ``c_i`` that sum to one:
 
     minimise over w, b    P(w, b) = alpha/2 |w|^2 + sum_i c_i phi(y_i (<w, x_i> + b))
 
 with ``phi(m) = max(0, 1 - m)`` (hinge) or ``log(1 + exp(-m))`` (logistic). The intercept b is not regularised. The dual
-has one variable ``u_i`` in [0, c_i] for each row:
+problem has one variable ``u_i`` in [0, c_i] for each row:
 
     maximise    D(u) = sum_i c_i h(u_i / c_i) - alpha/2 |w(u)|^2,    w(u) = sum_i u_i y_i x_i / alpha
     subject to  sum_i u_i y_i = 0                                    (only with an intercept)
@@ -13,14 +13,14 @@ has one variable ``u_i`` in [0, c_i] for each row:
 with ``h(s) = s`` (hinge) or the entropy ``-s log s - (1 - s) log(1 - s)`` (logistic).
 
 - **Ascent** (Hsieh et al. 2008; Yu, Huang and Lin 2011; Shalev-Shwartz and Zhang 2013): in random order, each ``u_i``
-  goes to its best value while the others stay.
-- **The equality** couples all variables, so that none could move alone. It enters as an augmented Lagrangian, whose
-  multiplier is the intercept: while ``u_i`` moves, ``b = multiplier + kappa sum_j u_j y_j`` follows like the weight of
-  a constant feature; after each pass the multiplier becomes b. Any kappa > 0 will do; here ``alpha kappa`` is a tenth
-  of the mean of ``|x_i|^2``: measured, an intercept then costs hardly any extra passes.
-- **Certificate**: scaling down the ``u_i`` of the side whose sum is larger makes u feasible, so D(u) bounds the optimum
-  from below; ``w(u)`` with the best intercept for it bounds it from above. Both are computed afresh from the data, and
-  the best of each is kept. Nothing of the path that led there is trusted.
+  moves to its best value while the others stay.
+- **The equality** couples all variables, so none could move alone. An augmented Lagrangian replaces it, with the
+  intercept as multiplier: while ``u_i`` moves, ``b = multiplier + kappa sum_j u_j y_j`` follows like the weight of a
+  constant feature; after each pass the multiplier becomes b. Any kappa > 0 works; with ``alpha kappa`` a tenth of the
+  mean of ``|x_i|^2``, an intercept costs hardly any extra passes (measured).
+- **Certificate**: scaling down the ``u_i`` of the side with the larger sum makes u feasible, so D(u) is a lower bound
+  on the optimum; ``w(u)`` with its best intercept gives an upper bound. Both are computed afresh from the data,
+  independently of the path, and the best of each is kept.
 
 The rows are read in place by their numbers: problems that share X share its memory.
 """
@@ -45,7 +45,7 @@ _PATIENCE = 0.25
 
 @dataclass(frozen=True)
 class BinarySolution:
-    """What was found: the weights, and between which bounds the optimum lies."""
+    """Weights, and bounds on the optimum."""
 
     coef: Floats  # (d,)
     intercept: float
@@ -54,9 +54,9 @@ class BinarySolution:
     n_iter: int  # passes over the rows
 
 
-# -- part losses: how a row's dual variable moves (compiled), and the two sides of the certificate ---------------------
+# -- losses: how a row's dual variable moves (compiled), and the two sides of the certificate --------------------------
 #
-# The state of a row is s = u / c for hinge, and t with s = sigmoid(t) for logistic, which is exact near both ends.
+# The state of a row is s = u / c for hinge, and t with s = sigmoid(t) for logistic, which is accurate near both ends.
 
 
 @register_jitable
@@ -103,12 +103,12 @@ def _logistic_best(t, c, margin, curvature):
 
 
 def _inner(a: Floats, b: Floats) -> float:
-    """Inner product without BLAS, whose threads would wait for each other while labels are solved side by side."""
+    """Inner product without BLAS, whose threads would wait for each other while labels are solved in parallel."""
     return float((a * b).sum())
 
 
 def _hinge_intercept(score: Floats, sign: Floats, cost: Floats, guess: float) -> float:
-    """Weighted quantile: the slope begins at minus the positives' cost; passing ``y_i - score_i`` adds ``c_i``."""
+    """Weighted quantile: the slope starts at minus the cost of positives; passing ``y_i - score_i`` adds ``c_i``."""
     kinks = sign - score
     order = np.argsort(kinks)
     slope = np.cumsum(cost[order]) - cost[sign > 0].sum()
@@ -116,7 +116,7 @@ def _hinge_intercept(score: Floats, sign: Floats, cost: Floats, guess: float) ->
 
 
 def _logistic_intercept(score: Floats, sign: Floats, cost: Floats, guess: float) -> float:
-    """Newton's method within the interval on which the slope changes its sign."""
+    """Newton's method in the interval where the slope changes its sign."""
     b, low, high = guess, -np.inf, np.inf
     for _ in range(200):
         p = expit(-sign * (score + b))
@@ -124,21 +124,21 @@ def _logistic_intercept(score: Floats, sign: Floats, cost: Floats, guess: float)
         low, high = (low, b) if slope > 0.0 else (b, high)
         step = min(max(slope / max(curvature, 1e-300), -5.0), 5.0)
         b = b - step if low <= b - step <= high else 0.5 * (low + high)
-        if abs(step) <= 1e-6 * (1.0 + abs(b)):  # Newton's next step would be about the square of it
+        if abs(step) <= 1e-6 * (1.0 + abs(b)):  # Newton's next step would be about the square of this one
             break
     return b
 
 
 @dataclass(frozen=True)
 class _Loss:
-    """A part loss."""
+    """Loss of a margin."""
 
-    start: float  # state of a row that is not used yet
+    start: float  # state of a row at the beginning
     share: Callable[[Floats], Floats]  # s of a state
     value: Callable[[Floats], Floats]  # phi
     dual_value: Callable[[Floats], Floats]  # h
     intercept: Callable[[Floats, Floats, Floats, float], float]  # the best one
-    ascend: Any  # passes, compiled
+    ascend: Any  # compiled passes
 
 
 # -- compiled loops ----------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def _axpy(X, i, a, w):
 
 @register_jitable
 def _shuffle(order, random):
-    """Fisher and Yates' shuffle, driven by Marsaglia's xorshift."""
+    """Fisher and Yates' shuffle with Marsaglia's xorshift."""
     state = random[0]
     for k in range(order.size - 1, 0, -1):
         state ^= state << np.uint64(13)
@@ -181,7 +181,7 @@ def _make_ascend(share, best):
                     change = sign[k] * cost[k] * (after - before)
                     _axpy(X, i, change / alpha, w)
                     b += kappa * change
-            b += kappa * balance  # the multiplier becomes b; b is kappa * balance beyond the multiplier
+            b += kappa * balance  # the multiplier becomes b, which is kappa * balance beyond the multiplier
         return b
 
     return ascend
@@ -212,7 +212,7 @@ LOSSES = {
         ascend=_make_ascend(_hinge_share, _hinge_best),
     ),
     "logistic": _Loss(
-        start=-7.0,  # u = c / 1000: inside the interval, and next to no weight
+        start=-7.0,  # u = c / 1000: inside the interval, almost without weight
         share=expit,
         value=lambda margin: np.logaddexp(0.0, -margin),
         dual_value=lambda share: entr(share) + entr(1.0 - share),
@@ -228,27 +228,28 @@ def solve_binary(
 ) -> BinarySolution:  # fmt: skip
     """Solve the problem of this module until the gap is at most ``tol`` times the objective.
 
-    ``rows`` are the numbers of the rows of X that take part, ``sign`` their labels ±1, ``cost`` their costs > 0, which
-    sum to one; ``squares`` are the squared norms of all rows of X. With an intercept both labels must occur. ``seed``
-    is that of the orders, ``max_iter`` the most passes.
+    ``rows`` are the numbers of the rows of X to use, ``sign`` their labels ±1, ``cost`` their costs > 0, which sum to
+    one; ``squares`` are the squared norms of all rows of X. With an intercept both labels must occur. ``seed`` is the
+    seed of the orders, ``max_iter`` the maximum number of passes.
     """
-    part, alpha = LOSSES[loss], float(alpha)
+    functions, alpha = LOSSES[loss], float(alpha)
     mean_square = float(squares[rows].mean())
     kappa = 0.1 * (mean_square if mean_square > 0.0 else 1.0) / alpha if fit_intercept else 0.0
-    state, order = np.full(rows.size, part.start), np.arange(rows.size)
+    state, order = np.full(rows.size, functions.start), np.arange(rows.size)
     random = np.array([2 * seed + 1], dtype=np.uint64)  # never zero
+    problem = X, rows, sign, cost
     best, b, n_iter = BinarySolution(np.zeros(n_features), 0.0, np.inf, -np.inf, 0), 0.0, 0
     while True:
-        w, here = _certificate((X, rows, sign, cost), part, alpha, fit_intercept, part.share(state), b, n_features)
-        if not np.isfinite(here.objective + mean_square):
+        w, candidate = _certificate(problem, functions, alpha, fit_intercept, functions.share(state), b, n_features)
+        if not np.isfinite(candidate.objective + mean_square):
             raise FloatingPointError("the features are too large")
-        bound = max(here.lower_bound, best.lower_bound)
-        best = replace(min(here, best, key=attrgetter("objective")), lower_bound=bound, n_iter=n_iter)
+        bound = max(candidate.lower_bound, best.lower_bound)
+        best = replace(min(candidate, best, key=attrgetter("objective")), lower_bound=bound, n_iter=n_iter)
         if n_iter == max_iter or best.objective - bound <= tol * best.objective:
-            relative_gap(best.objective, bound)  # refuses a bound that cannot be one
+            relative_gap(best.objective, bound)  # raises if the bound cannot be one
             return best
         passes = min(1 + int(_PATIENCE * n_iter), max_iter - n_iter)
-        b = part.ascend(X, rows, sign, cost, squares, alpha, kappa, passes, state, w, b, order, random)
+        b = functions.ascend(*problem, squares, alpha, kappa, passes, state, w, b, order, random)
         n_iter += passes
 
 
@@ -256,7 +257,7 @@ def _certificate(
     problem: tuple[Any, Any, Floats, Floats], loss: _Loss, alpha: float, fit_intercept: bool, share: Floats, b: float,
     n_features: int,
 ) -> tuple[Floats, BinarySolution]:  # fmt: skip
-    """w(u) afresh, so that rounding errors do not pile up, and both bounds; ``share`` is u_i / c_i."""
+    """w(u), computed afresh so that rounding errors do not accumulate, and both bounds; ``share`` is u_i / c_i."""
     X, rows, sign, cost = problem
     u, sides = cost * share, (sign > 0, sign < 0)
     halves, score = np.zeros((2, n_features)), np.empty(u.size)

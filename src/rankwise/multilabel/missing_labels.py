@@ -1,20 +1,18 @@
 """Multi-label classification with missing entries: the additive surrogate of the partial loss.
 
-Each row has L yes-or-no labels, of which only some are annotated. The partial loss of a prediction counts the mistakes
-on the annotated ones (Antoniuk, thesis, Definition 7); the additive surrogate (4.10) replaces each by a convex loss
-phi of the label's margin, hinge or logistic. It is classification calibrated (Theorem 12): if whether an entry is
-annotated does not depend on its label given x, and every entry has a chance to be annotated
-(:func:`rankwise.annotation.check_plan`), then its minimiser goes to the best classifier for *complete* labels. Rows are
-neither dropped nor are missing entries guessed.
+Each row has L binary labels, some of them annotated. The partial loss of a prediction counts the mistakes on the
+annotated ones (Antoniuk, thesis, Definition 7); the additive surrogate (4.10) replaces each by a convex loss phi of the
+label's margin, hinge or logistic. It is classification calibrated (Theorem 12): if annotation does not depend on the
+label given x, and every entry may be annotated (:func:`rankwise.annotation.check_plan`), then its minimiser converges
+to the best classifier for *complete* labels. No rows are dropped and no missing entries are guessed.
 
 With linear scores the labels separate. For label l, over the rows ``i`` in which it is annotated, with weights c_i:
 
     minimise over w_l, b_l    alpha/2 |w_l|^2 + sum_i c_i phi(y_il (<w_l, x_i> + b_l)) / sum_i c_i
 
-Each label's loss is a mean over its own annotated rows, so that ``alpha`` keeps its meaning whatever is missing; the
-sum over all rows of (4.10) would divide by the number of rows instead. With a complete Y these are L ordinary binary
-problems. Each is solved with a certificate (:mod:`rankwise.multilabel.binary_ascent`); all of them read the same X, and
-threads share them out.
+Each label's loss is a mean over its own annotated rows, so that ``alpha`` keeps its meaning whatever is missing; (4.10)
+would divide by the number of all rows instead. With a complete Y these are L ordinary binary problems. Each is solved
+with a certificate (:mod:`rankwise.multilabel.binary_ascent`), in parallel threads that share X.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ def _has_probabilities(model: MissingLabelClassifier) -> bool:
 
 
 class MissingLabelClassifier(ClassifierMixin, TableEstimator):
-    """Linear multi-label classifier that learns from whatever entries of Y are annotated.
+    """Linear multi-label classifier that learns from the annotated entries of Y.
 
     Parameters
     ----------
@@ -67,13 +65,13 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     fit_intercept : bool, default True
         Whether labels have intercepts. They are not penalised.
     tol : float, default 0.001
-        A label is solved when its objective is proven to be within this share of the optimum.
+        Relative gap at which a label is solved: its objective is proven to be within this share of the optimum.
     max_iter : int, default 10000
-        Most passes over the annotated rows of a label; a label that needs more warns.
+        Maximum number of passes over the annotated rows of a label; warns if a label needs more.
     n_jobs : int, default -1
-        Threads that share out the labels; -1 takes all cores. They share X, and the result does not depend on them.
+        Number of threads, which work on different labels and share X; -1 uses all cores. Does not change the result.
     random_state : int, RandomState or None
-        Makes the order of the rows in the solver repeatable.
+        Seed of the order of the rows in the solver.
 
     Attributes
     ----------
@@ -84,23 +82,23 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     classes_ : ndarray of shape (2,)
         The negative and the positive class of all labels: 0 and 1 unless Y had others.
     objectives_, lower_bounds_, gaps_ : ndarrays of shape (L,)
-        Each label's objective, what no weights can fall below, and the difference.
+        Each label's objective, a proven lower bound on it, and their difference.
     objective_, lower_bound_, gap_ : float
         Their sums over the labels.
     n_annotated_ : ndarray of shape (L,)
-        Rows from which each label was learnt.
+        Number of annotated rows of each label.
     n_iter_ : int
-        Most passes that a label took.
+        Largest number of passes for a label.
 
     Notes
     -----
-    A label that is nowhere annotated is an error. One whose annotated entries are all of the same class has, with an
-    intercept, no finite optimum under the logistic loss: it gets zero weights and the intercept at which its loss is
-    ``tol`` (hinge: ±1, loss zero), and a warning.
+    A label without any annotated entry is an error. If all annotated entries of a label are of the same class, the
+    logistic loss with an intercept has no finite optimum: the label gets zero weights and the intercept at which its
+    loss is ``tol`` (hinge: ±1, loss zero), with a warning.
 
-    ``score`` is one minus the Hamming loss over the annotated entries, not scikit-learn's share of wholly right rows:
-    with missing entries no row need be complete. For cross-validation give ``cv=KFold(...)``: with a number,
-    scikit-learn itself looks into y and refuses NaN.
+    ``score`` is one minus the Hamming loss over the annotated entries, not scikit-learn's share of entirely correct
+    rows, since no row needs to be complete. For cross-validation use ``cv=KFold(...)``: with a number, scikit-learn
+    itself inspects y and rejects NaN.
 
     Examples
     --------
@@ -143,8 +141,8 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         X : array-like or CSR matrix of shape (n, d)
             Features.
         y : array-like of shape (n, L)
-            0 and 1 (or two values of your own), NaN, None or NA where an entry is missing; or a sparse indicator matrix
-            without missing entries. See :func:`rankwise.labels.encode_multilabel`.
+            0 and 1 (or any two values), and NaN, None or NA for missing entries; or a sparse indicator matrix without
+            missing entries. See :func:`rankwise.labels.encode_multilabel`.
         sample_weight : array-like of shape (n,), optional
             Importance of each row, >= 0. A zero leaves the row out.
         """
@@ -186,7 +184,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     def _constant_labels(
         self, labels: MultiLabels, n_annotated: NDArray[Any], n_positive: NDArray[Any], *, weighted: bool
     ) -> NDArray[np.bool_]:
-        """Labels that need no weights: their annotated entries are of one class. A label without any is an error."""
+        """Labels whose annotated entries are of one class and need no weights. A label without entries is an error."""
         if not n_annotated.all():
             empty = int(np.argmin(n_annotated))
             why = "no annotated entry with a weight above zero" if weighted else "no annotated entry"
@@ -194,7 +192,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
         return np.asarray(self.fit_intercept & ((n_positive == 0) | (n_positive == n_annotated)))
 
     def _constant(self, sign: float) -> BinarySolution:
-        """A label with a single class: its loss alone goes to zero, so no weights are worth their penalty."""
+        """Solution for a label with a single class: the intercept alone makes the loss small, without weights."""
         far, loss = 1.0, 0.0
         if self.loss == "logistic":  # where the loss is tol
             far, loss = -float(np.log(np.expm1(self.tol))), self.tol
@@ -203,7 +201,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     def _accept(
         self, solved: list[BinarySolution], labels: MultiLabels, n_annotated: NDArray[Any], constant: NDArray[np.bool_]
     ) -> None:
-        """Become what was found; warn of labels that are constant or did not converge."""
+        """Set the fitted attributes; warn of labels that are constant or did not converge."""
         self.coef_ = np.vstack([label.coef for label in solved])
         self.intercept_ = np.array([label.intercept for label in solved])
         self.objectives_ = np.array([label.objective for label in solved])
@@ -229,7 +227,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
 
     @reader
     def decision_function(self, X: Any) -> Floats:
-        """Score of every label, (n, L); above zero the positive class is predicted."""
+        """Score of every label, (n, L); a positive score predicts the positive class."""
         rows = self._rows(X, reset=False)
         if isinstance(rows, tuple):
             rows = sparse.csr_matrix(rows, shape=(length(rows), self.n_features_in_))
@@ -271,7 +269,7 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
 
     @property
     def lower_bound_(self) -> float:
-        """Sum of the labels' lower bounds: no weights have a smaller objective."""
+        """Sum of the labels' lower bounds."""
         return float(self.lower_bounds_.sum())
 
     @property

@@ -1,1 +1,1 @@
-"""Solvers: each knows an oracle of its problem, never an estimator, and says how good its answer is."""
+"""Solvers: each sees an oracle of its problem, never an estimator, and certifies its solution."""

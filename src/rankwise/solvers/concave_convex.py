@@ -1,12 +1,12 @@
-"""Regularised convex risks by a bundle of cutting planes, and differences of convex functions by such problems.
+"""Regularised convex risks by a bundle of cutting planes, and differences of convex functions by a series of these.
 
     minimise  F(w) = alpha/2 |w|^2 + R(w) - <g, w>,      R convex, given by an oracle: value and a subgradient
 
-**Bundle.** Every call of the oracle at a point u gives a plane below R, ``R(u) + <R'(u), w - u>``. The largest of these
-planes in place of R makes the master problem, whose value is a lower bound on F (:mod:`rankwise.solvers.planes`). The
+**Bundle.** Every call of the oracle at a point u gives a plane below R, ``R(u) + <R'(u), w - u>``. The master problem
+has the largest of these planes in place of R; its value is a lower bound on F (:mod:`rankwise.solvers.planes`). The
 next plane is not taken at the master's solution, which jumps about, but a fifth of the way from the best point to it
-(the line search of Franc and Sonnenburg, "Optimized cutting plane algorithm", 2009, with a fixed step): measured on
-chains, this halves the number of calls. R stays the same when g changes, so planes serve the next g too.
+(the line search of Franc and Sonnenburg, "Optimized cutting plane algorithm", 2009, with a fixed step); measured on
+chains, this halves the number of calls. R does not depend on g, so the planes serve the next g too.
 
     minimise  F(w) = alpha/2 |w|^2 + R(w) - Q(w),      R and Q convex, each given by an oracle
 
@@ -73,7 +73,7 @@ class Descent(NamedTuple):
     last: Solution  # of the last convex problem, with its objective and lower bound
     history: list[float]  # F at the start and after every convex problem
     n_iter: int  # calls of R's oracle by the solver of the convex problems
-    converged: bool  # whether F has stopped falling and the last convex problem has reached its gap
+    converged: bool  # whether F stopped falling and the last convex problem reached its gap
 
 
 @in_one_thread
@@ -83,11 +83,11 @@ def descend(
     """Minimise ``alpha/2 |w|^2 + convex - reward`` from ``start``.
 
     ``tol`` is the relative gap of every convex problem, and the procedure ends when a step lowers F by less than this
-    part of it; ``max_iter`` bounds the calls of the oracle ``convex`` over all problems, ``max_steps`` the problems.
+    share; ``max_iter`` bounds the calls of the oracle ``convex`` over all problems, ``max_steps`` the problems.
 
     Examples
     --------
-    A W-shaped function with minima at -1 and 1; the start decides for one of them:
+    A W-shaped function with minima at -1 and 1; the start decides which one is found:
 
     >>> import numpy as np
     >>> square = lambda w: (float(w @ w) / 2.0, w)

@@ -1,8 +1,8 @@
-"""The data matrix as the solvers see it: a linear map from weights to scores, its transpose, and parts of it.
+"""The data matrix as the solvers see it: a linear map from weights to scores, its transpose, and samples of its rows.
 
 ``times`` gives the scores ``S[i, z] = <w_z, x_i>`` of every row for Z weight vectors, ``pull`` the transposed product
-``sum_i R[i, z] x_i``. Both are one pass over the stored rows, dense or CSR, in one thread and without a copy: for the
-few columns that large-margin problems usually have, that is faster than a threaded BLAS call.
+``sum_i R[i, z] x_i``. Both are one pass over the stored rows, dense or CSR, in one thread and without a copy. For the
+few columns that large-margin problems usually have, this is faster than a threaded BLAS call.
 """
 
 from __future__ import annotations
@@ -57,29 +57,29 @@ def _gram(X, weight, out):
 
 def squared_norms(rows: Any) -> Floats:
     """Squared norm of every row, dense or CSR."""
-    out = np.empty(rows[2].size - 1 if isinstance(rows, tuple) else rows.shape[0])
+    out = np.empty(n_rows(rows))
     _squared_norms(rows, out)
     return out
 
 
-def rows_of_part(step: int, first: int, n_rows: int) -> NDArray[np.intp]:
-    """Places, among ``n_rows`` rows that begin with row number ``first``, of those in a random part of all rows.
+def sampled_rows(step: int, first: int, count: int) -> NDArray[np.intp]:
+    """Places of a random sample of all rows, among ``count`` rows that begin with row number ``first``.
 
-    One row of every ``step`` that follow each other is in the part, which one is drawn by their number alone: so the
-    same rows make the part, whatever the blocks that all rows are read in.
+    One row of every ``step`` consecutive ones is drawn, by their number alone: so the sample is the same whatever the
+    blocks in which the rows are read.
     """
-    groups = np.arange(first // step, -(-(first + n_rows) // step), dtype=np.uint64)
-    # Steele, Lea and Flood's SplitMix64: a number that looks random for every group.
+    groups = np.arange(first // step, -(-(first + count) // step), dtype=np.uint64)
+    # SplitMix64 (Steele, Lea and Flood): a pseudo-random number for every group.
     z = (groups + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     drawn = (z ^ (z >> np.uint64(31))) % np.uint64(step)
     places = (groups * np.uint64(step) + drawn).astype(np.intp) - first
-    return np.asarray(places[(places >= 0) & (places < n_rows)])
+    return np.asarray(places[(places >= 0) & (places < count)])
 
 
 class LinearMap(Protocol):
-    """What solvers ask of the data matrix; :class:`Design` explains. Rows elsewhere have scores of another kind."""
+    """What solvers need of the data matrix, see :class:`Design`. Rows elsewhere have scores of another kind."""
 
     n_rows: int
     n_features: int
@@ -97,8 +97,8 @@ class LinearMap(Protocol):
     def inner(self, R: Any, S: Any) -> float:
         """Sum over rows of derivatives by the scores times changes of the scores."""
 
-    def part(self, step: int) -> Any:
-        """What ``take`` needs to give a random part, about one row in ``step``."""
+    def sample(self, step: int) -> Any:
+        """Index of a random sample for ``take``, about one row in ``step``."""
 
     def take(self, index: Any, /) -> LinearMap:
         """Some of the rows."""
@@ -122,7 +122,7 @@ class Design:
         self.rows = rows
         self.n_features = n_features
         self.is_sparse = isinstance(rows, tuple)
-        self.n_rows = int(rows[2].size - 1 if self.is_sparse else rows.shape[0])
+        self.n_rows = int(n_rows(rows))
 
     def times(self, W: Floats) -> Floats:
         """Scores (n, Z) of the weight vectors W (Z, d)."""
@@ -137,7 +137,7 @@ class Design:
         return out
 
     def inner(self, R: Floats, S: Floats) -> float:
-        """Sum of the products of two matrices (n, Z), such as derivatives by the scores and changes of the scores."""
+        """Sum of the products of two matrices (n, Z)."""
         return float(np.einsum("iz,iz->", R, S))
 
     @property
@@ -153,21 +153,21 @@ class Design:
     @property
     def nbytes(self) -> int:
         """Memory of the stored rows."""
-        return sum(part.nbytes for part in self.rows) if self.is_sparse else int(self.rows.nbytes)
+        return sum(array.nbytes for array in self.rows) if self.is_sparse else int(self.rows.nbytes)
 
     def __sizeof__(self) -> int:
         return self.nbytes
 
-    def part(self, step: int) -> NDArray[np.intp]:
-        """Numbers of the rows of a random part, about one in ``step``; see :func:`rows_of_part`."""
-        return rows_of_part(step, 0, self.n_rows)
+    def sample(self, step: int) -> NDArray[np.intp]:
+        """Numbers of the rows of a random sample, about one in ``step``; see :func:`sampled_rows`."""
+        return sampled_rows(step, 0, self.n_rows)
 
     def take(self, index: NDArray[np.intp]) -> Design:
         """The rows at ``index``, copied."""
         if not self.is_sparse:
             return Design(np.ascontiguousarray(self.rows[index]), self.n_features)
-        part = self.matrix()[index]
-        return Design((part.data, part.indices, part.indptr), self.n_features)
+        taken = self.matrix()[index]
+        return Design((taken.data, taken.indices, taken.indptr), self.n_features)
 
     def between(self, first: int, last: int) -> Design:
         """Rows first .. last - 1, without a copy."""
@@ -177,17 +177,17 @@ class Design:
         return Design((data, indices, indptr[first : last + 1]), self.n_features)
 
     def without_columns(self) -> Design:
-        """The same rows with no features: scores that are fixed are not changed by it."""
+        """The same rows with no features, for scores that are fixed."""
         return Design(np.empty((self.n_rows, 0)), 0)
 
     def used_columns(self) -> NDArray[np.intp] | None:
-        """The first column and those with entries, if they are surely about half of all or less; None if not."""
+        """The first column and those with entries, if they are certainly about half of all or fewer; else None."""
         if not self.is_sparse or 2 * self.n_stored >= self.n_features:
             return None
         return np.unique(np.append(self.rows[1], 0)).astype(np.intp)
 
     def take_columns(self, index: NDArray[np.intp]) -> Design:
-        """The columns at ``index``, ascending, which must have all that is stored."""
+        """The columns at ``index``, ascending; all entries must lie in them."""
         data, indices, indptr = self.rows
         return Design((data, np.searchsorted(index, indices).astype(indices.dtype), indptr), index.size)
 

@@ -1,16 +1,16 @@
-"""Risks without a regulariser: linear programmes, solved exactly by HiGHS once most of their pieces are decided.
+"""Risks without a regulariser: linear programmes, solved exactly by HiGHS once most of their pieces are fixed.
 
     minimise  sum_s weight_s max(0, pieces of s)        over weights w and offsets b
 
-A solution of the problem with a tiny regulariser, which smoothing finds fast, is so near that it tells for most losses
-which of their pieces is the largest. Only those that are nearly tied there stay open; a loss with one piece left is
-linear. A maximum over fewer pieces is never larger, so that the value of what remains is a lower bound, and if the
-risk itself is no larger at its solution, both are exact. If it is larger, the pieces that were missed come back and the
-programme is solved again.
+Smoothing quickly solves the problem with a tiny regulariser. Its solution is so near that it shows for most losses
+which piece is the largest. Only pieces that are nearly tied there stay open; a loss with a single piece left is linear.
+A maximum over fewer pieces is never larger, so the value of this smaller programme is a lower bound, and if the risk
+itself is no larger at its solution, both are exact. If it is larger, the missing pieces are added and the programme is
+solved again.
 
-Where very many losses are tied, the pieces that stay open may not hold the others: the programme is unbounded. A mean
-of the pieces of a loss is never larger than their maximum either; with those means that make the smoothed gradient,
-the linear part is balanced but for the tiny regulariser. Should that not do, more pieces are opened.
+If very many losses are tied, the open pieces may leave the programme unbounded. A mean of the pieces of a loss is never
+larger than their maximum either; with the means of the smoothed gradient, the linear part is balanced but for the tiny
+regulariser. If that is not enough, more pieces are opened.
 """
 
 from typing import Any
@@ -29,13 +29,13 @@ from rankwise.solvers.solution import Solution, relative_gap
 _NEARLY_NONE = 1e-6  # strength of the regulariser for the first solution
 _NEAR = 1e-4  # its relative gap
 _OPEN = 10  # pieces that stay open at first, for every parameter
-_MOST_PIECES = 20_000_000  # numbers that describe all pieces; beyond, memory is short
-_MOST_ENTRIES = 4_000_000  # of the programme that remains at first; beyond, HiGHS takes minutes
+_MOST_PIECES = 20_000_000  # numbers that describe all pieces; more take too much memory
+_MOST_ENTRIES = 4_000_000  # of the first programme; with more, HiGHS takes minutes
 _SIMPLEX_UP_TO = 5_000  # open pieces; with more, HiGHS's interior point is faster than its simplex method
 
 
 def affordable(risk: Any, design: LinearMap) -> bool:
-    """Whether the risk makes a linear programme that is small enough to be solved exactly."""
+    """Whether the risk is a linear programme that is small enough to be solved exactly."""
     n_pieces: float = risk.n_pieces() if isinstance(risk, HasPieces) else np.inf
     n_open = min(n_pieces, _OPEN * (risk.n_scores * design.n_features + risk.n_offsets))
     remains = n_open * (design.per_row * risk.n_scores + 3)
@@ -43,9 +43,9 @@ def affordable(risk: Any, design: LinearMap) -> bool:
 
 
 def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, start: Floats | None = None) -> Solution:
-    """Minimise a risk of rows in memory without a regulariser, to a certified relative gap of ``tol``; mostly exactly.
+    """Minimise a risk of rows in memory without a regulariser, to a certified relative gap of ``tol``; usually exactly.
 
-    The risk must be ``HasKinks`` and ``HasPieces``. ``max_iter`` bounds the smoothing that comes first, ``start`` are
+    The risk must be ``HasKinks`` and ``HasPieces``. ``max_iter`` bounds the smoothing that comes first, ``start`` holds
     parameters (w, b) to start from.
     """
     require_capabilities(risk, "minimise_exactly", Risk, HasKinks, HasPieces)
@@ -56,7 +56,7 @@ def minimise_exactly(design: Design, risk: Any, *, tol: float, max_iter: int, st
 
 
 class _Programme:
-    """All pieces of a risk, which of them are in the programme, and the smoothed solution that fixes the rest."""
+    """All pieces of a risk, those in the programme, and the smoothed solution that fixes the rest."""
 
     def __init__(self, design: Design, risk: Any, theta: Floats, mu: float) -> None:
         self.design, self.risk, self.pieces = design, risk, risk.pieces()
@@ -66,14 +66,13 @@ class _Programme:
         self.zero_inside = np.zeros(self.n_slacks, dtype=bool)
         self.theta, self.mu = theta, 0.0
         self.smoothed = mu
-        # HiGHS drops coefficients below 1e-9: features in very small or large units are counted in others, powers of
-        # 1024, which leaves the usual ones as they are.
+        # HiGHS drops coefficients below 1e-9: very small or large features are scaled by powers of 1024.
         largest = np.ravel(abs(design.matrix()).max(axis=0).toarray())
         unit = np.exp2(10.0 * np.round(0.1 * np.log2(np.where(largest > 0.0, largest, 1.0))))
         self.unit = np.concatenate([np.tile(unit, risk.n_scores), np.ones(risk.n_offsets)])
 
     def run(self, first: Solution, tol: float) -> Solution:
-        """Solve, from a solution that is near."""
+        """Solve, from a nearby solution."""
         n_open, n_iter = _OPEN * first.theta.size, first.n_iter
         best, lower_bound = self._candidate(first.theta), 0.0
         self._add(self.theta, self._margin(self.theta, n_open))
@@ -88,7 +87,7 @@ class _Programme:
                 done = relative_gap(best[1], lower_bound) <= tol
                 if not done and self._add(theta, self._margin(theta, 0)):
                     continue
-                # Where no piece was missed and none is in a mean, what is left of the gap is rounding.
+                # If no piece was missed and none is in a mean, the remaining gap is rounding.
                 if done or everything or self.mu == 0.0:
                     return Solution(*best, min(lower_bound, best[1]), n_iter, True)
             elif everything:
@@ -100,7 +99,7 @@ class _Programme:
             self._add(self.theta, self._margin(self.theta, n_open))
 
     def _candidate(self, theta: Floats) -> tuple[Floats, float]:
-        """Parameters with allowed offsets, and the risk there."""
+        """Parameters with feasible offsets, and the risk there."""
         weights = theta[: self.n_weights]
         objective, offsets = self.risk.exact(self._scores(weights), theta[self.n_weights :])
         return np.concatenate([weights, offsets]), float(objective)
@@ -109,7 +108,7 @@ class _Programme:
         return self.design.times(weights.reshape(self.risk.n_scores, -1))
 
     def _behind(self, theta: Floats) -> tuple[Floats, Floats]:
-        """How far every piece, and zero, lie below the largest of their loss."""
+        """How far every piece, and zero, lies below the maximum of its loss."""
         p = self.pieces
         scores = self._scores(theta[: self.n_weights])
         values = p.constant + np.einsum("pz,pz->p", p.by_score, scores[p.row]) + p.by_offset @ theta[self.n_weights :]
@@ -118,13 +117,13 @@ class _Programme:
         return top[p.slack] - values, top
 
     def _margin(self, theta: Floats, n_open: int) -> float:
-        """Distance within which ``n_open`` candidates lie, besides the largest of every loss."""
+        """Distance within which ``n_open`` candidates lie, besides the maximum of every loss."""
         behind = np.concatenate(self._behind(theta))
         place = min(self.n_slacks + n_open, behind.size) - 1
         return float(np.partition(behind, place)[place])
 
     def _add(self, theta: Floats, margin: float) -> bool:
-        """Let the candidates within a margin in; tell whether any was outside."""
+        """Add the candidates within a margin; return whether any is new."""
         behind, zero_behind = self._behind(theta)
         before = int(self.inside.sum() + self.zero_inside.sum())
         self.inside |= behind <= margin
@@ -167,7 +166,7 @@ class _Programme:
         """Slopes by weights and offsets, and constant, of all that is not open.
 
         ``alone``: pieces whose loss has no other candidate, in rows with an open loss. ``elsewhere``: pieces of rows
-        without one; there the oracle says what remains of the losses.
+        without one, whose losses come from the oracle.
         """
         p = self.pieces
         price = p.weight[p.slack[alone]]

@@ -1,4 +1,4 @@
-"""Planes below a convex function, and the master problem that has the largest of them in place of the function.
+"""Planes below a convex function, and the master problem, where the largest of them replaces the function.
 
     minimise  alpha/2 |w|^2 - <g, w> + max_j (gain_j + <a_j, w>)
 
@@ -6,8 +6,8 @@ The dual is a small quadratic programme over the simplex,
 
     maximise  <beta, gains> - |sum_j beta_j a_j - g|^2 / (2 alpha),      w = -(sum_j beta_j a_j - g) / alpha
 
-whose value at any beta is a lower bound on the minimum, also for the function itself. It is left to Clarabel, an
-interior point method. Planes without weight for some rounds are dropped.
+whose value at any beta is a lower bound on the minimum, also for the function itself. Clarabel, an interior point
+method, solves it. Planes without weight for some rounds are dropped.
 
 Source: Teo, Vishwanathan, Smola and Le, "Bundle methods for regularized risk minimization", 2010.
 """
@@ -22,10 +22,10 @@ from rankwise._types import Floats
 
 
 class Planes:
-    """The planes found so far, ``gains`` (n,) and ``normals`` (n, d).
+    """The planes so far, ``gains`` (n,) and ``normals`` (n, d).
 
-    ``number`` says how many planes were added before each, ``idle`` for how many rounds it had no weight; after more
-    than ``patience`` of them it is dropped.
+    ``number`` holds how many planes were added before each plane, ``idle`` for how many rounds it had no weight; after
+    more than ``patience`` such rounds it is dropped.
     """
 
     def __init__(self, alpha: float, *, patience: int = 20) -> None:
@@ -60,7 +60,7 @@ class Planes:
     def _solve(self, strength: Any, pull: Floats) -> tuple[Floats, float]:
         """Minimiser and minimum of ``sum_j strength_j w_j^2 / 2 - <pull, w> +`` the largest plane."""
         n, d = self.normals.shape
-        # Weights add up to 1, so that the pull can be taken off every plane.
+        # Weights add up to 1, so the pull can be subtracted from every plane.
         if n <= d and np.ndim(strength) == 0:
             products = self.normals @ pull
             gram = self._gram - products[:, None] - products + float(pull @ pull)
@@ -83,7 +83,7 @@ class Planes:
 def simplex_programme(gain: Floats, H: Floats | None = None, *, factor: Floats | None = None) -> Floats:
     """Maximise ``<beta, gain> - beta' H beta / 2`` over the simplex.
 
-    H is positive semi-definite, or given as ``factor.T @ factor``, which is faster where the factor has few rows. The
+    H is positive semi-definite, or given as ``factor.T @ factor``, which is faster if the factor has few rows. The
     result lies in the simplex whatever the accuracy of the solver.
 
     Examples
@@ -94,7 +94,7 @@ def simplex_programme(gain: Floats, H: Floats | None = None, *, factor: Floats |
     array([0.75, 0.25])
     """
     n = gain.size
-    # With a factor, v = factor @ beta are more variables, and |v|^2 is the quadratic.
+    # With a factor, v = factor @ beta are additional variables, and |v|^2 is the quadratic term.
     link = np.empty((0, n)) if factor is None else factor
     more = len(link)
     diagonal = np.einsum("ij,ij->j", link, link) if H is None else np.diagonal(H)
@@ -115,7 +115,7 @@ def simplex_programme(gain: Floats, H: Floats | None = None, *, factor: Floats |
     solver = clarabel.DefaultSolver(quadratic, linear, sparse.csc_matrix(constraints), limits, cones, settings)
     beta = np.maximum(np.array(solver.solve().x)[:n], 0.0)
     total = beta.sum()
-    if not 0.5 < total < 2.0:  # no answer: all weight on the plane that is best alone
+    if not 0.5 < total < 2.0:  # no solution: all weight on the best single plane
         beta = np.zeros(n)
         beta[int(np.argmax(gain - 0.5 * diagonal))] = total = 1.0
     return np.asarray(beta / total)

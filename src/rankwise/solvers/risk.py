@@ -1,20 +1,20 @@
-"""What solvers need of a risk, as protocols, and the check that a risk has it before any work is done.
+"""What solvers need of a risk, as protocols, and a check that a risk provides it.
 
 A risk is a convex function of the scores of all rows and of some offsets (thresholds, intercepts) that all rows share,
-usually a weighted mean of losses whose weights add up to 1. :class:`Risk` is what every solver asks for. What only some
-risks have is declared apart:
+usually a weighted mean of losses whose weights add up to 1. Every solver needs a :class:`Risk`. What only some risks
+have is declared separately:
 
 ==========================  =======================================================================================
-:class:`HasKinks`           smoother versions of the risk, for losses such as hinges; a smooth loss does without
+:class:`HasKinks`           smoother versions of the risk, for losses such as hinges; smooth losses need none
 :class:`HasBestOffsets`     a formula for the best offsets at given scores
 :class:`HasPieces`          losses that are maxima of linear pieces: without a regulariser, a linear programme
 ==========================  =======================================================================================
 
-A solver says in its docstring what it needs and calls :func:`require_capabilities` first.
+A solver documents what it needs and calls :func:`require_capabilities` first.
 
-Shapes: with n rows, Z = ``n_scores`` scores a row and M = ``n_offsets`` offsets, ``scores`` are (n, Z), ``b`` (M,), and
-derivatives have the shape of what they are taken by. Rows elsewhere may have scores and derivatives of another kind, as
-long as the :class:`~rankwise.solvers.design.LinearMap` that goes with them makes and takes these.
+Shapes: with n rows, Z = ``n_scores`` scores per row and M = ``n_offsets`` offsets, ``scores`` are (n, Z), ``b`` (M,),
+and derivatives have the shape of their variable. Rows elsewhere may have scores and derivatives of another kind, as
+long as their :class:`~rankwise.solvers.design.LinearMap` returns and accepts these.
 """
 
 from dataclasses import dataclass
@@ -36,21 +36,21 @@ class Risk(Protocol):
 
     n_scores: int
     n_offsets: int
-    #: The size of a loss: offsets move by about as much, and a pull at them costs as much. 1 for hinges of margin 1 and
-    #: for likelihoods.
+    #: The size of a loss: about how far offsets move, and the price of a pull at them. 1 for hinges of margin 1 and for
+    #: likelihoods.
     unit: float
 
     def start(self) -> Floats:
         """Offsets to start from, with all scores zero."""
 
     def tidy(self, b: Floats, /) -> Floats:
-        """Offsets at which the risk is not larger, in the form that the other methods want."""
+        """Offsets at which the risk is not larger, in the form that the other methods expect."""
 
     def take(self, index: Any) -> Self:
-        """The risk of some of the rows, by what ``LinearMap.part`` gives."""
+        """The risk of some of the rows, at an index from ``LinearMap.sample``."""
 
     def exact(self, scores: Any, b: Floats, /) -> tuple[float, Floats]:
-        """The risk itself, not smoothed, at allowed offsets near b; and these offsets."""
+        """The risk itself, not smoothed, at feasible offsets near b; and these offsets."""
 
     def derivatives(self, scores: Any, b: Floats, /) -> tuple[float, Any, Floats]:
         """The risk and its derivatives by scores and by offsets; at a kink, any subgradient."""
@@ -61,10 +61,10 @@ class Risk(Protocol):
     def dual(self, scores: Any, b: Floats, /, *, balanced: bool) -> tuple[float, Any, Floats]:
         """A plane below the risk, near the one that touches it here: gain, pull at scores, pull at offsets.
 
-        ``gain + <pull, scores'> + <pull_b, b'> <= risk(scores', b')`` for all scores' and all allowed b', also where
-        gain and pulls are multiplied by a number in [0, 1]. ``balanced``: nothing may pull at the offsets (they are not
-        regularised), so that the second pull is zero. The gain is that of a dual point of the losses: the sum of the
-        dual variables for hinges, minus the conjugate for smooth losses.
+        ``gain + <pull, scores'> + <pull_b, b'> <= risk(scores', b')`` for all scores' and all feasible b', also if
+        gain and pulls are multiplied by a number in [0, 1]. ``balanced``: the second pull must be zero, because the
+        offsets are not regularised. The gain is that of a dual point of the losses: the sum of the dual variables for
+        hinges, minus the conjugate for smooth losses.
         """
 
 
@@ -72,14 +72,14 @@ class Risk(Protocol):
 class HasKinks(Protocol):
     """A risk whose derivatives jump."""
 
-    #: The smoothing to begin with: a few times the size of the largest margin.
+    #: The first smoothing: a few times the size of the largest margin.
     first_smoothing: float
 
     def smoothed(self, mu: float) -> Any:
         """The :class:`Risk` smoothed by mu; by 0, the risk itself.
 
-        Its ``derivatives`` and ``hessian`` are those of a smooth function that is nowhere below the risk and above it
-        by no more than a multiple of mu. Its ``dual`` and ``exact`` are statements about the risk itself.
+        Its ``derivatives`` and ``hessian`` are those of a smooth function between the risk and the risk plus a multiple
+        of mu. Its ``dual`` and ``exact`` are statements about the risk itself.
         """
 
 
@@ -90,7 +90,7 @@ class HasBestOffsets(Protocol):
     def best_offsets(self, scores: Any) -> tuple[Floats, tuple[float, Any]] | None:
         """Offsets that minimise the risk at these scores, and a balanced dual point: its gain and its pull at scores.
 
-        None where the formula does not apply: the offsets are then found by a solver.
+        None where the formula does not apply; a solver then finds the offsets.
         """
 
 
@@ -119,7 +119,7 @@ class HasPieces(Protocol):
 
 
 def require_capabilities(risk: Any, solver: str, *protocols: type[Any]) -> None:
-    """Refuse a risk that lacks something a solver needs, before any work is done.
+    """Reject a risk that lacks something a solver needs, before any work is done.
 
     Examples
     --------

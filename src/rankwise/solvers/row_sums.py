@@ -1,10 +1,9 @@
-"""Risks that know their rows by sums over them alone, wherever the rows are.
+"""Risks that see their rows only through sums, wherever the rows are.
 
-A loss of one row depends on its scores and on what is known of the row (codes, signs, weight). A risk built on
-:class:`RowRisk` never loops over rows itself: it hands :class:`RowSums` a function of some rows, which adds up what the
-function gives over all of them. :class:`RowsHere` are rows in memory: one call of the function. Rows in blocks on other
-machines (:mod:`rankwise.dask`) call it once for every block and add. So a new risk is a few functions of rows, and
-works in both places.
+The loss of a row depends on its scores and on its codes, signs and weight. A risk built on :class:`RowRisk` never loops
+over rows itself: it passes a function of some rows to :class:`RowSums`, which sums its results over all rows.
+:class:`RowsHere` are rows in memory: one call of the function. Rows in blocks on other machines (:mod:`rankwise.dask`)
+need one call for every block. So a new risk is a few functions of rows, and works in both places.
 """
 
 from collections.abc import Callable
@@ -20,7 +19,7 @@ Sums = tuple[Any, ...]  # numbers and arrays that are added over rows
 
 
 def near_one(weight: Floats, largest: float | None = None) -> Floats:
-    """Weights times the power of two that brings the largest near 1: their sum cannot overflow, nor a share change.
+    """Weights times the power of two that brings the largest near 1, so that sums cannot overflow; shares are the same.
 
     >>> bool(near_one(np.array([1e308, 0.0, 1e308])).sum() <= 2.0)
     True
@@ -33,18 +32,18 @@ class RowSums(Protocol):
     """Sums over rows.
 
     ``function(rows, *arguments)`` gets some of the rows, as :class:`RowsHere`, and returns a tuple of sums over them.
-    It is a function of a module, so that it can be sent elsewhere. Among the arguments, the scores and the design of
-    all rows become those of the rows that the function gets.
+    It must be a module-level function, so that it can be sent elsewhere. Scores and designs of all rows among the
+    arguments are replaced by those of the rows that the function gets.
     """
 
     def take(self, index: Any) -> Self:
-        """Some of the rows, with weights that add up to 1; none have any, where these have none."""
+        """Some of the rows, with weights that add up to 1; all weights stay zero if they are zero."""
 
     def count(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Sums over all rows that do not depend on their weights."""
 
     def mean(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """Sums over all rows that are proportional to their weights, which add up to 1 here."""
+        """Sums over all rows that are proportional to their weights, which add up to 1."""
 
     def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """As :meth:`mean`, but the first result is not a sum: the derivatives by the rows' scores (n, Z)."""
@@ -61,7 +60,7 @@ class RowsHere:
     array([0.4, 0.6])
     """
 
-    weight: Floats  # those of all rows of a risk add up to 1
+    weight: Floats  # adds up to 1 over all rows of a risk
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -72,7 +71,7 @@ class RowsHere:
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     def at(self, index: Any) -> Self:
-        """Rows at an index or slice, with the weights that they have."""
+        """Rows at an index or slice, with unchanged weights."""
         return replace(self, **{field.name: getattr(self, field.name)[index] for field in fields(self)})
 
     def normalised(self) -> Self:
@@ -91,7 +90,7 @@ class RowsHere:
 
 
 class RowRisk:
-    """Base of the risks of rows; a subclass completes :class:`rankwise.solvers.risk.Risk`."""
+    """Base of risks that are means over rows; a subclass completes :class:`rankwise.solvers.risk.Risk`."""
 
     rows: Any  # RowSums
 
@@ -107,7 +106,7 @@ class RowRisk:
 
 
 class KinkedRowRisk(RowRisk):
-    """Base of those that are smoothed by a number mu."""
+    """Base of those with kinks, which a number mu smooths."""
 
     mu = 0.0
 

@@ -3,17 +3,17 @@
     minimise  F(w, b) = sum_j p_j theta_j^2 / 2 + risk(X w, b),      theta = (w, b), p >= 0
 
 A risk (:mod:`rankwise.solvers.risk`) gives its value, its derivatives by the scores X w and by the offsets b, and a
-feasible dual point near them. One with kinks is smoothed by mu (Nesterov 2005: mu = 0 is the risk itself, and smoothed
-derivatives are nearly dual variables). For a large mu, then smaller ones, the smoothed problem is minimised from where
-the last one ended; after each, the risk itself and the dual value give a certified gap. The gap that smoothing leaves
-falls with mu^2, which says how small the next mu must be. Steps are Newton's where the second derivatives are
-affordable, else L-BFGS's (Liu and Nocedal 1989).
+feasible dual point near them. A risk with kinks is smoothed by mu (Nesterov 2005; mu = 0 is the risk itself, and
+smoothed derivatives are nearly dual variables). For falling mu, each smoothed problem is minimised from the solution of
+the last one; then the risk itself and the dual value give a certified gap. Smoothing leaves a gap that falls with mu^2,
+which tells how small the next mu must be. Steps are Newton's where the second derivatives are affordable, else those of
+L-BFGS (Liu and Nocedal 1989).
 
-Scores are kept along: a line search costs evaluations of the risk but no product with X, and an iteration one
-product with X and one with its transpose.
+Scores are updated along the line: a line search costs evaluations of the risk but no product with X, and an iteration
+costs one product with X and one with its transpose.
 
-With many rows, a random part of them is solved first, one that still has many rows for every parameter: its
-solution is so near that of all rows that few iterations remain.
+With many rows, a random sample of them is solved first, one with many rows for every parameter: its solution is so
+near that of all rows that few iterations remain.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _LAST_SMOOTHING = 1e-9
 _LAST_ACCURACY = 1e-16  # of the minimum of a smooth risk
 _UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
 _GAP_PER_GAIN = 5.0  # of a dual point with the best offsets for its scores, which are not those of the best scores
-_ROWS_PER_PARAMETER = 40  # in the part of the rows that is solved first
-_PART = 10  # the part is at most one in so many rows
-_WARM = 0.1  # smoothing that a start near the solution begins with: its square, relative to the gap that is aimed at
-_ACCURACY = 0.25  # of a smoothed minimum, relative to the gap that is aimed at
+_ROWS_PER_PARAMETER = 40  # in the sample that is solved first
+_ROWS_PER_SAMPLED = 10  # the sample is at most one in so many rows
+_WARM = 0.1  # square of the first smoothing from a start near the solution, relative to the tolerance
+_ACCURACY = 0.25  # of a smoothed minimum, relative to the tolerance
 
 
 @dataclass
@@ -77,11 +77,11 @@ class _Smoothed:
         return _Point(theta, scores, value, gradient)
 
     def search(self, point: _Point, direction: Floats) -> _Point | None:
-        """Next point along a direction of descent, or None when no step is found that descends.
+        """Next point along a descent direction, or None if no step descends.
 
         The objective is convex along the line: a step with a positive slope is too long, one with a steep negative
-        slope too short, and the zero between two slopes is where a straight line through them has it. (The slope of an
-        end that stays is halved, so that both ends close in: the Illinois form of the rule of false position.)
+        slope too short. The rule of false position, in its Illinois form, finds the zero between two slopes: it takes
+        the slope as linear between the ends, and halves that of an end that stays.
         """
         along = self.scores(direction)
         slope = _dot(point.gradient, direction)
@@ -93,18 +93,18 @@ class _Smoothed:
             theta[self.n_weights :] = self.risk.tidy(theta[self.n_weights :])
             scores = point.scores + step * along
             value, r, db = self._value(theta, scores)
-            here = self.design.inner(r, along) + float(
+            slope_there = self.design.inner(r, along) + float(
                 db @ direction[self.n_weights :] + (self.penalty * theta) @ direction
             )
             lower_enough = value <= point.value + 1e-4 * step * slope
-            if lower_enough and abs(here) <= 0.9 * abs(slope):
+            if lower_enough and abs(slope_there) <= 0.9 * abs(slope):
                 return self._point(theta, scores, value, r, db)
             if value < (point.value if best is None else best.value):
                 best = self._point(theta, scores, value, r, db)
-            if lower_enough and here < 0.0:
-                short, slope_short, slope_long = step, here, 0.5 * slope_long
+            if lower_enough and slope_there < 0.0:
+                short, slope_short, slope_long = step, slope_there, 0.5 * slope_long
             else:
-                long, slope_long, slope_short = step, max(here, 0.0), 0.5 * slope_short
+                long, slope_long, slope_short = step, max(slope_there, 0.0), 0.5 * slope_short
             if long == np.inf:
                 step *= 4.0
             else:
@@ -119,9 +119,9 @@ def minimise_by_smoothing(
 ) -> Solution:  # fmt: skip
     """Minimise ``alpha/2 sum_j penalty_j theta_j^2 + risk`` to a certified relative gap of ``tol``.
 
-    A risk that is ``HasKinks`` is smoothed. ``alpha=0`` gives no bound. ``penalty`` are zeros and ones: which of the
+    A risk that is ``HasKinks`` is smoothed. ``alpha=0`` gives no bound. ``penalty`` holds zeros and ones: which of the
     parameters (w, b) are regularised, all w, and all b or none. ``max_iter`` bounds the iterations over all rows, and
-    ``start`` are parameters to start from.
+    ``start`` holds parameters to start from.
     """
     require_capabilities(risk, "minimise_by_smoothing", Risk)
     return continued(design, risk, alpha, penalty, tol, max_iter, start).solution()
@@ -134,55 +134,56 @@ def continued(
     """What :func:`minimise_by_smoothing` does, with theta and mu of the last smoothed problem."""
     weighted = alpha * penalty
     mu = first_smoothing(risk)
-    warm, part = start is not None, None
+    whole = _Continuation(design, risk, weighted, tol, max_iter)
     if start is None:
         start = np.concatenate([np.zeros(penalty.size - risk.n_offsets), risk.start()])
-        part = first_part(design, risk, penalty.size)
-    elif mu is not None:  # near the solution: neither a part of the rows nor large smoothing would bring it nearer
-        mu *= float(np.sqrt(_WARM * tol))
-    if part is not None:
-        few = _Continuation(*part, weighted, tol, max_iter)
-        few.run(start, mu)
-        start, mu = few.theta, few.mu
-    whole = _Continuation(design, risk, weighted, tol, max_iter)
-    if warm:
+        sample = first_sample(design, risk, penalty.size)
+        if sample is not None:
+            few = _Continuation(*sample, weighted, tol, max_iter)
+            few.run(start, mu)
+            start, mu = few.theta, few.mu
+    else:  # near the solution: neither a sample of the rows nor large smoothing would bring it nearer
         whole.accuracy = 1.0
+        if mu is not None:
+            mu *= float(np.sqrt(_WARM * tol))
     whole.run(start, mu)
     return whole
 
 
 def affords_newton(design: LinearMap, risk: Risk, n_parameters: int) -> bool:
-    """Whether second derivatives by all parameters cost little enough."""
+    """Whether second derivatives by all parameters are cheap enough."""
     return n_parameters <= _NEWTON_UP_TO and risk.n_scores * design.per_row <= _NEWTON_ENTRIES
 
 
 def first_smoothing(risk: Any) -> float | None:
-    """The mu to begin with; None for a risk that is smooth as it is."""
+    """The mu to begin with; None for a smooth risk."""
     return float(risk.first_smoothing) if isinstance(risk, HasKinks) else None
 
 
 def at_smoothing(risk: Any, mu: float | None) -> Any:
-    """The risk smoothed by mu, or as it is."""
+    """The risk smoothed by mu, or as it is if mu is None."""
     return risk if mu is None else risk.smoothed(mu)
 
 
-def first_part(design: LinearMap, risk: Any, n_parameters: int) -> tuple[LinearMap, Any] | None:
-    """Rows and risk of a random part that is worth solving first; None if there is none."""
-    step = step_of_part(design.n_rows, n_parameters)
-    index = None if step is None else design.part(step)
-    return None if index is None else (design.take(index), risk.take(index))
+def first_sample(design: LinearMap, risk: Any, n_parameters: int) -> tuple[LinearMap, Any] | None:
+    """Rows and risk of a random sample that is worth solving first; None if there is none."""
+    step = sampling_step(design.n_rows, n_parameters)
+    if step is None:
+        return None
+    index = design.sample(step)
+    return design.take(index), risk.take(index)
 
 
-def step_of_part(n_rows: int, n_parameters: int) -> int | None:
-    """One in how many rows makes a random part that is worth solving first; None if there is none."""
-    part = max(n_rows // _PART, _ROWS_PER_PARAMETER * n_parameters)
-    return n_rows // part if 2 * part <= n_rows else None
+def sampling_step(n_rows: int, n_parameters: int) -> int | None:
+    """One in how many rows makes a sample that is worth solving first; None if there is none."""
+    size = max(n_rows // _ROWS_PER_SAMPLED, _ROWS_PER_PARAMETER * n_parameters)
+    return n_rows // size if 2 * size <= n_rows else None
 
 
 class _Continuation:
-    """Smoothed problems with falling mu on one set of rows, and the best primal and dual points met.
+    """Smoothed problems with falling mu on one set of rows, and the best primal and dual points so far.
 
-    A smooth risk is one problem, without mu, that is solved more exactly until the gap is small enough.
+    A smooth risk is a single problem, without mu, solved more and more accurately until the gap is small enough.
     """
 
     def __init__(self, design: LinearMap, risk: Risk, penalty: Floats, tol: float, max_iter: int) -> None:
@@ -200,13 +201,13 @@ class _Continuation:
         self.theta, self.mu = theta, mu
         scores, accuracy = None, self.accuracy * self.tol
         bounded = bool(self.penalty[: self.n_weights].all())
-        if mu is None and not bounded:  # no gap will tell when it is enough
+        if mu is None and not bounded:  # there is no gap to stop at
             accuracy = min(accuracy, _UNBOUNDED_ACCURACY)
         self.memory = _QuasiNewton()
         while True:
             smoothed = _Smoothed(self.design, at_smoothing(self.risk, self.mu), self.penalty)
             point = smoothed.at(self.theta, smoothed.scores(self.theta) if scores is None else scores)
-            # While smoothing itself leaves a large gap, a minimum need not be found more exactly.
+            # While smoothing leaves a large gap, a minimum need not be more accurate.
             left = 0.0 if self.mu is None else 0.02 * min(self.mu / self.risk.unit, 1.0) ** 2
             point = self._minimise(smoothed, point, max(accuracy, left))
             self.theta, scores = point.theta, point.scores
@@ -221,10 +222,10 @@ class _Continuation:
                 self.mu = max(self.mu * min(max(np.sqrt(0.3 * self.tol / gap), 0.1), 0.5), _LAST_SMOOTHING)
 
     def _minimise(self, smoothed: _Smoothed, point: _Point, enough: float) -> _Point:
-        """Minimise for one mu, until the gradient takes no more than a part ``enough`` of it from the dual value."""
-        self.memory.last = None  # what was learnt of the curvature stays, but gradients of two mu have no difference
+        """Minimise for one mu, until the gradient costs the dual value no more than the share ``enough``."""
+        self.memory.last = None  # pairs stay, but the gradients of two mu must not be subtracted
         step = self._newton_step if self.newton else self.memory.step
-        least = SMALLEST if self.mu is None else 0.0  # a likelihood of separable rows may fall to zero for ever
+        least = SMALLEST if self.mu is None else 0.0  # the likelihood of separable rows falls towards zero for ever
         while self.n_iter < self.max_iter and self._slack(point.gradient) > enough * max(abs(point.value), least):
             direction = step(smoothed, point)
             following = smoothed.search(point, direction)
@@ -235,8 +236,8 @@ class _Continuation:
         return point
 
     def _slack(self, gradient: Floats) -> float:
-        """About how far the dual value at a point with this gradient is from where it would be without one."""
-        if self.factor is not None:  # a smooth risk: what Newton's next step would gain, by the last second derivatives
+        """About how much the dual value at a point loses by this gradient."""
+        if self.factor is not None:  # a smooth risk: the gain of Newton's next step, by the last second derivatives
             return _GAP_PER_GAIN * _dot(gradient, cho_solve(self.factor, gradient, check_finite=False))
         square = gradient * gradient
         regularised = self.penalty > 0
@@ -248,7 +249,7 @@ class _Continuation:
         hessian = smoothed.risk.hessian(self.design, point.scores, b)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += self.penalty
-        # An offset on no parabola has no curvature: it moves by about the size of a loss.
+        # An offset without curvature, on no parabola, moves by about the size of a loss.
         flat = diagonal[self.n_weights :]
         flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) / self.risk.unit - flat)
         ridge = 1e-10 * diagonal.max() + 1e-300
@@ -261,7 +262,7 @@ class _Continuation:
         return -np.asarray(cho_solve(factor, point.gradient, check_finite=False))
 
     def _certify(self, smoothed: _Smoothed, point: _Point) -> None:
-        """Objective and dual value at a point; keep the best of both."""
+        """Compute objective and dual value at a point, and keep the best of each."""
         weights, b = point.theta[: self.n_weights], point.theta[self.n_weights :]
         risk, allowed = self.risk.exact(point.scores, b)
         theta = np.concatenate([weights, allowed])
@@ -273,10 +274,9 @@ class _Continuation:
             gain, r, db = smoothed.risk.dual(point.scores, b, balanced=balanced)
             pull = np.concatenate([self.design.pull(r).ravel(), db])
             square = float(np.sum(pull[self.penalty > 0] ** 2 / self.penalty[self.penalty > 0]))
-            # All dual variables may shrink together: the best multiple in [0, 1], zero for a gain below zero.
-            part = min(1.0, max(gain, 0.0) / square) if square > 0.0 else 1.0
-            # (Losses are not negative.)
-            self.lower_bound = max(self.lower_bound, part * gain - 0.5 * part**2 * square, 0.0)
+            # All dual variables may shrink together: take the best multiple in [0, 1]. Losses are not negative.
+            multiple = min(1.0, max(gain, 0.0) / square) if square > 0.0 else 1.0
+            self.lower_bound = max(self.lower_bound, multiple * gain - 0.5 * multiple**2 * square, 0.0)
 
     def solution(self) -> Solution:
         converged = relative_gap(self.objective, self.lower_bound) <= self.tol
@@ -284,9 +284,9 @@ class _Continuation:
 
 
 def _scaled_step(hessian: Floats, gradient: Floats) -> Floats:
-    """Newton's step with every parameter in a unit of its own, and no more of a ridge than Cholesky needs.
+    """Newton's step with every parameter scaled separately, and the smallest ridge that Cholesky accepts.
 
-    For large features, in which one ridge for all would outweigh the regulariser and stop short of the minimum.
+    For large features, where one ridge for all would outweigh the regulariser and stop short of the minimum.
     """
     diagonal = np.diagonal(hessian)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -300,7 +300,7 @@ def _scaled_step(hessian: Floats, gradient: Floats) -> Floats:
 
 
 class _Shifted:
-    """A risk of offsets alone: the scores of the rows are fixed, and a design without columns adds nothing to them."""
+    """A risk of the offsets alone, at fixed scores; its design has no columns, so its own scores are ignored."""
 
     def __init__(self, design: LinearMap, risk: Risk, scores: Any) -> None:
         self.design, self.risk, self.scores = design, risk, scores
@@ -327,10 +327,10 @@ class _Shifted:
 def fit_offsets(
     design: LinearMap, risk: Any, scores: Any, b: Floats, mu: float | None, tol: float
 ) -> tuple[Floats, float | None, tuple[float, Any]]:
-    """Offsets that minimise the risk at fixed scores, to a relative gap of ``tol``, from b and smoothing mu on.
+    """Minimise the risk over the offsets at fixed scores, to a relative gap of ``tol``, from b and smoothing mu.
 
-    Returns them with the last mu, and with a dual point that pulls at no offset: its linear value, and its pull at
-    the scores.
+    Returns the offsets, the last mu, and a dual point that pulls at no offset: its linear value and its pull at the
+    scores.
     """
     shifted: Any = _Shifted(design, risk, scores)
     inner = _Continuation(design.without_columns(), shifted, np.zeros(risk.n_offsets), tol, 200)
@@ -340,12 +340,12 @@ def fit_offsets(
 
 
 def _dot(a: Floats, b: Floats) -> float:
-    """Dot product in one thread: waking others costs more than a product of some thousand numbers."""
+    """Dot product in one thread: for some thousand numbers, waking others costs more than the product."""
     return float(np.einsum("i,i->", a, b))
 
 
 class _QuasiNewton:
-    """L-BFGS: the inverse Hessian from the last changes of parameters and gradient."""
+    """L-BFGS: inverse Hessian from the last changes of parameters and gradient."""
 
     def __init__(self) -> None:
         self.pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)

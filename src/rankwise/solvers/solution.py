@@ -1,25 +1,25 @@
-"""What every solver returns: parameters, and a certificate of how good they are."""
+"""What every solver returns: parameters and their certificate."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Objectives below are zero for all purposes: a hinge has a margin of 1.
+#: Smaller objectives count as zero: a hinge has a margin of 1.
 SMALLEST = 1e-6
 
-#: By how much a bound may exceed the objective, as a share of the objective and at least as a number: sums of rounded
-#: terms agree to about 1e-12 of their size, and linear programmes, which balance flows and solve risks without a
-#: regulariser, hold their constraints to 1e-7. With losses of about 1, anything above is not rounding.
+#: By how much a bound may exceed the objective, relative to it or to 1: sums of rounded terms agree to about 1e-12 of
+#: their size, and the linear programmes that balance flows and solve risks without a regulariser hold their constraints
+#: to 1e-7. With losses of about 1, anything above is not rounding.
 _ROUNDING = 1e-6
 
 
 class CertificateError(ArithmeticError):
-    """A lower bound above the objective that it bounds: a defect of a solver, not of the data."""
+    """A lower bound above the objective that it bounds: a defect of the solver, not of the data."""
 
 
 def relative_gap(objective: float, lower_bound: float) -> float:
-    """``(objective - lower_bound) / objective``; an objective below 1e-6 counts as 1e-6, or zero had no gap.
+    """``(objective - lower_bound) / objective``; an objective below 1e-6 counts as 1e-6.
 
     A bound above the objective by no more than rounding, ``1e-6 max(1, objective)``, leaves no gap; one further above
     raises :class:`CertificateError`.
@@ -48,7 +48,7 @@ class Solution:
     converged: bool  # whether the relative gap reached the tolerance
 
     def __post_init__(self) -> None:
-        relative_gap(self.objective, self.lower_bound)  # refuses a bound that cannot be one
+        relative_gap(self.objective, self.lower_bound)  # raises if the bound cannot be one
 
     @property
     def gap(self) -> float:

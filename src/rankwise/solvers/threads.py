@@ -1,12 +1,11 @@
 """Matrix products of some thousand numbers in one thread.
 
-A BLAS wakes its threads for them too, and waits for all. On a machine whose cores are busy, with another fit say, a
-product then takes as long as the scheduler lets the others run: measured, 0.25 s instead of 0.3 ms.
+BLAS wakes all its threads even for these, and waits for them. If another fit keeps the cores busy, a product then takes
+as long as the scheduler lets the others run: measured, 0.25 s instead of 0.3 ms.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,12 +16,12 @@ Result = TypeVar("Result")
 
 
 class _Limit:
-    """One thread for BLAS while anybody wants it so: the number is the process's, and fits may run side by side."""
+    """One thread for BLAS while any fit needs it: the number belongs to the process, and fits may run in parallel."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._libraries: ThreadpoolController | None = None  # looking for them takes a millisecond
+        self._libraries: ThreadpoolController | None = None  # finding them takes a millisecond
         self._limiter: Any = None
 
     @contextmanager
@@ -46,10 +45,4 @@ _limit = _Limit()
 
 def in_one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let BLAS use one thread while the function runs."""
-
-    @wraps(function)
-    def limited(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with _limit():
-            return function(*args, **kwargs)
-
-    return limited
+    return _limit()(function)

@@ -1,4 +1,4 @@
-"""Structured outputs: the frame in which a prediction is the solution of an optimisation problem, and models for it."""
+"""Structured outputs: a framework where predictions solve an optimisation problem, and models for it."""
 
 from rankwise.structured._sequences import Tree
 from rankwise.structured.chain import ChainClassifier

@@ -1,17 +1,16 @@
-"""Regularised surrogates for chains and trees by the concave-convex procedure, and where it starts.
+"""Regularised surrogates for chains and trees by the concave-convex procedure, and its starting points.
 
-Where the procedure ends depends on where it starts. Missing labels are filled in by the model itself, so the start is a
-trained one: an averaged perceptron's, at the multiple that has the least objective. The rewards of ramp and max are the
-model's own predictions even where labels are known; from a start that was trained for another objective it would keep
-to its mistakes. They start from the minimum of the hinge. There, "don't know" is never chosen, since the hinge only
-ever pushes its score down; so it is first raised by the constant with the least objective. From there the procedure may
-end where everything is rejected, far above what can be reached. So with "don't know" it runs from several starts, and
-the best end is kept: from the minima of hinge and additive, as they are, and from multiples of them with "don't know"
-raised.
+The result of the procedure depends on its start. The model itself fills in missing labels, so the start must be
+trained: it is an averaged perceptron, at the multiple with the least objective. The rewards of ramp and max are the
+model's own predictions even where labels are known, so a start trained for another objective would keep its mistakes.
+They start from the minimum of the hinge. There, "don't know" is never chosen, since the hinge only pushes its score
+down; so it is first raised by the constant with the least objective. From there the procedure may end with everything
+rejected, far above the best objective. So with "don't know" it runs from several starts and keeps the best end: from
+the minima of hinge and additive, and from multiples of them with "don't know" raised.
 
-Additive is differentiable wherever no two labellings tie. The procedure would keep the labellings that the start gives
-to the rewards for a whole convex problem, and stop early: L-BFGS goes down the objective itself first. With nine of ten
-handwritten letters unlabelled it ends 10 % lower (0.77 against 0.86), and the planes that prove the gap are fewer.
+Additive is differentiable wherever no two labellings tie. The procedure would fix the labellings in the rewards for a
+whole convex problem and stop early, so L-BFGS minimises the objective itself first. With nine of ten handwritten
+letters unlabelled it ends 10 % lower (0.77 against 0.86), and fewer planes prove the gap.
 """
 
 from collections.abc import Iterator
@@ -36,12 +35,12 @@ def minimise(
 ) -> Descent:
     """Minimise ``alpha/2 |theta|^2 + risk`` from the best multiple of ``start``; see the module's docstring.
 
-    ``rejecting`` says that the last decision is "don't know".
+    ``rejecting``: whether the last decision is "don't know".
     """
     first = replace(risk, surrogate="hinge") if risk.surrogate in ("ramp", "max") else risk
     theta = min((multiple * start for multiple in _MULTIPLES), key=partial(_objective, first, alpha))
     if risk.surrogate == "additive":
-        theta = _rolled_down(risk, alpha, tol, theta)
+        theta = _descended(risk, alpha, tol, theta)
     run = partial(descend, alpha=alpha, tol=tol, max_iter=max_iter, max_steps=max_steps)
     descent = run(first.convex, first.reward, start=theta)
     if first is risk:
@@ -51,7 +50,7 @@ def minimise(
         additive = replace(risk, surrogate="additive")
         starts = [
             start
-            for base in (descent.theta, _rolled_down(additive, alpha, tol, descent.theta))
+            for base in (descent.theta, _descended(additive, alpha, tol, descent.theta))
             for start in (base, *(min(_raised(risk, base, s), key=partial(_objective, risk, alpha)) for s in _SCALES))
         ]
     return min((run(risk.convex, risk.reward, start=start) for start in starts), key=attrgetter("objective"))
@@ -61,8 +60,8 @@ def _objective(risk: ChainRisk, alpha: float, theta: Floats) -> float:
     return 0.5 * alpha * float(theta @ theta) + risk.convex(theta)[0] - risk.reward(theta)[0]
 
 
-def _rolled_down(risk: ChainRisk, alpha: float, tol: float, theta: Floats) -> Floats:
-    """Where L-BFGS ends; it never goes up, kinks or not."""
+def _descended(risk: ChainRisk, alpha: float, tol: float, theta: Floats) -> Floats:
+    """Result of L-BFGS, which never ascends, not even at kinks."""
 
     def objective(theta: Floats) -> tuple[float, Floats]:
         value, slope = risk.additive(theta)
@@ -73,7 +72,7 @@ def _rolled_down(risk: ChainRisk, alpha: float, tol: float, theta: Floats) -> Fl
 
 
 def _raised(risk: ChainRisk, theta: Floats, scale: float) -> Iterator[Floats]:
-    """Multiple of the parameters, with several intercepts of "don't know", the last decision."""
+    """A multiple of the parameters with several intercepts of "don't know", the last decision."""
     for amount in _AMOUNTS:
         W, b, P = risk.unpack(scale * theta)
         b[-1] += amount

@@ -8,8 +8,8 @@ A round takes one structure with annotation a and weight c. With l(t) the partia
     w   += c (Phi(t*) - Phi(that))
 
 This is a subgradient step of the hinge surrogate, ``max (l + s) - max over a of s``. Phi adds x_v to the unary vector
-of every part's label, 1 to its intercept and 1 to every pair of a part's label with its parent's. A structure without
-any annotation, or with weight zero, is skipped and changes nothing, not even the average.
+of every part's label, 1 to its intercept and 1 to every pair of a part's label with its parent's. Structures without
+any annotation or with weight zero are skipped and change nothing, not even the average.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ from rankwise.base.state import GIVEN_ORDER, ROUNDS, UPDATES, State, StateArray,
 from rankwise.structured._sequences import Annotation, Sequences
 from rankwise.structured.max_sum import collect, read_labels
 
-PREDICT, FIND, AIM = 0, 1, 2  # the problems of a round: with averaged parameters, with the loss, with constraints
+PREDICT, AUGMENT, CONSTRAIN = 0, 1, 2  # problems of a round: with averaged parameters, with losses, with constraints
 NO_PREDICTIONS: Ints = np.empty(0, dtype=np.int64)
-#: Arrays of a learner; its classes are the decisions.
+#: Arrays of a learner, whose classes are the decisions.
 LAYOUT = StateLayout(
     {
         "W": averaged("feature", "padded class", lag="W_lag"),
@@ -56,7 +56,7 @@ def _learn(X, starts, parents, structures, order, weights, pairs, counts, settin
     row, message = np.empty(W.shape[1]), np.empty(n_labels)
     unary, changed = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     below, labels = np.empty((longest, n_labels)), np.zeros((3, longest), dtype=np.int64)
-    found, target = labels[FIND], labels[AIM]
+    rival, target = labels[AUGMENT], labels[CONSTRAIN]
     pairwise, to_parent = np.empty((n_labels, n_labels)), np.empty((n_labels, n_labels))
     rounds = float(counts[ROUNDS])
     for r in range(starts.size - 1):
@@ -65,12 +65,12 @@ def _learn(X, starts, parents, structures, order, weights, pairs, counts, settin
         above = parents[first : first + n]
         c = weight[s]
         learns, agrees = c != 0.0 and informative[s], True
-        for task in (PREDICT, FIND, AIM):  # three problems, one piece of code: it is compiled once
-            if (task == PREDICT and predictions.size == 0) or (task == FIND and not learns):
+        for task in (PREDICT, AUGMENT, CONSTRAIN):  # a loop, so that the code is compiled once
+            if (task == PREDICT and predictions.size == 0) or (task == AUGMENT and not learns):
                 continue
-            if task == AIM and agrees:
+            if task == CONSTRAIN and agrees:
                 continue
-            if task != AIM:
+            if task != CONSTRAIN:
                 rate = 1.0 / rounds if task == PREDICT and average and rounds else 0.0
                 _score(X, first, n, weights, rate, row, unary)
                 for q in range(n_labels):
@@ -79,33 +79,33 @@ def _learn(X, starts, parents, structures, order, weights, pairs, counts, settin
             for v in range(n):
                 for y in range(n_labels):
                     changed[v, y] = unary[v, y]
-                    if task == FIND:
+                    if task == AUGMENT:
                         changed[v, y] += margin * losses[first + v, y]
-                    if task == AIM and not allowed[first + v, y]:
+                    if task == CONSTRAIN and not allowed[first + v, y]:
                         changed[v, y] = -np.inf
             collect(changed, to_parent, above, 0, n, below, message)
             read_labels(below, pairwise, above, 0, n, labels[task])
             if task == PREDICT:
                 predictions[first : first + n] = labels[task, :n]
-            elif task == FIND:
+            elif task == AUGMENT:
                 for v in range(n):
-                    agrees &= allowed[first + v, found[v]]
+                    agrees &= allowed[first + v, rival[v]]
         if not learns:
             continue
         if not agrees:
             late = c * rounds
             for v in range(n):
-                if target[v] != found[v]:
-                    axpy_two(X, first + v, c, rounds, W, W_lag, target[v], found[v])
+                if target[v] != rival[v]:
+                    axpy_two(X, first + v, c, rounds, W, W_lag, target[v], rival[v])
                     b[target[v]] += c
-                    b[found[v]] -= c
+                    b[rival[v]] -= c
                     b_lag[target[v]] += late
-                    b_lag[found[v]] -= late
+                    b_lag[rival[v]] -= late
                 if above[v] >= 0:
                     P[target[above[v]], target[v]] += c
-                    P[found[above[v]], found[v]] -= c
+                    P[rival[above[v]], rival[v]] -= c
                     P_lag[target[above[v]], target[v]] += late
-                    P_lag[found[above[v]], found[v]] -= late
+                    P_lag[rival[above[v]], rival[v]] -= late
             counts[UPDATES] += 1
         rounds += 1.0
         counts[ROUNDS] += 1
@@ -118,7 +118,7 @@ def learn(
     """One pass over the structures in ``order`` (empty: as they come), in place.
 
     ``predictions``, if it has an entry for each part, is filled with the labels predicted before each round. Features
-    so large that the parameters are not finite any more are an error.
+    that make the parameters infinite are an error.
     """
     weights = state["W"], state["W_lag"], state["b"], state["b_lag"]
     structures = annotation.losses, annotation.allowed, annotation.informative, weight
@@ -131,7 +131,7 @@ def learn(
 
 
 def parameters(state: State, average: bool) -> tuple[Floats, Floats, Floats]:
-    """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D) of the model, averaged over the rounds if so."""
+    """Unary vectors (d, D), intercepts (D,) and pairwise scores (D, D), averaged over the rounds if ``average``."""
     rounds = int(state["counts"][ROUNDS])
     rate = 1.0 / rounds if average and rounds else 0.0
     W, b, P = (LAYOUT.average(state, name, rate) for name in ("W", "b", "P"))

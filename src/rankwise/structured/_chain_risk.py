@@ -13,18 +13,18 @@ The first term is the penalty, the second the reward. With (p - r)_+ = max(p, r)
 another, since s(t) is linear in the parameters and a maximum of linear functions is convex. A surrogate is therefore
 two functions, each with value and subgradient: ``convex`` and ``reward``.
 
-**Two, not four.** Where the labellings in a cost nothing (Hamming, MAE, any matrix with a zero diagonal), max (l + s)
-is the larger of p' = max outside a of (l + s) and r = max over a of s. So hinge = max(p', r) - r = bridge. And ramp =
+**Two, not four.** If the labellings in a cost nothing (Hamming, MAE, any matrix with a zero diagonal), max (l + s) is
+the larger of p' = max outside a of (l + s) and r = max over a of s. So hinge = max(p', r) - r = bridge. And ramp =
 max: either max s = r and the same holds, or max s is outside a, and then p' >= max s >= r, so both are p' - max s.
 They differ only for losses that charge for right answers.
 
-**Additive.** psi_v is the cross-entropy of softmax(m_v), m_v(t) being the max-marginal of decision t at part v (the
+**Additive.** psi_v is the cross-entropy of softmax(m_v), where m_v(t) is the max-marginal of decision t at part v (the
 best score of a labelling with t at v): log sum_t exp m_v(t) - log sum over t in a_v of exp m_v(t). The cross-entropy
-is convex in m_v and calibrated, so that Theorem 12 holds: it does not change when a constant is added to m_v, and up
-to such constants max-marginals can be any vectors (take pairwise scores of zero), so the infimum is that over free
-vectors. Decisions have the least expected part loss under softmax(m_v), the most probable label for the Hamming
-loss; "don't know" is Chow's rule and needs no scores of its own. For single parts this is multinomial logistic
-regression; max-marginals let the neighbours have their say.
+is convex in m_v and calibrated, so Theorem 12 holds: adding a constant to m_v does not change it, and up to such
+constants max-marginals can be any vectors (with pairwise scores of zero), so the infimum is that over free vectors.
+Decisions have the least expected part loss under softmax(m_v), for the Hamming loss the most probable label; "don't
+know" is Chow's rule and needs no scores of its own. For single parts this is multinomial logistic regression;
+max-marginals bring in the neighbours.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from rankwise._types import Floats, Ints
 from rankwise.structured._sequences import Annotation, Sequences
 from rankwise.structured.max_sum import best_disagreeing, best_labellings, max_marginal_gradient, max_marginals
 
-#: Whether the penalty is over the labellings outside a only, and whether the reward is over those in a only.
+#: Whether the penalty is only over the labellings outside a, and whether the reward is only over those in a.
 SPACES = {"ramp": (False, False), "hinge": (False, True), "max": (True, False), "bridge": (True, True)}
 
 
@@ -44,7 +44,7 @@ class ChainRisk:
     """Weighted mean of a surrogate over structures, as a function of the parameters in one vector.
 
     ``weight`` has one entry for each structure. The vector holds W, b / intercept_scaling and P / pairwise_scaling, as
-    if these were the values of the features that go with b and P: the larger, the less a regulariser feels them.
+    if the scalings were the values of constant features: the larger a scaling, the weaker the regularisation.
     """
 
     sequences: Sequences
@@ -76,7 +76,7 @@ class ChainRisk:
         return self._collected(chosen, np.where(wins, values, rewards))
 
     def reward(self, theta: Floats) -> tuple[float, Floats]:
-        """What is taken off the convex part, and a subgradient of it."""
+        """Subtrahend of the convex part, and a subgradient of it."""
         unary, pairwise = self._scores(theta)
         if self.surrogate == "additive":
             return self._cross_entropies(unary, pairwise, (0.0, 1.0))
@@ -117,7 +117,7 @@ class ChainRisk:
     def _cross_entropies(self, unary: Floats, pairwise: Floats, signs: tuple[float, float]) -> tuple[float, Floats]:
         """Mean of ``log sum exp`` of the max-marginals of annotated parts, and its gradient.
 
-        The signs are those of the sum over all decisions and of the sum over the admitted ones.
+        ``signs`` belong to the sum over all decisions and to the sum over the admitted ones.
         """
         graph = self.sequences.starts, self.sequences.parents
         marginals = max_marginals(unary, pairwise, *graph)

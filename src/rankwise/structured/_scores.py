@@ -1,4 +1,4 @@
-"""Parameters of a structured perceptron: a vector, or signed counts of atoms (the kernel form)."""
+"""Parameters of a structured perceptron: a vector or, in the kernel form, signed counts of atoms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankwise.structured.model import Atom, Score, StructuredModel
 
 
 class Weights:
-    """The primal form: w, and a sum from which its average over the rounds follows."""
+    """The primal form: w, and a lagging sum for its average over the rounds."""
 
     def __init__(self, start: Floats, lag: Floats | None = None) -> None:
         self.w, self.lag = start, np.zeros_like(start) if lag is None else lag
@@ -44,7 +44,7 @@ class Weights:
         self.lag[places] += (a * rounds) * difference
 
     def project(self, model: StructuredModel, rounds: int) -> None:
-        """Put the parameters back where they may be."""
+        """Project the parameters on the feasible ones."""
         allowed = model.project(self.w)
         if allowed is not self.w:
             self.lag += (allowed - self.w) * rounds
@@ -78,10 +78,10 @@ def _features(model: StructuredModel, x: Any, y: Any, size: int) -> Any:
 
 
 class Counts:
-    """The dual form (Figure 5): a signed count of every atom of every kept part.
+    """The dual form (Figure 5): a signed count of every stored part in every block.
 
-    The score of an atom (block, part) is the sum over the kept parts of ``count[block, kept] * kernel(kept, part)``.
-    Parts of different lengths never meet, so each length has its pool; the pool of length 0 holds the bias.
+    The score of an atom (block, part) is the sum over stored parts of ``count[block, stored] * kernel(stored, part)``.
+    Every length of parts has its own pool, since the kernel compares equal lengths; that of length 0 holds the bias.
     """
 
     def __init__(self, kernel: Callable[[Floats, Floats], Floats]) -> None:
@@ -99,7 +99,7 @@ class Counts:
 
     @staticmethod
     def difference(model: StructuredModel, x: Any, y: Any, z: Any) -> list[Atom]:
-        """Atoms of Phi(x, y) - Phi(x, z), each once and none with a count of zero."""
+        """Atoms of Phi(x, y) - Phi(x, z), each only once and with a count that is not zero."""
         total: dict[tuple[Hashable, bytes], Atom] = {}
         for sign, output in ((1.0, y), (-1.0, z)):
             for block, part, count in model.atoms(x, output):
@@ -110,7 +110,7 @@ class Counts:
         return [atom for atom in total.values() if atom.times != 0.0]
 
     def square(self, difference: Iterable[Atom]) -> float:
-        """Squared norm of a difference: the kernel of every two atoms that share a block."""
+        """Squared norm of a difference: a sum of kernels over all pairs of atoms that share a block."""
         together: dict[tuple[Hashable, int], list[Atom]] = {}
         for atom in difference:
             together.setdefault((atom.block, _array_of(atom.part).size), []).append(atom)
@@ -127,14 +127,14 @@ class Counts:
             self.pools.setdefault(array.size, Pool(array.size)).add(block, array, a * count, (a * rounds) * count)
 
     def values(self, left: Floats, right: Floats) -> Floats:
-        """Kernel of every two rows; 1 for parts without numbers."""
+        """Kernel of every pair of rows; 1 for the bias."""
         if left.shape[1] == 0:
             return np.ones((left.shape[0], right.shape[0]))
         return np.asarray(self.kernel(left, right), dtype=np.float64)
 
 
 class Pool:
-    """Kept parts of one length, and the count of each in every block."""
+    """Stored parts of one length, and the count of each in every block."""
 
     def __init__(self, size: int) -> None:
         self._parts = np.zeros((4, size))
@@ -149,7 +149,7 @@ class Pool:
 
     @property
     def parts(self) -> Floats:
-        """Kept parts, in the order in which they came."""
+        """Stored parts, in order of appearance."""
         return self._parts[: len(self._slots)]
 
     def counts(self, rate: float) -> dict[Hashable, Floats]:
@@ -158,7 +158,7 @@ class Pool:
         return {block: counts[row] for block, row in self._blocks.items()}
 
     def add(self, block: Hashable, part: Floats, count: float, late: float) -> None:
-        """Add to the count of a part in a block, and to what lags."""
+        """Add to the count of a part in a block, and to its lag."""
         row = self._blocks.setdefault(block, len(self._blocks))
         slot = self._slots.setdefault(part.tobytes(), len(self._slots))
         wide = (grown(array, slot + 1, axis=1) for array in (self._counts, self._lag))

@@ -1,13 +1,12 @@
-"""Sequences and trees of parts on their way into a learner: one matrix with the rows of all parts, one label for each.
+"""Reading of sequences and trees: one matrix with the rows of all parts, and one label for each part.
 
 Structure s has the rows ``starts[s] .. starts[s + 1] - 1``; ``parents[v]`` is the row of the part above part v, or -1
-at a root. In a chain it is the part before. Errors name the sequence and the position.
+at a root. In a chain it is the previous part. Errors name the sequence and the position.
 
-A part's annotation a_v is a set of labels: one, some (candidates, an interval), or all of them (missing). The partial
-loss is the sum over the parts of ``l(a_v, t) = min over y in a_v of loss[y, t]``, and zero where the label is missing
+A part's annotation a_v is a set of labels: one, several (candidates, an interval), or all of them (missing). The
+partial loss is the sum over the parts of ``l(a_v, t) = min over y in a_v of loss[y, t]``, and zero for missing labels
 (eq. 4.2 of the thesis, with candidate sets as its natural generalisation). Decisions t are the labels and, with a
-reject cost, "don't know", the last one: it costs the same wherever there is an annotation, and no annotation admits
-it.
+reject cost, "don't know" as the last one: it costs the same at every annotated part, and no annotation admits it.
 """
 
 from collections.abc import Sequence
@@ -29,14 +28,14 @@ from rankwise.structured.max_sum import chain_parents
 
 
 class Tree(NamedTuple):
-    """Parts that hang together as a tree, in place of a sequence.
+    """Parts connected as a tree, in place of a sequence.
 
     Parameters
     ----------
     features : array-like or CSR matrix of shape (T, d)
         One row for each part.
     parents : array-like of shape (T,)
-        Place of the part above each part, which comes before it; -1 at a root. Several roots make a forest.
+        Number of the part above each part, which must come before it; -1 at a root. Several roots are a forest.
 
     Examples
     --------
@@ -52,7 +51,7 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """All parts of all structures, one below the other; see the module's docstring."""
+    """The parts of all structures, stacked; see the module's docstring."""
 
     X: Any  # a C-contiguous float64 array, or a CSR matrix in canonical form
     starts: Ints
@@ -89,21 +88,22 @@ def read_sequences(X: Any, n_features: int | None = None) -> Sequences:
         )
     if len(X) == 0:
         raise ValueError("X is empty: there is no sequence in it.")
-    parts, structures = [], []
+    blocks, trees = [], {}
     for s in range(len(X)):
         features, above = X[s] if isinstance(X[s], Tree) else (X[s], None)
-        parts.append(_features(features, s))
-        structures.append(None if above is None else _parents(above, parts[-1].shape[0], s))
-        wanted = parts[0].shape[1] if n_features is None else n_features
-        if parts[-1].shape[1] != wanted:
-            known = "sequence 0 has" if n_features is None else "the model was fitted with"
-            raise ValueError(f"sequence {s} has {parts[-1].shape[1]} features, {known} {wanted}.")
-    starts = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
-    parents = chain_parents(starts)
-    for s, above in enumerate(structures):
+        blocks.append(_features(features, s))
+        length, width = blocks[-1].shape
         if above is not None:
-            parents[starts[s] : starts[s + 1]] = np.where(above < 0, -1, above + starts[s])
-    sequences = Sequences(_stacked(parts), starts, parents)
+            trees[s] = _parents(above, length, s)
+        wanted = blocks[0].shape[1] if n_features is None else n_features
+        if width != wanted:
+            known = "sequence 0 has" if n_features is None else "the model was fitted with"
+            raise ValueError(f"sequence {s} has {width} features, {known} {wanted}.")
+    starts = np.concatenate([[0], np.cumsum([block.shape[0] for block in blocks])]).astype(np.int64)
+    parents = chain_parents(starts)
+    for s, above in trees.items():
+        parents[starts[s] : starts[s + 1]] = np.where(above < 0, -1, above + starts[s])
+    sequences = Sequences(_stacked(blocks), starts, parents)
     _require_finite(sequences)
     return sequences
 
@@ -111,9 +111,9 @@ def read_sequences(X: Any, n_features: int | None = None) -> Sequences:
 def read_positions(Y: Any, sequences: Sequences, classes: ClassOrder | None, *, ordered: bool) -> Labels:
     """Labels of every position of every sequence: exact, interval (tuple), candidates (set or list) or missing.
 
-    None, NaN and -1 mean missing, -1 unless it is one of the ``classes``; None in place of a sequence's labels makes
-    all of them missing. A sequence's labels may also be a boolean (T, K) mask or a (T, 2) table of intervals, or
-    :class:`rankwise.labels.Labels`, if those of every sequence are.
+    None, NaN and -1 mean missing, -1 unless it is one of the ``classes``; None in place of a sequence's labels means
+    that all are missing. The labels of a sequence may also be a boolean (T, K) mask, a (T, 2) table of intervals or
+    :class:`rankwise.labels.Labels`, if those of all sequences are.
     """
     if not hasattr(Y, "__len__") or isinstance(Y, (str, dict)):
         raise TypeError(f"Y must be a list with the labels of each sequence. Got {type(Y).__name__} instead.")
@@ -134,7 +134,7 @@ def sequence_weights(sample_weight: Any, sequences: Sequences) -> Floats:
 
 
 def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
-    """Classes of a stream: those it has met (``known``), or those declared; declarations must not contradict."""
+    """Classes of a stream: those known from before, or those declared; declarations must agree."""
     declared = [declared_order(classes) for classes in given if classes is not None]
     if known is None and not declared:
         raise ValueError(
@@ -210,7 +210,7 @@ def _features(features: Any, s: int) -> Any:
 
 
 def _parents(above: Any, n: int, s: int) -> Ints:
-    parents = np.asarray(above, dtype=None if len(above) else np.int64)  # an empty list has no kind of its own
+    parents = np.asarray(above, dtype=None if len(above) else np.int64)  # an empty list would be float
     if parents.shape != (n,) or parents.dtype.kind not in "iu":
         raise ValueError(
             f"sequence {s}: parents must be {n} whole numbers, one for each part. "
@@ -224,10 +224,10 @@ def _parents(above: Any, n: int, s: int) -> Ints:
     return parents.astype(np.int64)
 
 
-def _stacked(parts: Sequence[Any]) -> Any:
-    if not any(sparse.issparse(part) for part in parts):
-        return np.ascontiguousarray(np.concatenate(parts))
-    stacked = sparse.csr_matrix(sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr"))
+def _stacked(blocks: Sequence[Any]) -> Any:
+    if not any(sparse.issparse(block) for block in blocks):
+        return np.ascontiguousarray(np.concatenate(blocks))
+    stacked = sparse.csr_matrix(sparse.vstack([sparse.csr_matrix(block) for block in blocks], format="csr"))
     stacked.sum_duplicates()
     return stacked
 
@@ -246,28 +246,26 @@ def _holds_minus_one(order: ClassOrder) -> bool:
 
 
 def _labels_of(labels: Any, n: int, s: int, *, keep_minus_one: bool) -> Any:
-    """An array (1-D values, 2-D mask or intervals), or a list of single labels; -1 turned into a missing value."""
+    """An array (1-D values, 2-D mask or intervals), or a list of single labels; -1 becomes a missing value."""
     if labels is None:
         return [None] * n
-    if isinstance(labels, Labels):
-        found: Any = labels
-    elif hasattr(labels, "dtype") or hasattr(labels, "to_numpy"):
-        found = np.asarray(labels)
-        if found.ndim not in (1, 2):
-            raise ValueError(f"sequence {s}: labels must have one entry for each position. Got shape {found.shape}.")
-        if found.dtype.kind in "if" and not keep_minus_one and (found == -1).any():
-            found = np.where(found == -1, np.nan, found)
-        elif found.dtype == object:
-            found = [_label(label, keep_minus_one) for label in found]
-    else:
+    if hasattr(labels, "dtype") or hasattr(labels, "to_numpy"):
+        labels = np.asarray(labels)
+        if labels.ndim not in (1, 2):
+            raise ValueError(f"sequence {s}: labels must have one entry for each position. Got shape {labels.shape}.")
+        if labels.dtype.kind in "if" and not keep_minus_one and (labels == -1).any():
+            labels = np.where(labels == -1, np.nan, labels)
+        elif labels.dtype == object:
+            labels = [_label(label, keep_minus_one) for label in labels]
+    elif not isinstance(labels, Labels):
         try:
-            found = [_label(label, keep_minus_one) for label in labels]
+            labels = [_label(label, keep_minus_one) for label in labels]
         except TypeError:
             rule = "labels must be a list, one entry for each position"
             raise TypeError(f"sequence {s}: {rule}. Got {labels!r}.") from None
-    if len(found) != n:
-        raise ValueError(f"sequence {s} has {n} positions in X but {len(found)} labels in Y.")
-    return found
+    if len(labels) != n:
+        raise ValueError(f"sequence {s} has {n} positions in X but {len(labels)} labels in Y.")
+    return labels
 
 
 def _label(label: Any, keep_minus_one: bool) -> Any:
@@ -280,20 +278,20 @@ def _label(label: Any, keep_minus_one: bool) -> Any:
 
 
 def _flat(labels: Sequence[Any]) -> Any:
-    """All positions in one array, where the sequences' arrays are of one kind, or else in one list."""
-    if all(isinstance(part, Labels) for part in labels):
+    """All positions: one array if the sequences have arrays of one kind, else one list."""
+    if all(isinstance(sequence, Labels) for sequence in labels):
         return Labels.concatenate(labels)
-    arrays = [part for part in labels if isinstance(part, np.ndarray) and part.size]
-    if len(arrays) == sum(len(part) > 0 for part in labels) and arrays:
-        kinds = {(part.ndim, "n" if part.dtype.kind in "iuf" else part.dtype.kind) for part in arrays}
+    arrays = [sequence for sequence in labels if isinstance(sequence, np.ndarray) and sequence.size]
+    if len(arrays) == sum(len(sequence) > 0 for sequence in labels) and arrays:
+        kinds = {(array.ndim, "n" if array.dtype.kind in "iuf" else array.dtype.kind) for array in arrays}
         if len(kinds) == 1:
             return np.concatenate(arrays)
     flat: list[Any] = []
-    for s, part in enumerate(labels):
-        if isinstance(part, np.ndarray) and part.ndim == 2:
-            if part.dtype.kind == "b":
+    for s, sequence in enumerate(labels):
+        if isinstance(sequence, np.ndarray) and sequence.ndim == 2:
+            if sequence.dtype.kind == "b":
                 raise ValueError(f"sequence {s} has a candidate mask: then every sequence must have one.")
-            flat += [tuple(ends) for ends in part.tolist()]
+            flat += [tuple(ends) for ends in sequence.tolist()]
         else:
-            flat += part.tolist() if isinstance(part, np.ndarray) else part
+            flat += sequence.tolist() if isinstance(sequence, np.ndarray) else sequence
     return flat

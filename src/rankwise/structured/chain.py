@@ -4,7 +4,7 @@ The score of labelling t of the parts of x is
 
     s(t) = sum_v <w_{t_v}, x_v> + b_{t_v} + sum over neighbours (u, v) of P[t_u, t_v]
 
-and the prediction its maximum, found exactly by passing messages (:mod:`rankwise.structured.max_sum`). Learning
+and the prediction is its maximum, found exactly by message passing (:mod:`rankwise.structured.max_sum`). Learning
 minimises a surrogate of the partial loss (:mod:`rankwise.structured._chain_risk`; Antoniuk, thesis, chapter 4),
 regularised by ``alpha/2 |(w, b / intercept_scaling, P / pairwise_scaling)|^2``, by the concave-convex procedure
 (:mod:`rankwise.structured._chain_bundle`), or runs a perceptron over a stream
@@ -42,7 +42,7 @@ from rankwise.structured._sequences import (
 )
 from rankwise.structured.max_sum import best_labellings, max_marginals
 
-_CERTIFICATE = ("objective_", "objectives_", "convex_lower_bound_", "convex_gap_")  # of the bundle solver
+_CERTIFICATE = ("objective_", "objectives_", "convex_lower_bound_", "convex_gap_")  # of solver "bundle"
 _PARAMETERS = ("unary_coef_", "intercept_", "pairwise_coef_")
 _LEARNT = (*_CERTIFICATE, "n_iter_", "n_updates_", "_state")  # by one solver only
 
@@ -53,31 +53,31 @@ class ChainClassifier(SavedEstimator):
     Parameters
     ----------
     surrogate : {"hinge", "ramp", "max", "bridge", "additive"}, default "hinge"
-        What is minimised in place of the partial loss. "bridge" is "hinge" and "max" is "ramp" unless the loss charges
-        for right answers. "ramp", "max" and "additive" are calibrated: with enough data and a rich enough model they
-        lead to the best decisions, whatever the distribution. "additive" is the cross-entropy of the max-marginals.
+        What is minimised in place of the partial loss. "bridge" equals "hinge" and "max" equals "ramp" unless the loss
+        charges for right answers. "ramp", "max" and "additive" are calibrated: with enough data and a rich enough model
+        they lead to the best decisions for any distribution. "additive" is the cross-entropy of the max-marginals.
     loss : {"hamming", "mae"} or array-like of shape (K, K), default "hamming"
         Loss of a part, ``loss[y, t]`` for label y and decision t; "mae" is the distance in ordered labels. The loss of
         a labelling is the sum over its annotated parts.
     alpha : float, default 0.01
-        Strength of the regulariser beside the mean of the surrogate over the sequences; solver "bundle" only.
+        Strength of the regulariser, relative to the mean surrogate of the sequences; solver "bundle" only.
     solver : {"bundle", "perceptron"}, default "bundle"
         Concave-convex procedure with a bundle of cutting planes, or the averaged loss-augmented perceptron, which
         takes steps along subgradients of the hinge (and the bridge) and can learn from a stream.
     reject_cost : float, optional
         Loss of the decision "don't know" at an annotated part. With it, predictions may be None. It needs a calibrated
-        surrogate: hinge and bridge reward labels only, and would never say it. Ramp and max then start from several
+        surrogate: hinge and bridge reward labels only and would never choose it. Ramp and max then start from several
         points, which takes longer.
     tol : float, default 0.01
-        Relative gap of every convex problem, and relative progress at which the concave-convex procedure ends.
+        Relative gap of every convex problem, and relative progress at which the concave-convex procedure stops.
     max_iter : int, default 2000
         Maximum number of evaluations of the surrogate by the bundle solver.
     max_steps : int, default 20
         Maximum number of convex problems of the concave-convex procedure.
     n_epochs : int, default 10
-        Passes of the perceptron over the sequences; with "bundle" these make the start.
+        Passes of the perceptron over the sequences; with "bundle" it provides the start.
     margin : float, default 1.0
-        How much of the loss is added to the scores in a round of the perceptron; 0 is the plain perceptron.
+        Multiple of the loss that is added to the scores in a round of the perceptron; 0 is the plain perceptron.
     shuffle, average : bool, default True
         Whether every pass has a new random order, and whether the perceptron's parameters are averaged over the rounds.
     random_state : int, RandomState or None, default None
@@ -85,15 +85,16 @@ class ChainClassifier(SavedEstimator):
     classes : array-like, optional
         The labels; in ascending order where "mae" or intervals need one.
     intercept_scaling : float, default 3.0
-        Value of the constant feature that goes with the intercepts. The larger, the less these are regularised, and
-        the longer the solver takes; solver "bundle" only, as the next.
+        Value of the constant feature for the intercepts. The larger it is, the less they are regularised, and the
+        longer the solver takes; solver "bundle" only.
     pairwise_scaling : float, default 1.0
-        Value of the features that go with the pairwise scores: below 1 these are regularised more than the rest.
+        Value of the features for the pairwise scores: below 1 these are regularised more than the rest; solver "bundle"
+        only.
 
     Attributes
     ----------
     unary_coef_ : ndarray of shape (K, d)
-        Vector of every label; with a reject cost one row more, the last, for "don't know" (not with "additive").
+        Vector of every label; with a reject cost, the additional last row is for "don't know" (not with "additive").
     intercept_ : ndarray of shape (K,)
         Intercept of every label.
     pairwise_coef_ : ndarray of shape (K, K)
@@ -103,15 +104,15 @@ class ChainClassifier(SavedEstimator):
     objective_ : float
         Regularised mean surrogate at the end; solver "bundle" only, as the next four.
     convex_lower_bound_ : float
-        Proven lower bound on the last convex problem, which lies above the objective and touches it where it starts. It
-        bounds ``objective_`` from below only where the objective is convex itself: hinge or bridge, and every label
-        exact and given.
+        Proven lower bound on the last convex problem, which lies above the objective and touches it at its start. It is
+        a lower bound on ``objective_`` only if the objective is convex itself: hinge or bridge, with all labels given
+        and exact.
     convex_gap_ : float
         Relative gap between the last convex problem's objective and ``convex_lower_bound_``: it proves that the last
-        step was solved, not that no other parameters are better. Starts are chosen with care, several where there is a
-        ``reject_cost``, but elsewhere there may be a better minimum.
+        step was solved, not that no other parameters are better. Starts are chosen carefully, several with a
+        ``reject_cost``, but there may be a better minimum elsewhere.
     lower_bound_, gap_ : float
-        The same two, by the names that they have in estimators whose whole problem is convex.
+        The same two, under the names that they have in estimators whose whole problem is convex.
     objectives_ : list of float
         The objective at the start and after every convex problem: it never rises.
     n_iter_ : int
@@ -121,7 +122,7 @@ class ChainClassifier(SavedEstimator):
 
     Notes
     -----
-    X is a list with a (T, d) array or CSR matrix for each sequence, or a :class:`rankwise.structured.Tree`. Y has the
+    X is a list with a (T, d) array, a CSR matrix or a :class:`rankwise.structured.Tree` for each sequence. Y has the
     labels of each sequence: a label, None, NaN or -1 where it is missing (-1 unless it is one of ``classes``), a tuple
     (lower, upper) for an interval, a set or list of candidates; or None for a sequence without labels. Sequences
     without information change nothing.
@@ -205,7 +206,7 @@ class ChainClassifier(SavedEstimator):
             self._minimise(sequences, annotation, weight, perceptron.parameters(state, self.average))
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more sequences, in order, or from none if one is bad; solver "perceptron" only.
+        """Learn from more sequences, in order, or from none if one is invalid; solver "perceptron" only.
 
         Parameters
         ----------
@@ -283,7 +284,7 @@ class ChainClassifier(SavedEstimator):
 
     @reader
     def decision_function(self, X: Any) -> list[Floats]:
-        """Max-marginals, a (T, K) array for each sequence: the best score of a labelling with that label there.
+        """Max-marginals, a (T, K) array for each sequence: the best score of a labelling with a given label there.
 
         With a reject cost the last of K + 1 columns is for "don't know" (not with "additive").
         """
@@ -292,7 +293,7 @@ class ChainClassifier(SavedEstimator):
 
     @reader
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Negative mean loss of the annotated positions, those of a sequence weighted alike. Higher is better."""
+        """Negative mean loss of the annotated positions, with the weight of their sequence. Higher is better."""
         sequences, unary = self._scores(X)
         labels = read_positions(Y, sequences, self._order, ordered=self._ordered)
         annotation = annotate(labels, self._decision_losses(rejecting=True), sequences.starts)
@@ -321,12 +322,12 @@ class ChainClassifier(SavedEstimator):
 
     @property
     def lower_bound_(self) -> float:
-        """``convex_lower_bound_``, by the name that it has where the whole problem is convex."""
+        """``convex_lower_bound_``, under the usual name."""
         return self.convex_lower_bound_
 
     @property
     def gap_(self) -> float:
-        """``convex_gap_``, by the name that it has where the whole problem is convex."""
+        """``convex_gap_``, under the usual name."""
         return self.convex_gap_
 
     # -- files -----------------------------------------------------------------------------------------------------
@@ -351,12 +352,12 @@ class ChainClassifier(SavedEstimator):
         self._order = self._take_classes(plain["classes"])
         n_features = self.n_features_in_
         n_decisions = len(self._order) + (self.reject_cost is not None and self.surrogate != "additive")
-        self._decision_losses(rejecting=True)  # says what is wrong with the loss
+        self._decision_losses(rejecting=True)  # raises if the loss is invalid
         if plain["n_iter"] is not None:
             self.n_iter_ = require_number("n_iter", plain["n_iter"])
         if plain["certificate"] is None:
             perceptron.LAYOUT.check(plain["state"], n_features, n_decisions)
-            if len(plain["state"]["W"]) != n_features:  # the check allows spare room, which this learner has not
+            if len(plain["state"]["W"]) != n_features:  # the check allows spare rows, which this learner never has
                 raise ValueError(f"array 'W' must have {n_features} rows, not {len(plain['state']['W'])}")
             self._take_state(dict(plain["state"]))
             return
@@ -388,7 +389,7 @@ class ChainClassifier(SavedEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.sparse = True
-        tags.no_validation = True  # X and Y are lists of sequences, which scikit-learn's checks do not make
+        tags.no_validation = True  # scikit-learn's checks do not make lists of sequences
         tags.target_tags.required = True
         return tags
 
@@ -400,7 +401,7 @@ class ChainClassifier(SavedEstimator):
         return decision_losses(self.loss, len(self.classes_), self.reject_cost if rejecting else None)
 
     def _take_state(self, state: State) -> None:
-        """Become what the perceptron's state says."""
+        """Set the parameters from the perceptron's state."""
         self._state = state
         self._set_parameters(*perceptron.parameters(state, self.average))
         self.n_updates_ = int(state["counts"][UPDATES])

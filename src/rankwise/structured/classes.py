@@ -1,9 +1,9 @@
-"""Unordered classes that share what they know: the single-vector and the mixed form of the multi-class perceptron.
+"""Unordered classes with shared weights: the single-vector and the mixed form of the multi-class perceptron.
 
-In the multi-vector form (:class:`rankwise.ImportanceWeightedPerceptron`) every class has its own vector, and learns
-nothing from the others. When classes come with a description of their own (the words of a folder's name, the properties
-of a product), one vector can judge pairs of input and class through joint features psi(x, y), the single-vector form;
-the mixed form adds a vector per class on top of it.
+In the multi-vector form (:class:`rankwise.ImportanceWeightedPerceptron`) every class has its own vector and learns
+nothing from the others. If classes have a description (the words of a folder's name, the properties of a product), one
+vector can score pairs of input and class through joint features psi(x, y): the single-vector form. The mixed form adds
+a vector for each class.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from rankwise.structured.model import StructuredModel
 
 
 def dense(x: Any) -> Floats:
-    """Row as a vector; a row of a sparse matrix has two dimensions."""
+    """A row as a vector; a row of a sparse matrix has two dimensions."""
     return np.asarray(x.toarray() if sparse.issparse(x) else x, dtype=np.float64).ravel()
 
 
@@ -71,13 +71,13 @@ class SharedClasses(ClassModel):
     Parameters
     ----------
     classes : sequence
-        Classes; of equals the first is predicted.
+        Classes; ties go to the first.
     joint : callable
         psi: ``joint(x, y)`` gives a vector, of the same length for every x and y.
 
     Examples
     --------
-    Products are described by colour and size, buyers by what they like; the vector learns which likings count:
+    Products are described by colour and size, buyers by their taste; the vector learns which tastes matter:
 
     >>> import numpy as np
     >>> import rankwise as rw
@@ -103,7 +103,7 @@ class SharedClasses(ClassModel):
 
 
 class MixedClasses(SharedClasses):
-    """Mixed form: ``<w_y, x> + w . psi(x, y)``, a vector for each class on top of the one that they share.
+    """Mixed form: ``<w_y, x> + w . psi(x, y)``, a vector for each class in addition to the shared one.
 
     Parameters
     ----------

@@ -1,21 +1,21 @@
-"""Best labelling of chains and trees: maximise unary plus pairwise scores exactly, by passing messages.
+"""Best labelling of chains and trees: maximise unary plus pairwise scores exactly, by message passing.
 
 A structure is a range of rows (its parts); ``parents[v]`` is the row of the part above part v, a smaller number, or -1
-at a root. In a chain it is the part before. The score of labels y is
+at a root. In a chain it is the previous part. The score of labels y is
 
     s(y) = sum_v unary[v, y_v] + sum over v with a parent p of  pairwise[y_p, y_v]
 
-From the last part to the first, ``below[v, y]`` becomes the best score of v and all parts below it when v has label y;
-then the labels are read off from the first part to the last. Of equally good labellings the smallest is found, where
-labels of earlier parts count first. One part costs K^2 additions, whatever the length.
+From the last part to the first, ``below[v, y]`` becomes the best score of v and all parts below it if v has label y;
+then the labels are read off from the first part to the last. Ties go to the smallest labelling in lexicographic order.
+One part costs K^2 additions, whatever the length.
 
 Constraints are minus infinities and losses are additions in ``unary``: the constrained and the loss-augmented problem
-need no code of their own. The best labelling that disagrees with a constraint somewhere needs one flag more
+need no extra code. The best labelling that disagrees with a constraint somewhere needs one more flag
 (:func:`best_disagreeing`).
 
 Every message is a maximum, so every max-marginal is the score of one labelling, and a weighted sum of max-marginals is
-a sum over its parts and pairs. For their derivatives the weights run back through the messages: each message hands its
-weight to the entry that was its maximum. One part costs K^2, as on the way forth.
+a sum over its parts and pairs. For the derivatives, the weights run back through the messages: each message passes its
+weight to the entry that was its maximum. One part costs K^2, as before.
 """
 
 import numpy as np
@@ -78,7 +78,7 @@ def _best(unary, pairwise, to_parent, starts, parents, labels, values):
 
 @register_jitable
 def link_children(parents, first, last, first_child, next_sibling):
-    """Children of every part as linked lists in ascending order; the roots hang at the end of ``first_child``."""
+    """Children of every part as linked lists in ascending order; the list of roots starts in ``first_child[-1]``."""
     first_child[first:last] = -1
     first_child[-1] = -1
     for v in range(last - 1, first - 1, -1):
@@ -89,7 +89,7 @@ def link_children(parents, first, last, first_child, next_sibling):
 
 @register_jitable
 def top_of(left, right, v, pairwise, p, labels):
-    """Label and value of the best entry of max(left, right)[v] + pairwise[label of p]; the smallest of equals."""
+    """Label and value of the best entry of max(left, right)[v] + pairwise[label of p]; ties go to the smallest."""
     best, top = 0, -np.inf
     for y in range(left.shape[1]):
         score = max(left[v, y], right[v, y])
@@ -101,7 +101,7 @@ def top_of(left, right, v, pairwise, p, labels):
 
 @register_jitable
 def send_duty(v, agreeing, differing, pairwise, labels, first_child, next_sibling, duty):
-    """Of the children of v (of the roots, if v is -1), give the duty to disagree to the one that loses least by it."""
+    """Give the duty to disagree to the child of v (the root, if v is -1) that loses least by it."""
     chosen, least = -1, np.inf
     c = first_child[v]
     while c >= 0:
@@ -116,10 +116,10 @@ def send_duty(v, agreeing, differing, pairwise, labels, first_child, next_siblin
 
 @kernel
 def _best_disagreeing(unary, pairwise, to_parent, starts, parents, allowed, labels, values):
-    """As ``best``, with a flag: agreeing[v, y], or differing[v, y] if v or a part below has a label not allowed.
+    """As ``_best``, with a flag: agreeing[v, y], or differing[v, y] if v or a part below has a forbidden label.
 
-    Children are taken in one by one: v with a child more differs if it did before, whatever the child does, or if
-    the child does. On the way back a part may have the duty to disagree, itself or in one of its children.
+    Children are added one by one: after a child, v differs if it differed before or if the child does. On the way back
+    a part may have the duty to disagree, itself or in one of its children.
     """
     n_labels = unary.shape[1]
     agreeing, differing = np.empty_like(unary), np.empty_like(unary)
@@ -157,7 +157,7 @@ def _best_disagreeing(unary, pairwise, to_parent, starts, parents, allowed, labe
 
 @kernel
 def _max_marginals(unary, pairwise, to_parent, starts, parents, out):
-    """out[v, y] = below[v, y] + the best of everything that is not below v, when v has label y."""
+    """out[v, y] = below[v, y] + the best score of all other parts, if v has label y."""
     n_labels = unary.shape[1]
     below, message, outside = np.empty_like(unary), np.empty(n_labels), np.empty((1, n_labels))
     for s in range(starts.size - 1):
@@ -178,7 +178,7 @@ def _max_marginals(unary, pairwise, to_parent, starts, parents, out):
 
 @kernel
 def _gradient(unary, pairwise, to_parent, starts, parents, out, back, of_unary, of_pairwise):
-    """``out`` are the max-marginals, ``back`` their weights, which are used up."""
+    """``out`` are the max-marginals, ``back`` their weights, which are overwritten."""
     n_labels = unary.shape[1]
     below, message = np.empty_like(unary), np.empty(n_labels)
     best_child = np.empty(unary.shape, dtype=np.int64)  # [v, q]: label of v in its message to label q of its parent
@@ -217,7 +217,7 @@ def _gradient(unary, pairwise, to_parent, starts, parents, out, back, of_unary, 
 
 
 def chain_parents(starts: Ints) -> Ints:
-    """Parents of chains: the part before, and -1 at every start.
+    """Parents of chains: the previous part, and -1 at every start.
 
     >>> chain_parents(np.array([0, 2, 5]))
     array([-1,  0, -1,  2,  3])
@@ -231,7 +231,7 @@ def best_labellings(unary: Floats, pairwise: Floats, starts: Ints, parents: Ints
     """Best labelling of every structure, (n,), and its score, (m,).
 
     Structure s has the rows ``starts[s] .. starts[s + 1] - 1`` of ``unary``, where -inf forbids a label. For example,
-    two labels that like to change:
+    with pairwise scores that favour change:
 
     >>> unary = np.array([[1.0, 0.0], [0.5, 0.0], [0.0, 0.0]])
     >>> change = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -249,8 +249,8 @@ def best_disagreeing(
 ) -> tuple[Ints, Floats]:
     """Best labelling of every structure with at least one label that is not ``allowed``, and its score.
 
-    A structure that allows everything has none: its score is -inf. In a tree, of equally good labellings it is one that
-    disagrees in the first child that can do so at no loss, in a chain the smallest.
+    A structure that allows everything has none: its score is -inf. Ties go to the smallest labelling in a chain, and in
+    a tree to one that disagrees in the first child that can do so without loss.
 
     >>> unary, starts = np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([0, 2])
     >>> only_zero = np.array([[True, False], [True, False]])
@@ -264,7 +264,7 @@ def best_disagreeing(
 
 
 def max_marginals(unary: Floats, pairwise: Floats, starts: Ints, parents: Ints) -> Floats:
-    """Score of the best labelling in which a part has a label, for every part and label, (n, K); all scores finite.
+    """Score of the best labelling with a given label at a part, for every part and label, (n, K); for finite scores.
 
     >>> starts = np.array([0, 2])
     >>> max_marginals(np.array([[1.0, 0.0], [0.0, 0.0]]), np.eye(2), starts, chain_parents(starts))
@@ -281,8 +281,8 @@ def max_marginal_gradient(
 ) -> tuple[Floats, Floats]:
     """Subgradient of ``sum(weights * marginals)`` by the unary (n, K) and the pairwise scores (K, K).
 
-    ``marginals`` are those of :func:`max_marginals` for these scores, all finite. The best labelling in which the first
-    of two parts has label 1 is 1, 1:
+    ``marginals`` are those of :func:`max_marginals` for these scores, all finite. Here the best labelling of two parts
+    with label 1 at the first one is 1, 1:
 
     >>> starts = np.array([0, 2])
     >>> problem = np.array([[1.0, 0.0], [0.0, 0.0]]), np.eye(2), starts, chain_parents(starts)

@@ -1,12 +1,12 @@
-"""What a model of structured outputs says, and what a learner asks of it.
+"""The interface between a model of structured outputs and a learner.
 
 A model fills the four hot spots of the structured perceptron (Milidiu and Rocha, section 4): its parameters, the
 feasible outputs of an input, the joint feature map, and the solver of the prediction problem
 
     yhat = argmax over y in Y(x) of  w . Phi(x, y)
 
-Inputs, outputs and annotations are whatever the model makes of them: a learner hands them through. An annotation is an
-output, or says less: an interval, a set, a sequence with gaps. ``None`` says nothing at all.
+The model defines inputs, outputs and annotations; a learner only passes them on. An annotation is an output or less
+precise: an interval, a set, a sequence with gaps. ``None`` is a missing annotation.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rankwise._types import Floats
 
 
 class Score(ABC):
-    """Score of the outputs of one input, under the parameters of the moment."""
+    """Score of the outputs of one input, under the current parameters."""
 
-    #: Parameter vector w; None in the kernel form, where only :meth:`atom` looks inside.
+    #: Parameter vector w; None in the kernel form, which has only :meth:`atom`.
     weights: Floats | None = None
 
     @abstractmethod
@@ -32,14 +32,14 @@ class Score(ABC):
 
     @abstractmethod
     def atom(self, block: Hashable, part: Floats | None) -> float:
-        """Score of one atom, for solvers that put an output together from atoms (kernel form)."""
+        """Score of one atom, for solvers that build an output from atoms (kernel form)."""
 
 
 class Atom(NamedTuple):
-    """Smallest piece of a joint feature map: ``times`` times ``part``, at the place ``block`` of the parameters.
+    """Term of a joint feature map: ``times`` times ``part``, in the block ``block`` of the parameters.
 
-    Two atoms have something in common only in the same block: there, the kernel of their parts. A part of None is the
-    number 1, whatever the kernel: a bias.
+    The inner product of two atoms in the same block is the kernel of their parts, otherwise it is zero. A part of None
+    is a bias, the number 1 whatever the kernel.
     """
 
     block: Hashable
@@ -48,7 +48,7 @@ class Atom(NamedTuple):
 
 
 class Bonus(NamedTuple):
-    """What an output gains on the others while learning, so that the annotation must win by that much.
+    """Margin added to the scores of wrong outputs while learning.
 
     Called with an output, it gives ``constant`` (for outputs that the annotation does not admit) plus ``slope`` times
     the loss.
@@ -69,13 +69,13 @@ class Bonus(NamedTuple):
 class StructuredModel(ABC):
     """Base of the models; a subclass supplies :meth:`parameters`, :meth:`outputs` and :meth:`features`.
 
-    The solver :meth:`argmax` then tries all outputs; override it where there are many and a better way is known.
-    Override :meth:`loss` and :meth:`admits` for losses other than 0/1 and annotations other than outputs, and give
+    The solver :meth:`argmax` then tries all outputs; override it if there are many and a better way is known.
+    Override :meth:`loss` and :meth:`admits` for losses other than 0/1 and annotations other than outputs, and implement
     :meth:`atoms` for the kernel form.
 
     Examples
     --------
-    Two classes, told by the side of the line on which x lies:
+    Two classes, separated by a line:
 
     >>> import numpy as np
     >>> import rankwise as rw
@@ -95,11 +95,11 @@ class StructuredModel(ABC):
 
     @abstractmethod
     def parameters(self, x: Any) -> Floats:
-        """Parameters before the first round, one-dimensional; ``x`` is the first input, for its size."""
+        """Parameters before the first round, one-dimensional; ``x`` is the first input and shows the size."""
 
     @abstractmethod
     def outputs(self, x: Any) -> Iterable[Any]:
-        """Feasible outputs of an input; of equally good ones, the first is predicted."""
+        """Feasible outputs of an input; ties go to the first."""
 
     @abstractmethod
     def features(self, x: Any, y: Any) -> Any:
@@ -108,8 +108,8 @@ class StructuredModel(ABC):
     def argmax(self, x: Any, score: Score, *, among: Any = None, bonus: Bonus | None = None) -> Any:
         """Output of the input ``x`` with the largest score.
 
-        ``score(y)`` is the score of an output, ``score.weights`` are the parameters. With an annotation ``among`` only
-        outputs that it admits count. With a ``bonus`` the score of y is ``score(y) + bonus(y)``.
+        ``score(y)`` is the score of an output, ``score.weights`` are the parameters. With an annotation ``among``, only
+        outputs that it admits are allowed. With a ``bonus``, the score of y is ``score(y) + bonus(y)``.
         """
         best, top = None, -np.inf
         for y in self.outputs(x):
@@ -121,31 +121,31 @@ class StructuredModel(ABC):
         return best
 
     def rivals(self, x: Any, score: Score, *, bonus: Bonus | None = None) -> Iterable[Any]:
-        """Outputs that a round moves away from where they are wrong: the prediction, unless overridden."""
+        """Outputs that a round moves away from if they are wrong; by default the prediction."""
         return (self.argmax(x, score, bonus=bonus),)
 
     def pairs(self, x: Any, score: Score, annotation: Any, rivals: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
-        """Target and rival of each move of a round: the best-scored admissible output, and every wrong rival."""
+        """Target and rival of each move of a round; by default the best admissible output and every wrong rival."""
         wrong = [y for y in rivals if not self.admits(annotation, y)]
         target = self.argmax(x, score, among=annotation) if wrong else None
         return [(target, rival) for rival in wrong]
 
-    # -- what the annotator said -----------------------------------------------------------------------------------
+    # -- annotations -----------------------------------------------------------------------------------------------
 
     def loss(self, annotation: Any, y: Any) -> float:
-        """Loss of an output, zero if the annotation admits it; 0/1 unless overridden."""
+        """Loss of an output, zero if the annotation admits it; by default 0/1."""
         return 0.0 if self.admits(annotation, y) else 1.0
 
     def admits(self, annotation: Any, y: Any) -> bool:
-        """Return whether an output agrees with an annotation: is it the same, unless overridden."""
+        """Return whether an output agrees with an annotation; by default, whether they are equal."""
         return bool(annotation == y)
 
     def is_missing(self, annotation: Any) -> bool:
-        """Return whether an annotation says nothing; such a round changes nothing, not even an average."""
+        """Return whether an annotation is uninformative; such a round changes nothing, not even an average."""
         return annotation is None
 
     def project(self, weights: Floats) -> Floats:
-        """Nearest allowed parameters, after an update; all are allowed unless overridden."""
+        """Nearest feasible parameters, after an update; by default all are feasible."""
         return weights
 
     # -- kernel form ------------------------------------------------------------------------------------------------

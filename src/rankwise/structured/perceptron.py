@@ -1,23 +1,22 @@
-"""The structured perceptron: learn whatever a model can predict by solving a maximisation problem.
+"""The structured perceptron, for every model that predicts by solving a maximisation problem.
 
 With a model's joint feature map Phi, feasible outputs Y(x) and solver (:class:`rankwise.structured.StructuredModel`),
 prediction and update are (Milidiu and Rocha, Figure 3), with c the weight of the example:
 
     yhat = argmax over y in Y(x) of  w . Phi(x, y),     w += c (Phi(x, y) - Phi(x, yhat))   if yhat is wrong
 
-- **Partial outputs** (ours): no update when the annotation admits yhat; otherwise y is the best-scored output that it
-  admits.
-- **Margin**: while learning by perceptron steps, wrong outputs get ``delta`` (``"constant"``) or ``delta`` times
-  their loss (``"loss"``) on top of their score, so that y must win by that much.
+- **Partial outputs** (ours): no update if the annotation admits yhat; otherwise y is the best admissible output.
+- **Margin**: in perceptron steps, ``delta`` (``"constant"``) or ``delta`` times their loss (``"loss"``) is added to the
+  scores of wrong outputs, so that y must win by that much.
 - **Passive-aggressive** (section 4): on a mistake of the plain prediction, with D = delta or delta * loss(y, yhat),
   ``w += tau (Phi(x, y) - Phi(x, yhat))`` with ``tau = (D - s(y) + s(yhat)) / |Phi(x, y) - Phi(x, yhat)|^2``, capped at
-  C ("pa1") or softened by adding 1/(2C) below the line ("pa2"). The weight of an example multiplies C.
+  C ("pa1") or with 1/(2C) added to the denominator ("pa2"). The weight of an example multiplies C.
 - **Average** of w over the rounds, by one lagging sum.
-- **Kernel form** (Figure 5): Phi is a sum of atoms, w a signed count of every atom kept, and an inner product of atoms
-  of the same block a kernel.
+- **Kernel form** (Figure 5): Phi is a sum of atoms, w a signed count of every atom so far, and an inner product of
+  atoms of the same block is a kernel.
 
 Theorem 1: if some unit vector scores every right output above every other by at least their loss, and no difference of
-features is longer than ``R sqrt(loss)``, then all losses without a margin add up to at most R^2, whatever the stream
+features is longer than ``R sqrt(loss)``, then the losses without a margin sum to at most R^2, for any stream
 (:func:`rankwise.bounds.structured_loss`).
 """
 
@@ -47,7 +46,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     Parameters
     ----------
     model : StructuredModel
-        What is predicted, and how: parameters, feasible outputs, joint feature map, solver.
+        Parameters, feasible outputs, joint feature map and solver.
     step, C
         As in :class:`rankwise.CuSumRank`.
     margin : {"none", "constant", "loss"}, default "loss"
@@ -56,8 +55,8 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     delta : float, default 1.0
         Size of the margin.
     kernel : None, str or callable, default None
-        None learns a parameter vector. A name that scikit-learn's ``pairwise_kernels`` knows, or a function of two
-        matrices, learns in the kernel form; the model then needs ``atoms``.
+        None learns a parameter vector. A kernel of scikit-learn's ``pairwise_kernels``, by name, or a function of two
+        matrices learns in the kernel form; the model then needs ``atoms``.
     gamma, degree, coef0 : float
         Parameters of the kernel, as in scikit-learn.
     n_epochs, shuffle, average, random_state
@@ -70,14 +69,13 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     n_updates_ : int
         Number of rounds in which the model changed.
     loss_ : float
-        Sum over the updates of the loss between the target and the output it was preferred to; without a margin, the
-        loss that Theorem 1 bounds.
+        Sum over the updates of the loss between target and rival; without a margin, the loss that Theorem 1 bounds.
     n_iter_ : int
         Number of passes of ``fit``.
 
     Notes
     -----
-    This is the frame, in plain Python: for ranks and classes, :class:`rankwise.CuSumRank`, :class:`rankwise.PRank` and
+    This is plain Python. For ranks and classes, :class:`rankwise.CuSumRank`, :class:`rankwise.PRank` and
     :class:`rankwise.ImportanceWeightedPerceptron` do the same rounds a thousand times faster.
 
     Examples
@@ -93,7 +91,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [object],  # has its own check, with a better message
+        "model": [object],  # checked in _check, with a better message
         "step": [StrOptions({"perceptron", "pa", "pa1", "pa2"})],
         "margin": [StrOptions({"none", "constant", "loss"})],
         "delta": [POSITIVE],
@@ -122,11 +120,11 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         Parameters
         ----------
         X : sequence
-            Inputs, of the kind that the model knows; the rows of an array.
+            Inputs of the model, for example the rows of an array.
         y : sequence
-            Annotations: outputs, what the model admits as partial ones, or None.
+            Annotations: outputs, partial annotations of the model, or None.
         sample_weight : array-like of shape (n,), optional
-            Importance of each example, >= 0. A zero makes it a no-op.
+            Importance of each example, >= 0. Weight zero skips an example.
         """
         with self._afresh() as twin:
             weight = twin._check(X, y, sample_weight)
@@ -140,12 +138,12 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from some more examples, as those of :meth:`fit`, in order; a bad one leaves the model as it was."""
+        """Learn from more examples, as in :meth:`fit`, in order; if one is invalid, the model does not change."""
         self.progressive_predict(X, y, sample_weight, _predict=False)
         return self
 
     def progressive_predict(self, X: Any, y: Any, sample_weight: Any = None, *, _predict: bool = True) -> list[Any]:
-        """Predict each example, then learn from it, as in :meth:`fit`; return the predictions made before learning."""
+        """Predict each example, then learn from it, as in :meth:`fit`; return the predictions."""
         predictions = []
         with self._afresh() as twin:
             weight = twin._check(X, y, sample_weight)
@@ -198,7 +196,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
         self._rounds += 1
 
     def _passive_step(self, loss: float, difference: Any, c: float) -> float:
-        """Smallest step along the difference that takes the loss away, as far as C lets it."""
+        """Smallest step along the difference that removes the loss, as far as C allows."""
         square = self._parameters.square(difference)
         if square == 0.0:
             return 0.0
@@ -226,7 +224,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
 
     @reader
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Negative mean loss of the model; examples without annotation do not count. Higher is better."""
+        """Negative mean loss; examples without annotation do not count. Higher is better."""
         weight = _checked_weights(X, y, sample_weight)
         known = [i for i in range(len(y)) if not self.model.is_missing(y[i])]
         if not weight[known].any():
@@ -249,7 +247,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     @property
     @reader
     def support_(self) -> list[NDArray[Any]]:
-        """Kernel form: the kept parts, one array for each length of parts; length 0 is the bias."""
+        """Kernel form: the stored parts, one array for each length; length 0 is the bias."""
         return [pool.parts.copy() for pool in self._pools()]
 
     @property
@@ -272,7 +270,7 @@ class StructuredPerceptron(AllOrNothing, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.no_validation = True  # inputs and outputs are the model's
+        tags.no_validation = True  # the model defines inputs and outputs
         tags.target_tags.required = True
         return tags
 

@@ -1,8 +1,8 @@
-"""Ordered classes as structured models: CuSum Rank and PRank, in the paper's own terms.
+"""Ordered classes as structured models: CuSum Rank and PRank, in the paper's terms.
 
 Each is a joint feature map and a rule for ties; the structured perceptron turns the first into
 :class:`rankwise.CuSumRank` and the second into :class:`rankwise.PRank` and :class:`rankwise.PRIL`, round by round.
-They are short on purpose: copy one to write your own model.
+Copy one to write your own model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +17,12 @@ from rankwise.structured.model import Atom, Bonus, Score
 
 class _Ranks(ClassModel):
     def loss(self, annotation: Any, y: Any) -> float:
-        """Ranks to the nearest one that the annotation admits."""
+        """Distance in ranks to the nearest admissible class."""
         return float(min(abs(self._rank[y] - k) for k in self._admitted(annotation)))
 
 
 class CumulativeRanks(_Ranks):
-    """CuSum Rank: ``Phi(x, k)`` repeats x in the blocks 2 .. k; of equals the lowest rank is predicted.
+    """CuSum Rank: ``Phi(x, k)`` repeats x in the blocks 2 .. k; ties go to the lowest rank.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ class CumulativeRanks(_Ranks):
 class ProjectedRanks(_Ranks):
     """PRank: one direction and ordered thresholds, ``Phi(x, k) = ((k - 1) x, -1 for each threshold below k)``.
 
-    On the axis of the score ``f = <u, x>``, ``w . Phi(x, k)`` grows with k as long as f reaches the next threshold: of
-    equals the highest rank is predicted, so outputs are listed from the highest down. But a threshold that f only
-    touches is violated from both sides, so a round moves away from the highest and from the lowest of equals. Weighted
-    steps may put thresholds out of order; sorting them is the projection.
+    For the score ``f = <u, x>``, ``w . Phi(x, k)`` grows with k as long as f reaches the next threshold: ties go to the
+    highest rank, so outputs are listed from the highest down. But a threshold equal to f is violated from both sides,
+    so a round moves away from both the highest and the lowest of tied ranks. Weighted steps may put thresholds out of
+    order; sorting them is the projection.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class ProjectedRanks(_Ranks):
         return {best[0], best[-1]} if best else set()
 
     def pairs(self, x: Any, score: Score, annotation: Any, rivals: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
-        """The farthest wrong rival on each side, and of the best-scored admissible ranks the nearest to it.
+        """The farthest wrong rival on each side, and the nearest to it of the best admissible ranks.
 
         So every violated threshold moves once, and those inside an interval never move.
         """

@@ -19,7 +19,7 @@ from scipy.optimize import isotonic_regression
 
 from rankwise._kernels.compile import kernel
 from rankwise._types import Floats, Places
-from rankwise.batch._told_classes import ToldClasses
+from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.trees._objective import FLOOR, Objective
 from rankwise.trees._rows import TeamRows
 
@@ -33,15 +33,15 @@ class HingeObjective(Objective):
     ``reach`` thresholds beyond each end of a label count: 1 for "explicit", K for "implicit".
     """
 
-    def __init__(self, rows: TeamRows, told: ToldClasses, reach: int, n_threads: int = 1) -> None:
+    def __init__(self, rows: TeamRows, innermost: InnermostIntervals, reach: int, n_threads: int = 1) -> None:
         super().__init__(len(rows), n_threads, rows.team)
-        self.rows, self.told, self.reach = rows, told, reach
-        self.low = told.low_ends()[rows.lower].astype(np.int32)
-        self.high = told.high_ends()[rows.upper].astype(np.int32) - np.int32(1)
+        self.rows, self.innermost, self.reach = rows, innermost, reach
+        self.low = innermost.low_ends()[rows.lower].astype(np.int32)
+        self.high = innermost.high_ends()[rows.upper].astype(np.int32) - np.int32(1)
 
     def start(self) -> Floats:
         """Whole numbers about zero, in balance with scores of zero."""
-        m = self.told.n_thresholds
+        m = self.innermost.n_thresholds
         return self.balanced(np.zeros(self.n_rows), np.asarray(np.arange(m) - 0.5 * (m - 1), dtype=np.float64))
 
     def step(self, f: Floats, t: Floats) -> Floats:
@@ -66,7 +66,7 @@ class HingeObjective(Objective):
 
     def take(self, index: Places) -> HingeObjective:
         """Some of the rows."""
-        return HingeObjective(self.rows.take(index), self.told, self.reach, self.n_threads)
+        return HingeObjective(self.rows.take(index), self.innermost, self.reach, self.n_threads)
 
     def _pass(self, f: Floats, t: Floats) -> tuple[Any, ...]:
         def work(block: slice) -> tuple[float, Floats, Floats]:

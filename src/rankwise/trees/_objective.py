@@ -9,7 +9,7 @@ Trees add up to a score f. Each round they get the first and second derivatives 
 Both come from one pass over the rows, so a tree gets its derivatives at the thresholds of the round before, which
 differ by what one tree changes. Second derivatives have a small floor: rows far inside the first or the last class have
 none. Thresholds and a constant in f are not both determined, so nothing but the trees moves f. Thresholds that labels
-do not determine are left out, as for :class:`rankwise.CumulativeLink` (:mod:`rankwise.batch._told_classes`).
+do not determine are left out, as for :class:`rankwise.CumulativeLink` (:mod:`rankwise.batch._innermost_intervals`).
 
 A candidate set with gaps is several runs of classes. Its row's derivatives are those of its runs, weighted by their
 probability given the set (EM): the first is exact, the second is that of a convex bound which touches the loss.
@@ -25,9 +25,9 @@ import numpy as np
 
 from rankwise._kernels.compile import kernel
 from rankwise._types import Floats, Places
-from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step, padded
-from rankwise.batch._told_classes import ToldClasses
-from rankwise.losses._links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms
+from rankwise.batch._innermost_intervals import InnermostIntervals
+from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step
+from rankwise.losses._links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms, padded
 from rankwise.trees._rows import ALONE, RowBlocks, Team, TeamRows
 
 FLOOR = 1e-6  # of second derivatives
@@ -40,7 +40,7 @@ _EM_ROUNDS, _LEAST_SHARE = 20, 1e-18
 class Objective(ABC):
     """What grows trees and thresholds: derivatives for the next tree and a step of the thresholds, in one pass."""
 
-    told: ToldClasses  # which thresholds the labels determine; only these are counted here
+    innermost: InnermostIntervals  # which thresholds the labels determine; only these are counted here
 
     def __init__(self, n_rows: int, n_threads: int, team: Team = ALONE) -> None:
         self.n_rows, self.n_threads, self.team = n_rows, n_threads, team
@@ -85,7 +85,7 @@ class LikelihoodObjective(Objective):
     def __init__(self, risk: LinkRisk, owner: Places | None = None, n_threads: int = 1) -> None:
         rows: TeamRows = risk.rows
         super().__init__(len(rows) if owner is None else int(owner[-1]) + 1, n_threads, rows.team)
-        self.risk, self.owner, self.told = risk, owner, risk.told
+        self.risk, self.owner, self.innermost = risk, owner, risk.innermost
         self.low = risk.ends[0][rows.lower].astype(np.int32)
         self.high = risk.ends[1][rows.upper].astype(np.int32)
         self.weight = rows.weight if owner is None else np.bincount(owner, rows.weight)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import runs_of
+from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.batch._link_risk import LinkRisk, at_ends
-from rankwise.batch._told_classes import ToldClasses
 from rankwise.labels import Labels
 from rankwise.solvers.row_sums import near_one
 from rankwise.trees._hinge_objective import HingeObjective
@@ -65,7 +65,7 @@ def make_objective(
             tuple(at_ends(codes.astype(np.intp), weight, n_classes) for codes in (labels.lower, labels.upper))
         )
         reach = 1 if loss == "explicit" else n_classes
-        return HingeObjective(rows, ToldClasses.of(begins, ends), reach, n_threads)
+        return HingeObjective(rows, InnermostIntervals.of(begins, ends), reach, n_threads)
     if team.total((int(labels.has_gaps.any()),))[0]:
         owner, runs = runs_of(labels, weight)
         rows = TeamRows(*runs, team)

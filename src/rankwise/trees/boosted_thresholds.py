@@ -22,7 +22,7 @@ from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS
 from rankwise.base.row_data import Rows
-from rankwise.batch._told_classes import ToldClasses
+from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.labels import Labels, require_support
 from rankwise.losses._links import LINKS
 from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
@@ -227,7 +227,7 @@ class BoostedThresholds(TreeModel):
         matrix, labels, weight = self._matrix(rows), labels.take(keep), weight[keep]
         matrix = matrix if keep.size == matrix.shape[0] else matrix[keep]
         objective = make_objective(labels, weight, self.loss, self.link, n_threads(self.n_jobs), team)
-        remarks = [objective.told.describe(self.classes_)] if self.loss == "likelihood" else []
+        remarks = [objective.innermost.describe(self.classes_)] if self.loss == "likelihood" else []
         generator = check_random_state(self.random_state)
         settings = self._settings(objective.n_of_team, generator)
         trees = thresholds = None
@@ -240,10 +240,10 @@ class BoostedThresholds(TreeModel):
             if settings.max_iter == 0:
                 self.__dict__.update(before)
                 return []
-            trees, thresholds = before["booster_"], objective.told.determined_of(before["thresholds_"])
+            trees, thresholds = before["booster_"], objective.innermost.determined_of(before["thresholds_"])
         order_by = labels.lower + labels.upper
         fit = fit_trees(matrix, self._categorical(), objective, settings, order_by, generator, trees, thresholds)
-        self._accept(fit, objective.told, None if before is None else before["stage_thresholds_"])
+        self._accept(fit, objective.innermost, None if before is None else before["stage_thresholds_"])
         if fit.interrupted:
             remarks.append(
                 f"the fit was interrupted; it keeps the {self.n_iter_} rounds that were finished of {self.max_iter}."
@@ -298,9 +298,9 @@ class BoostedThresholds(TreeModel):
             self._raw = before["_raw"]
         self._values = before["_values"]
 
-    def _accept(self, fit: Fit, told: ToldClasses | None, earlier: Floats | None) -> None:
+    def _accept(self, fit: Fit, innermost: InnermostIntervals | None, earlier: Floats | None) -> None:
         link = self.link if self.loss == "likelihood" else "logit"
-        stages = [t if told is None else told.all_thresholds(t, link, fit.mean_score) for t in fit.stages]
+        stages = [t if innermost is None else innermost.all_thresholds(t, link, fit.mean_score) for t in fit.stages]
         new = np.array(stages, dtype=np.float64).reshape(len(stages), len(self.classes_) - 1)
         self.stage_thresholds_ = new if earlier is None else np.concatenate([earlier, new])
         self.thresholds_ = self.stage_thresholds_[-1].copy()

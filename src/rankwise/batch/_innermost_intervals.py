@@ -1,10 +1,10 @@
-"""What ordinal labels can tell of a scale: which classes they tell apart, and which they leave undetermined.
+"""Which classes of a scale ordinal labels tell apart, and which they leave undetermined.
 
-A threshold that no label wants lower, because none begins above it, has no best place below the next one, and no
-harm is done if it meets it; so with one that no label wants higher. What remains (Turnbull 1976) are the innermost
-intervals ``[q_j, p_j]`` of classes: q begins a label, p ends one, and nothing begins or ends between. One threshold
-lies between each two neighbours of them. The likelihood puts no probability on a class outside of all, and cannot tell
-how the classes inside one share theirs.
+If no label begins above a threshold, no label wants it lower: the likelihood does not fall if the threshold moves up to
+the next one. The same holds for a threshold that no label wants higher. What remains are the innermost intervals
+``[q_j, p_j]`` of classes (Turnbull 1976): q begins a label, p ends one, and nothing begins or ends between. One
+threshold lies between every two neighbouring intervals. The likelihood puts no probability on a class outside of all
+intervals, and does not determine how the classes inside one share theirs.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rankwise.losses._links import distribution, padded, quantile
 
 
 @dataclass(frozen=True, eq=False)
-class ToldClasses:
-    """Innermost intervals of K classes; thresholds between them are counted from 1, and 0 and m are infinite ends.
+class InnermostIntervals:
+    """Innermost intervals of K classes; the M thresholds between them count from 1, and 0 and M + 1 are infinite ends.
 
-    Labels 0, 1-2 and 4 of five classes: 1 and 2 stay together, and nothing needs 3.
+    Labels 0, 1-2 and 4 of five classes: 1 and 2 stay together, and no label needs 3.
 
-    >>> told = ToldClasses.of(np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 0, 1]))
-    >>> told.first, told.last
+    >>> innermost = InnermostIntervals.of(np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 0, 1]))
+    >>> innermost.first, innermost.last
     (array([0, 1, 4]), array([0, 2, 4]))
-    >>> told.undetermined(), told.empty()
+    >>> innermost.undetermined(), innermost.empty()
     ([array([1, 2])], array([3]))
     """
 
@@ -37,7 +37,7 @@ class ToldClasses:
     last: Places
 
     @classmethod
-    def of(cls, begins: Floats, ends: Floats) -> ToldClasses:
+    def of(cls, begins: Floats, ends: Floats) -> InnermostIntervals:
         """From the weight of the labels that begin with each class, and of those that end with it."""
         starts, stops = np.flatnonzero(begins > 0.0), np.flatnonzero(ends > 0.0)
         nearest = stops[np.searchsorted(stops, starts)]  # the next end at or after each beginning
@@ -67,15 +67,15 @@ class ToldClasses:
         return np.flatnonzero(self.low_ends() != self.high_ends() - 1)
 
     def place_of_all(self) -> tuple[Places, NDArray[np.bool_]]:
-        """Of all K - 1 thresholds: the determined one that each equals, or lies above; and whether it lies above."""
+        """For all K - 1 thresholds: the determined one that each equals or lies above, and whether it lies above."""
         k = np.arange(self.n_classes - 1)
         below = np.searchsorted(self.last, k, side="right")
         return below, np.searchsorted(self.first, k, side="right") > below
 
     def all_thresholds(self, determined: Floats, link: str, score: float) -> Floats:
-        """All K - 1 thresholds: those inside an interval share its probability in equal parts at ``score``.
+        """All K - 1 thresholds: those inside an interval divide its probability equally at ``score``.
 
-        Outside of all intervals they meet, at infinity below the first and above the last.
+        Outside of all intervals they coincide, at infinity below the first and above the last.
         """
         t = padded(determined)
         place, inside = self.place_of_all()
@@ -88,19 +88,19 @@ class ToldClasses:
         return result
 
     def determined_of(self, thresholds: Floats) -> Floats:
-        """The determined ones among all."""
+        """The determined thresholds among all."""
         return thresholds[self.last[:-1]]
 
     def describe(self, classes: NDArray[Any]) -> str:
-        """One sentence or two about what the labels leave open; empty if nothing."""
-        parts = []
+        """One or two sentences about what the labels leave undetermined; empty if nothing."""
+        sentences = []
         runs = [", ".join(map(str, classes[run].tolist())) for run in self.undetermined()]
         if runs:
-            parts.append(
+            sentences.append(
                 f"the labels cannot tell these classes apart: {'; '.join(runs)}. They share their probability, in "
                 f"equal parts at the mean score."
             )
         if self.empty().size:
             names = ", ".join(map(str, classes[self.empty()].tolist()))
-            parts.append(f"no label needs these classes, their probability is zero: {names}.")
-        return " ".join(parts)
+            sentences.append(f"no label needs these classes, their probability is zero: {names}.")
+        return " ".join(sentences)
