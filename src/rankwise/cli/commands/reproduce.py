@@ -18,6 +18,7 @@ from rankwise.cli._options import AsJSON
 from rankwise.cli._print import print_json, progress_bars
 
 GROUP = "rankwise.experiments"
+_INSTALL = "pip install rankwise-experiments, or pip install ./experiments in a clone of the repository"
 
 
 class Experiment(Protocol):
@@ -45,7 +46,7 @@ def _catalogues() -> dict[str, Catalogue]:
     with plain_errors():
         installed: list[Catalogue] = [point.load() for point in entry_points(group=GROUP)]
     if not installed:
-        complain("the papers' experiments are a package of their own: pip install rankwise-experiments")
+        complain(f"the papers' experiments are a package of their own: {_INSTALL}")
         raise typer.Exit(WRONG_USAGE)
     return {name: catalogue for catalogue in installed for name in catalogue.names()}
 
@@ -66,7 +67,8 @@ def reproduce(
 ) -> None:
     """Run an experiment of a paper again, and say which of its conclusions hold.
 
-    The experiments are a package of their own: pip install rankwise-experiments.
+    The experiments are a package of their own: pip install rankwise-experiments, or ./experiments in a clone of the
+    repository.
     """
     known = _catalogues()
     if list_:
