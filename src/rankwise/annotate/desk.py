@@ -1,21 +1,21 @@
-"""The desk: who is asked what next, and what has been answered.
+"""The desk: which question each rater gets next, and all answers.
 
-Everything that must last is in the log of the store: an answer is a feedback whose context says item, rater, seconds
-and note, and undoing it is its retraction. Who sits before which item is known here only. It is lost when the server
-stops, which costs nothing: a page that still shows an item may answer it.
+Everything that must last is in the log of the store: an answer is a feedback whose context holds item, rater, seconds
+and note; undoing it is a retraction. Which rater sees which item is only in memory. Losing that when the server stops
+does no harm: a page that still shows an item may answer it.
 
-The id of an answer follows from item, rater and how often this rater has answered this item before. So an answer that
-is sent twice, by a page that was not told of the first, or from two browsers, is logged once.
+The id of an answer follows from item, rater and how often this rater has answered this item before. An answer that is
+sent twice, by a page that missed the reply or from two browsers, is logged once.
 
-Most estimators learn from intervals, not from candidates with gaps between them. These learn from the range around the
-candidates; what was said is kept beside it.
+Most estimators learn from intervals, not from candidates with gaps between them. They learn from the range around the
+candidates; the log keeps the rater's label beside it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,18 +34,18 @@ from rankwise.serve.service import Service
 from rankwise.serve.writer import ConflictError
 
 _POOL = 2000  # items among which a question is chosen
-_LEASE = 900.0  # seconds after which an item that was given to a rater may be given to another one
-_ENOUGH = 5  # answers to a kind of question before its own time is believed
+_LEASE = 900.0  # seconds after which an unanswered item may go to another rater
+_ENOUGH = 5  # answers to a kind of question before its measured time is used
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeskPlan:
-    """How items are asked; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
+    """How questions are chosen; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
 
     raters: int = 1  # answers of different raters that an item needs
     strategy: str = "uncertainty"
     control: float = 0.1
-    show_guess: bool = False  # tell a rater, after the answer, what the model had guessed
+    show_guess: bool = False  # show a rater the model's guess after the answer
     stop_at: float = 0.01  # ranks that ten more minutes must be worth
     seed: int = 0
 
@@ -57,7 +57,7 @@ class Given:
     id: str
     item: int
     rater: str
-    said: str
+    said: str  # the rater's label
     label: str  # what the model learns from
     seconds: float
     note: str
@@ -71,7 +71,7 @@ class Given:
 
 @dataclass
 class Ask:
-    """A question that a rater sits before, and the answer that was undone if there was one."""
+    """A question that a rater sees, and the answer that was undone if there was one."""
 
     question: Question
     before: Given | None = None
@@ -109,10 +109,10 @@ class Desk:
         self._recall()
 
     def _recall(self) -> None:
-        """Take up what the log holds."""
-        for said, undone in logged_answers(self.service.reader):
-            del said["seq"]
-            self._take(Given(**{**said, "item": self._numbers[said["item"]]}, undone=undone))
+        """Read the answers of the log."""
+        for answer, undone in logged_answers(self.service.reader):
+            del answer["seq"]
+            self._take(Given(**{**answer, "item": self._numbers[answer["item"]]}, undone=undone))
 
     def _take(self, given: Given) -> None:
         if given.id in self._given:  # it was sent twice, and the first one came back meanwhile
@@ -127,7 +127,7 @@ class Desk:
     # -- what to ask -------------------------------------------------------------------------------------------------
 
     def next(self, rater: str) -> dict[str, Any]:
-        """The question that a rater sits before, a new one if there is none; and how far everything is."""
+        """The question that a rater sees, a new one if there is none, and the progress."""
         asks = self._asks.setdefault(rater, [])
         if not asks:
             chosen = self._choose(rater)
@@ -136,11 +136,11 @@ class Desk:
         if asks:
             asks[-1].since = time.monotonic()
         shown = self._shown(rater, asks[-1]) if asks else None
-        waits = not asks and self._open(rater, leases=False).size > 0  # others sit before what is left
+        waits = not asks and self._open(rater, leases=False).size > 0  # others see what is left
         return {"question": shown, "waits": waits, **self.progress(rater)}
 
     def _open(self, rater: str, *, leases: bool) -> Any:
-        """Items that a rater may be asked; with ``leases``, not those that others sit before."""
+        """Items that a rater may be asked about; with ``leases``, without those that others see."""
         taken = self._counts.copy()
         now = time.monotonic()
         for other, asks in self._asks.items():
@@ -157,10 +157,10 @@ class Desk:
             return None
         pool = np.sort(self._chooser._generator.permutation(left)[:_POOL])
         self._chooser.seconds.update(self._times())
-        found = self._chooser.choose(self._probabilities(pool))[0]
-        item = int(pool[found.item])
+        question = self._chooser.choose(self._probabilities(pool))[0]
+        item = int(pool[question.item])
         # An error is honest only if the model has learnt nothing about the item.
-        return Question(item, found.kind, found.code, bool(found.control and self._counts[item] == 0))
+        return replace(question, item=item, control=bool(question.control and self._counts[item] == 0))
 
     def _probabilities(self, items: Any) -> Any:
         if not self._has_probabilities:
@@ -171,12 +171,12 @@ class Desk:
 
     def _times(self) -> dict[str, float]:
         """Seconds that an answer to each kind of question takes, as measured."""
-        times: dict[str, float] = {}
+        medians: dict[str, float] = {}
         for kind in SECONDS:
             seconds = [given.seconds for given in self._given.values() if given.question == kind]
             if len(seconds) >= _ENOUGH:
-                times[kind] = max(float(np.median(seconds)), 0.1)
-        return times
+                medians[kind] = max(float(np.median(seconds)), 0.1)
+        return medians
 
     def _shown(self, rater: str, ask: Ask) -> dict[str, Any]:
         question, before = ask.question, ask.before
@@ -193,7 +193,7 @@ class Desk:
         return f"{len(rater)}|{rater}|{self.items.names[item]}|{times + 1}"  # the length keeps names apart
 
     def _by(self, rater: str) -> list[Given]:
-        """Answers of a rater that count, in their order."""
+        """Answers of a rater that count, in order."""
         return [given for given in self._of_rater.get(rater, ()) if not given.undone]
 
     # -- answers -----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class Desk:
     async def answer(
         self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
     ) -> dict[str, Any]:
-        """Log and learn an answer; return what the model had guessed, if that is shown, and what comes next."""
+        """Log and learn an answer; return the model's guess, if that is shown, and the next question."""
         if any(not 0 <= code < len(self.order) for code in admitted):
             raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
         if name not in self._numbers:
@@ -220,7 +220,7 @@ class Desk:
         around = range(min(admitted, default=0), max(admitted, default=-1) + 1)
         label = said if self._takes_gaps else label_of(around, self.order)
         guess = self._guess(item)
-        # The model may not have forgotten an answer yet that was undone: what it said before that one counts.
+        # The model may still know an answer that was undone: what it predicted before that one counts.
         predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
         context: dict[str, Any] = {
             "item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
@@ -239,14 +239,14 @@ class Desk:
     def _guess(self, item: int) -> dict[str, Any]:
         replica = self.service.engine.replica
         with replica.lock:
-            found = replica.rows.answers(take(self._encoded, [item]))
-        guess: dict[str, Any] = {"code": int(self.order.codes(found.classes)[0])}
-        if found.intervals is not None:
-            guess["interval"] = self.order.codes(found.intervals[0]).tolist()
+            predicted = replica.rows.answers(take(self._encoded, [item]))
+        guess: dict[str, Any] = {"code": int(self.order.codes(predicted.classes)[0])}
+        if predicted.intervals is not None:
+            guess["interval"] = self.order.codes(predicted.intervals[0]).tolist()
         return guess
 
     async def undo(self, rater: str, id: str) -> dict[str, Any]:
-        """Take back an answer of a rater, who sits before its item again."""
+        """Retract an answer of a rater, who then sees its item again."""
         given = self._given.get(id)
         if given is None or given.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
@@ -261,10 +261,10 @@ class Desk:
             self.hub.changed()
         return {"undone": id, **self.next(rater)}
 
-    # -- how far it is -----------------------------------------------------------------------------------------------
+    # -- progress ----------------------------------------------------------------------------------------------------
 
     def progress(self, rater: str) -> dict[str, Any]:
-        """How far a rater is."""
+        """Progress of a rater and of all."""
         mine = self._by(rater)
         return {
             "last": mine[-1].id if mine else None,
@@ -278,7 +278,7 @@ class Desk:
                 "done": int(np.minimum(self._counts, self.plan.raters).sum())}  # fmt: skip
 
     def state(self) -> dict[str, Any]:
-        """What all pages show: progress, and the error with its course."""
+        """What all pages show: progress, and the error with its curve."""
         if self._facts is None or self._facts[0] != self._changes:
             self._facts = self._changes, error_facts(self._controls(), self.plan.stop_at)
         replica = self.service.engine.replica
