@@ -20,14 +20,14 @@ MODEL_SUFFIX, STORE_SUFFIX = ".rankwise", ".sqlite"
 
 
 def models_in(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """Models of a directory by name: each with the file of its store, which stands beside it."""
-    found = {path.stem: (path, path.with_suffix(STORE_SUFFIX)) for path in sorted(folder.glob(f"*{MODEL_SUFFIX}"))}
-    if not found:
+    """Models of a directory by name, each with the file of its store in the same directory."""
+    models = {path.stem: (path, path.with_suffix(STORE_SUFFIX)) for path in sorted(folder.glob(f"*{MODEL_SUFFIX}"))}
+    if not models:
         raise StoreError(f"{folder} holds no model, NAME{MODEL_SUFFIX}.")
-    for name in found:
+    for name in models:
         if not _NAME.fullmatch(name):
             raise StoreError(f"{folder / name}: a name in a path is made of letters, digits, '.', '_' and '-'.")
-    return found
+    return models
 
 
 def open_services(

@@ -1,4 +1,4 @@
-"""How a version of the model does on the feedback that it meets: always judged before it learns from a row.
+"""The error of a version of the model on its feedback, each row judged before the model learns from it.
 
 Imprecise feedback leaves a range: the error to the nearest class that a label admits, and to the farthest.
 """
@@ -61,12 +61,11 @@ class ErrorProgress:
         low, high = (self.order.codes(ends)[known] for ends in np.asarray(intervals).T)
         lower, upper = labels.lower[known], labels.upper[known]
         inside, meets = (low <= lower) & (upper <= high), (low <= upper) & (lower <= high)
-        for place, count in enumerate((known.sum(), inside.sum(), meets.sum())):
-            self.covered[place] += int(count)
+        self.covered = [old + int(new.sum()) for old, new in zip(self.covered, (known, inside, meets), strict=True)]
 
     def _point(self, seq: int) -> None:
-        found = self.loss.results()
-        self.curve.append((seq, found["mae"], found["mae_at_worst"]))
+        results = self.loss.results()
+        self.curve.append((seq, results["mae"], results["mae_at_worst"]))
         if len(self.curve) > _POINTS:
             self.curve = self.curve[1::2]
             self._stride *= 2
@@ -81,7 +80,7 @@ class ErrorProgress:
         return {**own, "loss": loss, "curve": self.curve, "recent": self.recent, "stride": [self._stride, self._next]}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Go on from sums that :meth:`to_plain` gave."""
+        """Continue from sums that :meth:`to_plain` gave."""
         self.loss.restore({k: np.array(v) if isinstance(v, list) else v for k, v in plain["loss"].items()})
         self.covered, self.refused = list(plain["covered"]), plain["refused"]
         self.label_counts = np.array(plain["labels"], dtype=np.int64)
@@ -91,12 +90,12 @@ class ErrorProgress:
 
     def facts(self) -> dict[str, Any]:
         """Results for people and machines."""
-        found = self.loss.results()
+        results = self.loss.results()
         rows, inside, meets = self.covered
-        facts = {name: found[name] for name in ("rows", "exact_labels", "unlabelled_rows")}
+        facts = {name: results[name] for name in ("rows", "exact_labels", "unlabelled_rows")}
         facts["refused"] = self.refused
-        if "mae" in found:
-            facts |= {"error": found["mae"], "error_at_worst": found["mae_at_worst"], "error_se": found["mae_se"]}
+        if "mae" in results:
+            facts |= {"error": results["mae"], "error_at_worst": results["mae_at_worst"], "error_se": results["mae_se"]}
             facts |= {"recent_error": self.recent[0], "recent_error_at_worst": self.recent[1]}
         if rows:
             facts |= {"covered_at_least": inside / rows, "covered_at_most": meets / rows}

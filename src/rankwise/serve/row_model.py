@@ -1,7 +1,7 @@
 """A model for rows of plain values, as JSON brings them: dicts of numbers, texts, booleans and null.
 
-A row is encoded by itself: its features do not depend on the rows that come with it. So rows that were learnt in one
-group, and are replayed in another, give the same bits.
+Each row is encoded by itself: its features do not depend on the rows that come with it. Rows that are learnt in one
+group and replayed in another give the same bits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_LABELS = 10_000  # distinct texts of labels that are kept
 
 @dataclass(frozen=True)
 class RowAnswers:
-    """What a model says about some rows."""
+    """What a model predicts for some rows."""
 
     classes: NDArray[Any]
     probabilities: NDArray[np.float64] | None
@@ -46,7 +46,7 @@ class RowAnswers:
 class RowModel:
     """A fitted model of ordered classes that takes rows of plain values.
 
-    ``columns`` are those that a row needs, x0, x1, ... for an estimator without names; ``learns`` says whether it
+    ``columns`` are those that a row needs: x0, x1, ... for an estimator without names; ``learns`` is whether the model
     learns row by row.
     """
 
@@ -100,7 +100,7 @@ class RowModel:
         self._takes_level = interval is not None and "level" in signature(interval).parameters
 
     def _takes_numbers(self, encoder: Any) -> bool:
-        """Whether all that an encoder does is to fill, scale and bend numbers, which takes no table."""
+        """Whether an encoder only fills, scales and bends numbers, which takes no table."""
         numbers = encoder._numbers
         plain = all(kind in ("number", "boolean") for kind in self.kinds.values())
         if not plain or encoder.n_features_out_ != sum(c.width for c in numbers) or encoder.missing in _NOT_FILLED:
@@ -217,21 +217,21 @@ class RowModel:
     def labels(self, texts: Sequence[str]) -> Labels:
         """Labels of rows, from texts in every notation; a text that cannot be read raises a ``RowError``."""
         known = self._labels
-        parts = []
+        labels = []
         for row, text in enumerate(texts):
             label = known.get(text)
             if label is None:
                 label = self._read(text, row)
                 if len(known) < _MOST_LABELS:
                     known[text] = label
-            parts.append(label)
-        if len(parts) == 1:
-            return parts[0]
+            labels.append(label)
+        if len(labels) == 1:
+            return labels[0]
         mask = None
-        if any(part.mask is not None for part in parts):
-            mask = np.concatenate([part.admissible() for part in parts])
-        lower = np.fromiter((part.lower[0] for part in parts), np.int32, len(parts))
-        upper = np.fromiter((part.upper[0] for part in parts), np.int32, len(parts))
+        if any(label.mask is not None for label in labels):
+            mask = np.concatenate([label.admissible() for label in labels])
+        lower = np.fromiter((label.lower[0] for label in labels), np.int32, len(labels))
+        upper = np.fromiter((label.upper[0] for label in labels), np.int32, len(labels))
         return Labels(self.order, lower, upper, mask)
 
     def _read(self, text: str, row: int) -> Labels:
@@ -247,11 +247,11 @@ class RowModel:
     # -- answers -----------------------------------------------------------------------------------------------------
 
     def answers(self, encoded: Any, level: float = 0.9) -> RowAnswers:
-        """Class, probabilities and interval of every row, as far as the model has them."""
+        """Class of every row, with probabilities and interval if the model has them."""
         estimator = self.estimator
-        found = np.asarray(estimator.predict(encoded))
+        classes = np.asarray(estimator.predict(encoded))
         probabilities = estimator.predict_proba(encoded) if hasattr(estimator, "predict_proba") else None
-        return RowAnswers(found, probabilities, self.intervals(encoded, level))
+        return RowAnswers(classes, probabilities, self.intervals(encoded, level))
 
     def intervals(self, encoded: Any, level: float = 0.9) -> NDArray[Any] | None:
         """Lowest and highest class of each row's interval; None if the model has none."""
@@ -290,10 +290,10 @@ def take(encoded: Any, rows: Any) -> Any:
     return encoded.take(rows) if hasattr(encoded, "num_rows") else encoded[rows]
 
 
-def stack(parts: Sequence[Any]) -> Any:
-    """Encoded rows of all parts, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else load_pyarrow().concat_tables(parts)
+def stack(blocks: Sequence[Any]) -> Any:
+    """Encoded rows of several blocks, one after the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if sparse.issparse(blocks[0]):
+        return sparse.vstack(blocks, format="csr")
+    return np.concatenate(blocks) if isinstance(blocks[0], np.ndarray) else load_pyarrow().concat_tables(blocks)

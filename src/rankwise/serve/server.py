@@ -106,15 +106,12 @@ class _Server(uvicorn.Server):
 
     def _sweep(self, now: float) -> None:
         """Close connections that have been open for a while without a whole request."""
-        silent = {c: self._silent.get(c, now) for c in self.server_state.connections if _is_silent(c)}
+        quiet = (c for c in self.server_state.connections if getattr(c, "cycle", None) is None)
+        silent = {connection: self._silent.get(connection, now) for connection in quiet}
         for connection, since in silent.items():
             if now - since > _SWEEP and connection.transport is not None:
                 connection.transport.close()
         self._silent = silent
-
-
-def _is_silent(connection: Any) -> bool:
-    return getattr(connection, "cycle", None) is None
 
 
 def _protocol() -> Any:

@@ -1,6 +1,6 @@
 """The store: one SQLite file with the log of all feedback, the versions of the model, and snapshots of it.
 
-The log is written first and never changed. Each of its events has a number, ``seq``, that says its place:
+The log is written first and never changed. Each event has a number, ``seq``, its place in the log:
 
 - *feedback*: features, label and weight of a row;
 - *correction* and *retraction* of an earlier feedback, ``target``: another label and weight, or none;
@@ -13,9 +13,9 @@ after a retraction it counts no more. ``rows`` gives effective rows, as of any e
 of it: ranges ``(after, upto]``, of which the last one is open. A rollback begins a version with the same root and the
 ranges that end where it goes back to.
 
-**Durable.** WAL mode with ``synchronous=FULL``: when a commit returns, it is on the disk. One process writes, which
-holds a lock; others may read. Beside the store, the lock file notes how far feedback was acknowledged, so that a log
-that was cut from outside is recognised.
+**Durable.** WAL mode with ``synchronous=FULL``: when a commit returns, it is on the disk. One process writes and holds
+a lock; others may read. The lock file, beside the store, notes how far feedback was acknowledged, which reveals a log
+that was cut from outside.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import json
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -200,7 +200,7 @@ class Store:
             raise StoreError(f"{self.path} is a database of something else.")
         elif format > FORMAT:
             raise StoreError(f"{self.path} has format {format}; this version reads up to {FORMAT}. Upgrade rankwise.")
-        elif write:  # a file that cannot be written is refused now, and not at the first feedback
+        elif write:  # refuse a file that cannot be written now, not at the first feedback
             self.write_note("opened", str(time.time()))
 
     def _create(self) -> None:
@@ -234,8 +234,8 @@ class Store:
 
     def note(self, key: str) -> str:
         """A fact about the store as a whole, empty if there is none."""
-        found = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return "" if found is None else str(found[0])
+        line = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return "" if line is None else str(line[0])
 
     def newest(self) -> int:
         """Place of the last event that is in the log now, whoever wrote it."""
@@ -252,13 +252,15 @@ class Store:
         with self.transaction() as cursor:
             cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def event(self, cursor: sqlite3.Cursor, kind: str, **values: Any) -> int:
+    def event(
+        self, cursor: sqlite3.Cursor, kind: str, *, target: int | None = None, label: str | None = None,
+        weight: float | None = None, context: str | None = None,
+    ) -> int:  # fmt: skip
         """Append one event inside a transaction; return its place, which :meth:`mark` takes after the commit."""
         seq = self.last + 1
-        row = {"id": f"{kind}-{seq}", "target": None, "label": None, "weight": None, "context": None, **values}
         cursor.execute(
             "INSERT INTO log (seq, id, at, kind, target, label, weight, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, row["id"], time.time(), kind, row["target"], row["label"], row["weight"], row["context"]),
+            (seq, f"{kind}-{seq}", time.time(), kind, target, label, weight, context),
         )
         return seq
 
@@ -319,26 +321,29 @@ class Store:
         for start, upto in ranges:
             seq, stop = max(start, after), newest if upto is None else upto
             while seq < stop:
-                found = self.connection.execute(
+                lines = self.connection.execute(
                     "SELECT seq, id, label, weight, features FROM log WHERE seq > ? AND seq <= ? "
                     "AND kind = 'feedback' ORDER BY seq LIMIT ?",
                     (seq, stop, _CHUNK),
                 ).fetchall()
-                if not found:
+                if not lines:
                     break
-                changes = self.changes(found[0][0], found[-1][0], newest)
-                seq = found[-1][0]
-                rows = [Row(*line) for line in found] if not changes else list(_changed(found, changes))
+                changes = self.changes(lines[0][0], lines[-1][0], newest)
+                rows = []
+                for seq, id, label, weight, features in lines:
+                    kind, label, weight = changes.get(seq, ("feedback", label, weight))
+                    if kind != "retraction":
+                        rows.append(Row(seq, id, label, weight, features))
                 if rows:
                     yield rows
 
-    def changes(self, first: int, last: int, as_of: int) -> dict[int, tuple[str, str | None, float | None]]:
+    def changes(self, first: int, last: int, as_of: int) -> dict[int, tuple[str, Any, Any]]:
         """The last correction or retraction of each feedback between two places: kind, label and weight."""
-        found = self.connection.execute(
+        lines = self.connection.execute(
             "SELECT target, kind, label, weight FROM log WHERE target BETWEEN ? AND ? AND seq <= ? ORDER BY seq",
             (first, last, as_of),
         )
-        return {target: (kind, label, weight) for target, kind, label, weight in found}
+        return {target: (kind, label, weight) for target, kind, label, weight in lines}
 
     def changed_since(self, as_of: int, upto: int) -> list[int]:
         """Places up to ``upto`` whose feedback was corrected or retracted behind ``as_of``."""
@@ -347,8 +352,8 @@ class Store:
 
     def last_change(self, as_of: int) -> int:
         """Place of the last correction or retraction up to an event; 0 without one."""
-        found = self.connection.execute("SELECT max(seq) FROM log WHERE target IS NOT NULL AND seq <= ?", (as_of,))
-        return int(found.fetchone()[0] or 0)
+        query = "SELECT coalesce(max(seq), 0) FROM log WHERE target IS NOT NULL AND seq <= ?"
+        return int(self.connection.execute(query, (as_of,)).fetchone()[0])
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, str, str, float, str]]:
         """Events with these ids: place, kind, label, weight and features."""
@@ -357,8 +362,8 @@ class Store:
 
     def recall(self, ids: Sequence[str]) -> dict[str, str]:
         """Features that were remembered, or logged, under these ids."""
-        found = {id: features for id, (*_, features) in self.find(ids).items() if features is not None}
-        return found | dict(self._with_ids("SELECT id, features FROM remembered", ids))
+        logged = {id: features for id, (*_, features) in self.find(ids).items() if features is not None}
+        return logged | dict(self._with_ids("SELECT id, features FROM remembered", ids))
 
     def _with_ids(self, query: str, ids: Sequence[str]) -> Iterator[Any]:
         for start in range(0, len(ids), _MOST_VARIABLES):
@@ -385,10 +390,10 @@ class Store:
 
     def model(self, digest: str) -> bytes:
         """Content of a model file."""
-        found = self.connection.execute("SELECT content FROM models WHERE digest = ?", (digest,)).fetchone()
-        if found is None:
+        line = self.connection.execute("SELECT content FROM models WHERE digest = ?", (digest,)).fetchone()
+        if line is None:
             raise StoreError(f"{self.path} holds no model {digest[:12]}.")
-        content = bytes(found[0])
+        content = bytes(line[0])
         if sha256(content).hexdigest() != digest:
             raise StoreError(f"{self.path} is damaged: model {digest[:12]} does not match its checksum.")
         return content
@@ -408,17 +413,6 @@ class Store:
 
     def counts(self) -> dict[str, int]:
         """Number of events of each kind, and of remembered predictions."""
-        found = dict(self.connection.execute("SELECT kind, count(*) FROM log GROUP BY kind").fetchall())
-        (found["remembered"],) = self.connection.execute("SELECT count(*) FROM remembered").fetchone()
-        return found
-
-
-def _changed(
-    found: Iterable[tuple[int, str, str, float, str]], changes: dict[int, tuple[str, str | None, float | None]]
-) -> Iterator[Row]:
-    for seq, id, label, weight, features in found:
-        kind, new_label, new_weight = changes.get(seq, ("feedback", label, weight))
-        if kind != "retraction":
-            assert new_label is not None
-            assert new_weight is not None
-            yield Row(seq, id, new_label, new_weight, features)
+        counts = dict(self.connection.execute("SELECT kind, count(*) FROM log GROUP BY kind").fetchall())
+        (counts["remembered"],) = self.connection.execute("SELECT count(*) FROM remembered").fetchone()
+        return counts

@@ -141,7 +141,7 @@ class Writer:
         self._snapshot_at = self.replica.seq
         self.replica.replay(store, store.last)
         self._jobs: deque[Any] = deque()
-        self._n_waiting = 0
+        self.n_waiting = 0  # rows that wait to be written
         self._wake = threading.Condition()
         self._stopping = False
         self._background: list[threading.Thread] = []
@@ -190,9 +190,9 @@ class Writer:
         with self._wake:
             if self._stopping:
                 raise BusyError("the service is stopping.")
-            if self._n_waiting + job.n_rows > self.settings.most_waiting:
-                raise BusyError(f"{self._n_waiting} rows wait to be written.")
-            self._n_waiting += job.n_rows
+            if self.n_waiting + job.n_rows > self.settings.most_waiting:
+                raise BusyError(f"{self.n_waiting} rows wait to be written.")
+            self.n_waiting += job.n_rows
             self._jobs.append(job)
             self._wake.notify()
         return job.future
@@ -212,19 +212,14 @@ class Writer:
             features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
             coded=model.labels(texts), version=self.replica.version.version, future=Future(),
         )  # fmt: skip
-        found: list[int] = self.submit(request).result()
-        return found
+        places: list[int] = self.submit(request).result()
+        return places
 
     @property
     def queue_age(self) -> float:
         """Seconds that the oldest job has waited."""
         with self._wake:
             return time.monotonic() - self._jobs[0].since if self._jobs else 0.0
-
-    @property
-    def n_waiting(self) -> int:
-        """Rows that wait to be written."""
-        return self._n_waiting
 
     # -- the writer --------------------------------------------------------------------------------------------------
 
@@ -238,7 +233,7 @@ class Writer:
                 group = self._next_group()
             done = self._do(group)
             with self._wake:
-                self._n_waiting -= sum(job.n_rows for job in group)
+                self.n_waiting -= sum(job.n_rows for job in group)
             self.deliver(done)
 
     def _next_group(self) -> list[Any]:
@@ -271,18 +266,18 @@ class Writer:
             self._learn(learnt, last)
         except Exception:  # the rows are in the log: the model is made again from it
             log.exception("the model could not learn, and is built again")
-            self._cannot_learn()
+            self.rebuild()
         return done
 
-    def _cannot_learn(self) -> None:
-        """The log is ahead of the model, which must be made again."""
+    def rebuild(self) -> None:
+        """Note that the model does not follow from the log and must be built again."""
         self.replica.stale = True
 
     def _commit(self, group: list[Any]) -> tuple[list[Outcome], list[Any], int]:
         """Write a group; return what to tell the requests, what to learn, and the last place of the log."""
         store, now, seq = self.store, time.time(), self.store.last
-        asked = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
-        known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(asked).items()}
+        given = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
+        known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(given).items()}
         done: list[Outcome] = []
         events: list[tuple[Any, ...]] = []
         learnt: list[tuple[FeedbackRequest, list[int]]] = []
@@ -292,36 +287,33 @@ class Writer:
                 remembered += job.rows
                 done.append((job.future, None, None))
                 continue
-            contexts = job.contexts or [None] * len(job.ids)
-            rows = zip(job.ids, job.labels, job.weights, job.features, contexts, strict=True)
-            new, places, added = [], [], []
+            new, places = [], []
+            added: dict[str, tuple[Any, ...]] = {}
             try:
-                for i, (id, label, weight, features, context) in enumerate(rows):
-                    found = known.get(id)
-                    if found is None:
-                        seq += 1
-                        known[id] = (seq, label, weight, features)
-                        added.append(id)
-                        events.append((seq, id, now, "feedback", None, label, weight, features, context))
+                for i, (id, *content) in enumerate(zip(job.ids, job.labels, job.weights, job.features, strict=True)):
+                    earlier = known.get(id) or added.get(id)
+                    if earlier is None:
+                        earlier = added[id] = (seq + len(added) + 1, *content)
                         new.append(i)
-                        places.append(seq)
-                    elif found[1:] != (label, weight, features):
+                    elif earlier[1:] != tuple(content):
                         raise ConflictError(
                             f"row {i}: feedback {id!r} was given before, with another label, weight or features. "
                             f"Correct it with PUT /v1/feedback/ID."
                         )
-                    else:
-                        places.append(found[0])
+                    places.append(earlier[0])
             except ConflictError as error:  # of this request nothing is written
-                for id in added:
-                    del known[id]
-                del events[len(events) - len(added) :]
-                seq -= len(added)
                 done.append((job.future, None, error))
                 continue
             done.append((job.future, places, None))
             if new:
+                known |= added
+                seq += len(new)
                 learnt.append((job, new))
+                contexts = job.contexts or [None] * len(job.ids)
+                events += [
+                    (place, id, now, "feedback", None, *content, contexts[i])
+                    for i, (id, (place, *content)) in zip(new, added.items(), strict=True)
+                ]
         if events or remembered:
             with store.transaction() as cursor:
                 cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
