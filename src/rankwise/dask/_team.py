@@ -1,13 +1,13 @@
 """Workers that grow the same trees: LightGBM's network between them, and the sums that are ours.
 
-LightGBM adds up the histograms of all workers inside, and so all grow the same tree. What it knows nothing of, such as
-derivatives by the thresholds, losses and weights of classes, goes through a :class:`Meeting`, a Dask actor: each worker
-brings its sums, and when all have come, everyone gets their total. It is added in the order of the workers' ranks, so
-it does not depend on who was faster. Some kilobytes go to the meeting and back, once or twice a round.
+LightGBM adds up the histograms of all workers itself, so that all grow the same tree. Our own sums, such as derivatives
+by the thresholds, losses and weights of classes, go through a :class:`Meeting`, a Dask actor: each worker brings its
+sums and gets the total when all have come. It is added in the order of the workers' ranks, so it does not depend on who
+was faster. Some kilobytes go to the meeting and back, once or twice a round.
 
-A worker that is lost would leave the others waiting. The client looks after them (:mod:`rankwise.dask._trees`): it ends
-the meeting, and those who wait there get an error. The meeting may be on the lost worker itself; whoever hears nothing
-from it for a while asks for a sign of life.
+A lost worker would leave the others waiting. The client (:mod:`rankwise.dask._trees`) then ends the meeting, and those
+who wait there get an error. The meeting may be on the lost worker itself; a worker that hears nothing from it for a
+while asks whether it is still there.
 """
 
 import asyncio
