@@ -69,15 +69,16 @@ class RowModel:
         self._labels: dict[str, Labels] = {}
         if encoder is None:
             names = getattr(self.estimator, "feature_names_in_", None)
+            self._is_named = names is not None
             width = int(self.estimator.n_features_in_)
             self.columns = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
             self.kinds = dict.fromkeys(self.columns, "number")
             self._decimals = dict.fromkeys(self.columns, ".")
             # Names are checked by scikit-learn: rows of an estimator that has some must bring theirs.
             self._encode: Callable[[list[tuple[Any, ...]]], Any]
-            self._encode = self._plain_numbers if names is None else self._named_numbers
-            self._is_named = names is not None
+            self._encode = self._named_numbers if self._is_named else self._plain_numbers
         else:
+            self._is_named = True
             reads = table_encoder(encoder)
             if reads is None:
                 raise ModelFileError(
@@ -120,6 +121,10 @@ class RowModel:
             row, name = next((i, n) for i, values in enumerate(rows) for n in self.columns if n not in values)
             raise RowError("the column is not there; a missing value is null.", row, name) from None
         return self._encode(tuples)
+
+    def raw(self, rows: Sequence[Values]) -> Any:
+        """Rows as ``model`` itself takes them: a table, or an array if it knows no names."""
+        return self.table(rows) if self._is_named else self.encode(rows)
 
     def table(self, rows: Sequence[Values]) -> Any:
         """Rows as a pyarrow table, for what works on raw columns."""

@@ -258,7 +258,9 @@ class Service:
             rows = [decode(row.features) for row in next(newest, [])]
             if not rows:
                 raise Problem(409, "no feedback came yet: POST rows to explain.")
-        explanation = explain(replica.rows.model, replica.rows.table(rows))
+        if not rows:
+            return {"version": replica.name, "rows": []}
+        explanation = explain(replica.rows.model, replica.rows.raw(rows))
         values, columns = np.asarray(explanation.values), [str(name) for name in explanation.columns]
         if is_global:
             shares = np.abs(values).mean(axis=0)

@@ -69,8 +69,12 @@ class Tokens:
 
     def _read(self) -> None:
         stamp = self._current_stamp()
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            raise TokenFileError(f"{self.path} is not UTF-8.") from None
         known = []
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(lines, 1):
             words = line.split()
             if not words or words[0].startswith("#"):
                 continue
