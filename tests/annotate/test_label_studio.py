@@ -171,7 +171,9 @@ def test_a_last_line_without_its_end_is_kept(batch):
     assert len(LabelStudioBackend(batch.path, batch._log)._answers) == 2
 
 
-@pytest.mark.parametrize("content", [b"item,label\na,3", b'{"annotation": 1\n', b"{}x"])
+@pytest.mark.parametrize(
+    "content", [b"item,label\na,3", b'{"annotation": 1\n', b"{}x", b"{}\n", b"3", b'{"annotation": 1}']
+)
 def test_another_file_is_refused_and_left_as_it_is(batch, content):
     batch._log.write_bytes(content)
     with pytest.raises(ValueError, match="not an annotation that was kept"):

@@ -194,14 +194,14 @@ class LabelStudioBackend:
         for number, line in enumerate(lines, 1):
             try:
                 kept = json.loads(line)
-            except ValueError:
+                self._answers[kept["annotation"]] = (kept["data"], kept["label"])
+            except (ValueError, KeyError, TypeError) as error:
                 # Only remove the beginning of a line of ours: the file may be something else.
                 is_cut = number == len(lines) and not line.endswith(b"\n") and line.startswith(_BEGINNING[: len(line)])
-                if not is_cut:
+                if not is_cut or not isinstance(error, ValueError):
                     raise BackendError(f"{log}, line {number}: it is not an annotation that was kept.") from None
                 os.truncate(log, log.stat().st_size - len(line))
                 return
-            self._answers[kept["annotation"]] = (kept["data"], kept["label"])
         if lines and not lines[-1].endswith(b"\n"):  # whole, but the newline is missing
             with open(log, "ab") as file:
                 file.write(b"\n")
