@@ -84,21 +84,19 @@ class AnnotationApplication(Application):
         super().__init__({desk.service.name: desk.service}, tokens=tokens, limits=limits)
 
     def _routes(self) -> list[Route]:
-        gets = [
-            *self._common_routes(),
-            ("/annotate.css", page.served("annotate.css", _HERE), PUBLIC),
-            ("/annotate.js", page.served("annotate.js", _HERE), PUBLIC),
-            ("/texts.json", page.served("texts.json", _HERE), PUBLIC),
-            ("/v1/project", self.project, LEARN),
-            ("/v1/items/{number:int}/{kind}", self.file, LEARN),
-            ("/v1/model", self.model, READ),
-            ("/v1/progress", self.progress, READ),
-            ("/v1/events", self.events, READ),
-        ]
-        posts = [("/v1/next", self.next), ("/v1/answers", self.answer), ("/v1/undo", self.undo)]
         return routes([
-            *((path, "GET", handler, role) for path, handler, role in gets),
-            *((path, "POST", handler, LEARN) for path, handler in posts),
+            *self._common_routes(),
+            ("/annotate.css", "GET", page.served("annotate.css", _HERE), PUBLIC),
+            ("/annotate.js", "GET", page.served("annotate.js", _HERE), PUBLIC),
+            ("/texts.json", "GET", page.served("texts.json", _HERE), PUBLIC),
+            ("/v1/project", "GET", self.project, LEARN),
+            ("/v1/items/{number:int}/{kind}", "GET", self.file, LEARN),
+            ("/v1/model", "GET", self.model, READ),
+            ("/v1/progress", "GET", self.progress, READ),
+            ("/v1/events", "GET", self.events, READ),
+            ("/v1/next", "POST", self.next, LEARN),
+            ("/v1/answers", "POST", self.answer, LEARN),
+            ("/v1/undo", "POST", self.undo, LEARN),
         ])  # fmt: skip
 
     def _rater(self, request: Incoming, given: str | None) -> str:

@@ -64,25 +64,24 @@ class Application:
             ("explain", "POST", self.explain_rows, PREDICT),
             ("events", "GET", self.events, READ),
         ]
-        plain = [
+        of_all = [
             *self._common_routes(),
-            ("/openapi.json", self.openapi, PUBLIC),
-            ("/v1/models", self.models, READ),
-            ("/models/{model}", self.page, PUBLIC),
-            ("/page.js", page.served("page.js"), PUBLIC),
+            ("/openapi.json", "GET", self.openapi, PUBLIC),
+            ("/v1/models", "GET", self.models, READ),
+            ("/models/{model}", "GET", self.page, PUBLIC),
+            ("/page.js", "GET", page.served("page.js"), PUBLIC),
         ]
-        models = [route for prefix in ("/v1/", "/v1/models/{model}/") for route in routes(of_a_model, prefix)]
-        return models + routes([(path, "GET", handler, role) for path, handler, role in plain])
+        return [*routes(of_a_model, "/v1/"), *routes(of_a_model, "/v1/models/{model}/"), *routes(of_all)]
 
-    def _common_routes(self) -> list[tuple[str, Any, int]]:
-        """What the page of raters has too."""
+    def _common_routes(self) -> list[tuple[str, str, Any, int]]:
+        """Routes that the application for raters has too."""
         return [
-            ("/", self.page, PUBLIC),
-            ("/page.css", page.served("page.css"), PUBLIC),
-            ("/common.js", page.served("common.js"), PUBLIC),
-            ("/healthz", self.healthz, PUBLIC),
-            ("/readyz", self.readyz, PUBLIC),
-            ("/metrics", self.metrics, READ),
+            ("/", "GET", self.page, PUBLIC),
+            ("/page.css", "GET", page.served("page.css"), PUBLIC),
+            ("/common.js", "GET", page.served("common.js"), PUBLIC),
+            ("/healthz", "GET", self.healthz, PUBLIC),
+            ("/readyz", "GET", self.readyz, PUBLIC),
+            ("/metrics", "GET", self.metrics, READ),
         ]
 
     @asynccontextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -132,9 +131,9 @@ class Engine(Writer):
             seq = store.event(cursor, "rollback", context=context)
             report = {"to_version": goal.version, "to_seq": place}
             version = store.add_version(cursor, "rollback", goal.root, [*goal.upto(place), (seq, None)], seq, report)
-            digest = store.add_model(cursor, to_bytes(replica.rows.model))
-            new = Replica(version, store.model(digest), seq, seq, replica.revision)
-            store.add_snapshot(cursor, replace(new.copied()[1], model=digest))
+            content = to_bytes(replica.rows.model)
+            new = Replica(version, content, seq, seq, replica.revision)
+            store.add_snapshot(cursor, new.copied()[1], content)
             self._keep_last(cursor)
         return self._now_at(new, seq)
 
@@ -168,7 +167,7 @@ class Engine(Writer):
         """Keep a snapshot of the model that is about to be replaced."""
         if not self.replica.stale:
             model, snapshot = self.replica.copied()
-            self.store.add_snapshot(cursor, replace(snapshot, model=self.store.add_model(cursor, to_bytes(model))))
+            self.store.add_snapshot(cursor, snapshot, to_bytes(model))
 
     def _now_at(self, replica: Replica, seq: int) -> int:
         self.store.mark(seq)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from rankwise.serve.app import Application
@@ -33,20 +34,14 @@ def models_in(folder: Path) -> dict[str, tuple[Path, Path]]:
 def open_services(
     models: dict[str, tuple[Path | None, Path]], settings: Settings, *, accept_loss: bool = False
 ) -> dict[str, Service]:
-    """Services of models, each recovered from its store; what was opened is closed again if one fails."""
+    """Services of models, each recovered from its store; if one fails, all others are closed."""
     services: dict[str, Service] = {}
-    try:
+    with ExitStack() as opened:
         for name, (model, path) in models.items():
-            store = Store(path, write=True, accept_loss=accept_loss)
-            try:
-                services[name] = Service(name, store, None if model is None else model.read_bytes(), settings)
-            except BaseException:
-                store.close()
-                raise
-    except BaseException:
-        for service in services.values():
-            service.stop()
-        raise
+            store = opened.enter_context(Store(path, write=True, accept_loss=accept_loss))
+            services[name] = Service(name, store, None if model is None else model.read_bytes(), settings)
+            opened.callback(services[name].stop)
+        opened.pop_all()  # they stay open
     return services
 
 

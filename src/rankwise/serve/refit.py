@@ -116,12 +116,8 @@ def _promote(path: Path | str, number: int) -> int | None:
         store = Store(path, write=True)
     except StoreError:
         return None
-    engine = Engine(store).start()
-    try:
+    with store, Engine(store) as engine:
         return int(engine.promote(number).result())
-    finally:
-        engine.stop()
-        store.close()
 
 
 def propose(path: Path | str, content: bytes, trained_to: int, report: dict[str, Any], state: str) -> int:

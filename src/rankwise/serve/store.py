@@ -106,7 +106,7 @@ class Snapshot:
     version: int
     seq: int
     as_of: int
-    model: str
+    model: str  # digest, empty until it is kept
     progress: dict[str, Any]
 
 
@@ -283,13 +283,13 @@ class Store:
         )
         return Version(number, at, reason, root, ranges, began, report)
 
-    def add_snapshot(self, cursor: sqlite3.Cursor, snapshot: Snapshot) -> None:
-        """Keep a snapshot, whose model :meth:`add_model` has kept."""
+    def add_snapshot(self, cursor: sqlite3.Cursor, snapshot: Snapshot, content: bytes) -> None:
+        """Keep a snapshot and the content of its model file."""
+        digest, progress = self.add_model(cursor, content), json.dumps(snapshot.progress)
         cursor.execute(
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)",
-            (snapshot.version, snapshot.seq, snapshot.as_of, time.time(), snapshot.model,
-             json.dumps(snapshot.progress)),
-        )  # fmt: skip
+            (snapshot.version, snapshot.seq, snapshot.as_of, time.time(), digest, progress),
+        )
 
     def prune_snapshots(self, cursor: sqlite3.Cursor, version: int, keep: int) -> None:
         """Keep the newest snapshots of a version and the last one of every other, and the models they need."""

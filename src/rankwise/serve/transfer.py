@@ -57,19 +57,12 @@ def import_log(table: Path, model: Path, path: Path) -> int:
     rows = open_table(table)
     if "label" not in rows.schema.names:
         raise StoreError(f"{table} has no column 'label'.")
-    store = Store(path, write=True)
-    engine = None
-    try:
-        engine = Engine(store, model.read_bytes()).start()
+    with Store(path, write=True) as store, Engine(store, model.read_bytes()) as engine:
         before = store.last
         for batch in rows.batches():
             if len(batch):
                 _learn(engine, batch)
         return store.last - before
-    finally:
-        if engine is not None:
-            engine.stop()
-        store.close()
 
 
 def _learn(engine: Engine, batch: Batch) -> None:

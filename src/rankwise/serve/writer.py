@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
@@ -185,6 +185,12 @@ class Writer:
             except sqlite3.Error as error:  # the log is complete without it
                 log.warning("no snapshot at the end: %s", error)
 
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def submit(self, job: Job) -> Any:
         """Hand a job to the writer; return its future."""
         with self._wake:
@@ -355,8 +361,7 @@ class Writer:
 
     def _write_snapshot(self, content: bytes, snapshot: Snapshot) -> None:
         with self.store.transaction() as cursor:
-            digest = self.store.add_model(cursor, content)
-            self.store.add_snapshot(cursor, replace(snapshot, model=digest))
+            self.store.add_snapshot(cursor, snapshot, content)
             self.store.prune_snapshots(cursor, self.replica.version.version, self.settings.keep)
         self._snapshot_at = max(self._snapshot_at, snapshot.seq)
         self._tell("snapshot", seq=snapshot.seq, version=snapshot.version)
