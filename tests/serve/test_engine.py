@@ -317,8 +317,10 @@ def test_other_files_are_refused(tmp_path):
     other.close()
     with pytest.raises(StoreError, match="cannot be opened"):
         Store(tmp_path / "text")
+    content = (tmp_path / "other").read_bytes()
     with pytest.raises(StoreError, match="something else"):
         Store(tmp_path / "other", write=True)
+    assert (tmp_path / "other").read_bytes() == content
     with pytest.raises(StoreError, match="no store at"):
         Store(tmp_path / "nothing")
     with pytest.raises(StoreError, match="there is no directory"):

@@ -10,8 +10,8 @@ The log is written first and never changed. Each event has a number, ``seq``, it
 after a retraction it counts no more. ``rows`` gives effective rows, as of any event.
 
 **Versions.** A version is a root, the content of a model file, and the places of the log that were learnt from on top
-of it: ranges ``(after, upto]``, of which the last one is open. A rollback begins a version with the same root and the
-ranges that end where it goes back to.
+of it: ranges ``(after, upto]``, the last of which is open. A rollback begins a version with the same root and with
+ranges that end at the place it goes back to.
 
 **Durable.** WAL mode with ``synchronous=FULL``: when a commit returns, it is on the disk. One process writes and holds
 a lock; others may read. The lock file, beside the store, notes how far feedback was acknowledged, which reveals a log
@@ -25,7 +25,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -90,7 +90,7 @@ class Version:
     report: dict[str, Any]
 
     def upto(self, seq: int) -> Ranges:
-        """The ranges, cut behind a place."""
+        """The ranges, cut after a place."""
         cut = [(after, seq if upto is None else min(upto, seq)) for after, upto in self.ranges]
         return [(after, upto) for after, upto in cut if upto > after]
 
@@ -112,7 +112,7 @@ class Snapshot:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
-    """One transaction of a connection; whatever goes wrong inside undoes all of it."""
+    """One transaction of a connection; an error inside undoes all of it."""
     cursor = connection.cursor()
     cursor.execute("BEGIN IMMEDIATE")
     try:
@@ -125,9 +125,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
 
 
 class Store:
-    """A store that is open; with ``write`` it is locked, and created if it is not there.
+    """An open store; with ``write`` it is locked, and created if it does not exist.
 
-    With ``accept_loss`` the log may end before what was acknowledged: a restored backup, say.
+    With ``accept_loss`` the log may end before the last acknowledged event, as in a restored backup.
     """
 
     def __init__(self, path: Path | str, *, write: bool = False, accept_loss: bool = False) -> None:
@@ -144,24 +144,29 @@ class Store:
                 raise StoreError(f"{self.path} cannot be written: {error.strerror}.") from None
         elif not self.path.is_file():
             raise StoreError(f"no store at {self.path}.")
-        try:
-            self.connection = self._connected(write)
-            self._recognise(write)
-            self.name = self.note("name")
-            self.last = self.newest()
+        with ExitStack() as opened:
             if self.lock is not None:
-                self._compare_with_mark(accept_loss)
-        except sqlite3.DatabaseError as error:
-            self._unlock()
-            raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from None
-        except BaseException:
-            self._unlock()
-            raise
+                opened.callback(self.lock.release)
+            try:
+                uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
+                self.connection = sqlite3.connect(
+                    uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False
+                )
+                opened.callback(self.connection.close)
+                self._prepare(write)
+                self.name = self.note("name")
+                self.last = self.newest()
+                if self.lock is not None:
+                    self._compare_with_mark(self.lock, accept_loss)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from None
+            opened.pop_all()  # it stays open
 
     def close(self) -> None:
         """Close the file and give back the lock."""
         self.connection.close()
-        self._unlock()
+        if self.lock is not None:
+            self.lock.release()
 
     def __enter__(self) -> Store:
         return self
@@ -170,36 +175,30 @@ class Store:
         self.close()
 
     def reader(self) -> Store:
-        """The same store, to be read beside this one: by another thread, say."""
+        """The same store, open for reading, such as by another thread."""
         return Store(self.path)
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
-    def _connected(self, write: bool) -> sqlite3.Connection:
-        uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
-        try:
-            if write:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.execute("PRAGMA wal_autocheckpoint=2000")
-            connection.execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
-            connection.execute("PRAGMA trusted_schema=OFF")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _recognise(self, write: bool) -> None:
-        (application,) = self.connection.execute("PRAGMA application_id").fetchone()
-        (format,) = self.connection.execute("PRAGMA user_version").fetchone()
-        (n_tables,) = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if write and not n_tables and not application:
-            self._create()
-        elif application != _APPLICATION:
+    def _prepare(self, write: bool) -> None:
+        """Set up the connection; the file of another application is refused before anything in it changes."""
+        execute = self.connection.execute
+        execute("PRAGMA trusted_schema=OFF")
+        execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
+        (application,) = execute("PRAGMA application_id").fetchone()
+        (format,) = execute("PRAGMA user_version").fetchone()
+        (n_tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
+        is_new = write and not n_tables and not application
+        if application != _APPLICATION and not is_new:
             raise StoreError(f"{self.path} is a database of something else.")
-        elif format > FORMAT:
+        if format > FORMAT and not is_new:
             raise StoreError(f"{self.path} has format {format}; this version reads up to {FORMAT}. Upgrade rankwise.")
+        if write:
+            execute("PRAGMA journal_mode=WAL")
+            execute("PRAGMA synchronous=FULL")
+            execute("PRAGMA wal_autocheckpoint=2000")
+        if is_new:
+            self._create()
         elif write:  # refuse a file that cannot be written now, not at the first feedback
             self.write_note("opened", str(time.time()))
 
@@ -212,9 +211,8 @@ class Store:
             cursor.execute(f"PRAGMA user_version={FORMAT}")
             cursor.execute("INSERT INTO meta VALUES ('name', ?)", (uuid.uuid4().hex,))
 
-    def _compare_with_mark(self, accept_loss: bool) -> None:
-        assert self.lock is not None
-        name, _, seq = self.lock.read().partition(" ")
+    def _compare_with_mark(self, lock: FileLock, accept_loss: bool) -> None:
+        name, _, seq = lock.read().partition(" ")
         if name == self.name and seq.isdigit() and int(seq) > self.last and not accept_loss:
             raise StoreError(
                 f"{self.path} ends at event {self.last}, but event {int(seq)} was acknowledged: the file or its -wal "
@@ -223,14 +221,10 @@ class Store:
         self.mark(self.last)
 
     def mark(self, seq: int) -> None:
-        """Note that everything up to here was committed; it is written without waiting for the disk."""
+        """Note that everything up to here was committed, without waiting for the disk."""
         self.last = seq
         if self.lock is not None:
             self.lock.write(f"{self.name} {seq}")
-
-    def _unlock(self) -> None:
-        if self.lock is not None:
-            self.lock.release()
 
     def note(self, key: str) -> str:
         """A fact about the store as a whole, empty if there is none."""
@@ -244,7 +238,7 @@ class Store:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def transaction(self) -> AbstractContextManager[sqlite3.Cursor]:
-        """One transaction, durable when it ends; whatever goes wrong inside undoes all of it."""
+        """One transaction, durable when it ends; an error inside undoes all of it."""
         return transaction(self.connection)
 
     def write_note(self, key: str, value: str) -> None:
@@ -316,7 +310,7 @@ class Store:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def rows(self, ranges: Ranges, *, after: int = 0, as_of: int | None = None) -> Iterator[list[Row]]:
-        """Effective rows in some ranges of the log behind a place, with all corrections up to ``as_of``, in chunks."""
+        """Effective rows in ranges of the log after a place, with all corrections up to ``as_of``, in chunks."""
         newest = self.newest() if as_of is None else as_of
         for start, upto in ranges:
             seq, stop = max(start, after), newest if upto is None else upto
@@ -346,7 +340,7 @@ class Store:
         return {target: (kind, label, weight) for target, kind, label, weight in lines}
 
     def changed_since(self, as_of: int, upto: int) -> list[int]:
-        """Places up to ``upto`` whose feedback was corrected or retracted behind ``as_of``."""
+        """Places up to ``upto`` whose feedback was corrected or retracted after ``as_of``."""
         query = "SELECT DISTINCT target FROM log WHERE seq > ? AND target <= ?"
         return [int(target) for (target,) in self.connection.execute(query, (as_of, upto))]
 
