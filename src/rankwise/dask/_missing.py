@@ -208,7 +208,7 @@ class SharedRounds:
         return result
 
     def leave(self, label: int) -> None:
-        """Wait for this one no longer."""
+        """Stop waiting for this label."""
         with self._turn:
             self._busy.discard(label)
             self._run_if_all_wait()

@@ -1,4 +1,4 @@
-"""The application: paths, and what each of them does."""
+"""The application: its paths and their endpoints."""
 
 from __future__ import annotations
 

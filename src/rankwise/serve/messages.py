@@ -1,4 +1,4 @@
-"""What clients send, as types: msgspec reads and checks bodies in one pass."""
+"""Bodies of requests as types, which msgspec reads and checks in one pass."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def read_arrow(body: bytes | bytearray) -> Any:
 
 
 def arrow_stream(tables: Iterator[Any]) -> bytes:
-    """Tables of one schema in Arrow's stream format; each is written, and may be forgotten, before the next is made."""
+    """Tables of one schema in Arrow's stream format; each is written before the next is made."""
     pa = load_pyarrow()
     first = next(tables)
     sink = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What the service watches while it runs: times, counts, and whether rows still look as they did."""
+"""Metrics of a running service: times, counts, and how far rows have drifted."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Exposition:
             lines.append(f"{name}_count{_labelled({'route': route})} {total:.12g}")
 
     def text(self) -> str:
-        """All of it."""
+        """All metrics."""
         return "\n".join([line for lines in self._metrics.values() for line in lines] + [""])
 
 

@@ -1,7 +1,7 @@
 """One thread that writes the log, in groups, and teaches the model in the order of the log.
 
 A request is answered when its rows are durable and learnt. All requests that wait when the thread is free share one
-transaction, so that the disk is waited for once. Predictions read the model beside it.
+transaction, which waits for the disk once. Meanwhile predictions read the model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Job:
 
     @property
     def n_rows(self) -> int:
-        """What it counts for among the rows that wait."""
+        """Rows that it counts for while it waits."""
         return 1
 
 
@@ -86,7 +86,7 @@ class RememberRequest(Job):
 
 @dataclass
 class Call(Job):
-    """Anything else that the writer does between two groups; ``future`` gets what it returns."""
+    """A function that the writer runs between two groups; ``future`` gets its result."""
 
     action: Callable[[], Any]
 
@@ -103,7 +103,7 @@ class Settings:
 
 
 def settle(done: Iterable[Outcome]) -> None:
-    """Give futures, of any kind, their results or errors; those of clients that went away are left as they are."""
+    """Give futures, of any kind, their results or errors; skip those of clients that went away."""
     for future, result, error in done:
         if future.done():
             continue
@@ -204,13 +204,13 @@ class Writer:
         return job.future
 
     def call(self, action: Callable[[], Any], future: Any = None) -> Any:
-        """Let the writer do something between two groups; return its future."""
+        """Run a function in the writer between two groups; return its future."""
         return self.submit(Call(action, future=Future() if future is None else future))
 
     def feedback(
         self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0
     ) -> list[int]:
-        """Log and learn rows; return their places. What the application does with futures, for use without one."""
+        """Log and learn rows, and wait until that is done; return their places."""
         texts = [str(label) for label in labels]
         model = self.replica.rows
         request = FeedbackRequest(
@@ -262,7 +262,7 @@ class Writer:
         try:
             done, learnt, last = self._commit(group)
             self.broken = None
-        except sqlite3.Error as error:  # the disk is full, say: nothing of the group was written
+        except sqlite3.Error as error:  # such as a full disk: nothing of the group was written
             self.broken = str(error)
             return [(job.future, None, error) for job in group]
         except Exception as error:
@@ -270,7 +270,7 @@ class Writer:
             return [(job.future, None, error) for job in group]
         try:
             self._learn(learnt, last)
-        except Exception:  # the rows are in the log: the model is made again from it
+        except Exception:  # the rows are in the log, from which the model is built again
             log.exception("the model could not learn, and is built again")
             self.rebuild()
         return done
@@ -280,7 +280,7 @@ class Writer:
         self.replica.stale = True
 
     def _commit(self, group: list[Any]) -> tuple[list[Outcome], list[Any], int]:
-        """Write a group; return what to tell the requests, what to learn, and the last place of the log."""
+        """Write a group; return the outcomes of the requests, what to learn, and the last place of the log."""
         store, now, seq = self.store, time.time(), self.store.last
         given = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
         known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(given).items()}

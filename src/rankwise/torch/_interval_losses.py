@@ -94,7 +94,7 @@ class VILMALoss(RowLoss):
     (tensor(1.), tensor(3.))
     """
 
-    _own: tuple[str, ...] = ("loss",)
+    _option_names: tuple[str, ...] = ("loss",)
 
     loss: str | Tensor
 
@@ -135,7 +135,7 @@ class VILMAMAELoss(VILMALoss):
     tensor(0.7500)
     """
 
-    _own = ()
+    _option_names = ()
 
     def __init__(self, reduction: str = "mean", check: bool = True) -> None:
         super().__init__("mae", reduction, check)
@@ -182,7 +182,7 @@ class IntervalMAELoss(RowLoss):
     tensor(0.7500)
     """
 
-    _own = ("n_classes",)
+    _option_names = ("n_classes",)
 
     def __init__(self, n_classes: int, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)
