@@ -211,7 +211,7 @@ class Client:
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         answer = self._call(
-            "POST", f"predict?level={level!r}", content=sink.getvalue(), headers={"Content-Type": _ARROW}
+            "POST", f"predict?level={float(level)!r}", content=sink.getvalue(), headers={"Content-Type": _ARROW}
         )
         return pa.ipc.open_stream(answer.content).read_all()
 
