@@ -92,6 +92,8 @@ class OnlineOnDask(OnDask, OnlineEstimator):
                 model = self.to_local()
                 model._known_order(classes, None, False)
             else:
+                if classes is not None and self.classes is not None:
+                    self._known_order(classes, None, True)  # refuses two that differ
                 order = self._order_of(engine, partitions, classes if classes is not None else self.classes)
                 model = _begun(engine, self._as_local(), partitions, order)
             twin._take_over(_in_turn(engine, model, [(p, *blocks, None) for p, blocks in enumerate(partitions)]))
@@ -141,8 +143,7 @@ def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Parti
     if n == 0:
         return None, False
     with naming_partition(number):
-        weight = check_weights(sample_weight, n)
-        has_weight = bool(weight.any()) if sample_weight is not None else True
+        has_weight = sample_weight is None or bool(check_weights(sample_weight, n).any())
         if kind == "declared":
             return None, has_weight
         if kind == "grades":
