@@ -298,6 +298,7 @@ def test_the_description_names_every_path(served):
         ("POST", "/v1/feedback", b'{"rows": [{"label": true, "features": {}}]}', 422),
         ("POST", "/v1/feedback", b'{"rows": [{"label": "1", "weight": -1, "features": {}}]}', 422),
         ("POST", "/v1/feedback", b'{"rows": [{"id": "", "label": "1", "features": {}}]}', 422),
+        ("POST", "/v1/versions/promote", b'{"challenger": 1%s}' % (b"0" * 30), 422),
         ("GET", "/v1/predict", b"", 405),
         ("GET", "/v2", b"", 404),
         ("GET", "/v1/models/other/model", b"", 404),
@@ -325,6 +326,8 @@ def test_other_types_of_bodies(served, stream):
         problem(await client.post("/v1/predict", content=b"no arrow", headers={"content-type": ARROW}), 400)
         table = pa.Table.from_pylist(stream[0][:3])
         problem(await client.post("/v1/predict", **arrow(table.drop(["c2"]))), 422)
+        lists = pa.array([[1]] * 3)
+        problem(await client.post("/v1/predict", **arrow(table.append_column("id", lists))), 422)
         problem(await client.post("/v1/feedback", **arrow(table)), 422)  # without labels
         dates = pa.table({"c0": pa.array([0], pa.timestamp("s")), "label": ["1"]})
         problem(await client.post("/v1/feedback", **arrow(dates)), 422)

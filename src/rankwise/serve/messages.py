@@ -62,7 +62,7 @@ class RollbackBody(msgspec.Struct, forbid_unknown_fields=True):
 class PromoteBody(msgspec.Struct, forbid_unknown_fields=True):
     """A challenger to serve."""
 
-    challenger: int
+    challenger: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class _RawPredictBody(PredictBody):

@@ -177,13 +177,14 @@ class Service:
             piece = table.slice(start, _PIECE)
             replica = self.engine.replica
             try:
+                ids = self._ids(pa, piece)
                 name, predicted = self._ask(replica, replica.rows.encode_table(piece), level)
             except RowError as error:
                 raise RowError(error.reason, error.row + start, error.column) from None
             except (ValueError, TypeError, pa.ArrowException) as error:  # a column of another type than the model knows
                 raise Problem(422, str(error)[:500]) from None
             n = piece.num_rows
-            columns = {"id": self._ids(pa, piece), "class": pa.array(predicted.classes)}
+            columns = {"id": ids, "class": pa.array(predicted.classes)}
             if predicted.probabilities is not None:
                 for k, c in enumerate(replica.rows.classes):
                     columns[f"P({c})"] = pa.array(np.ascontiguousarray(predicted.probabilities[:, k]))
