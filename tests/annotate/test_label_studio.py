@@ -202,6 +202,11 @@ def test_an_updated_annotation_takes_the_place_of_the_first(batch):
         ("/predict", b'{"tasks": [{"data": 3}]}', "JSON object with 'data'"),
         ("/predict", b'{"tasks": [{"data": {"length": 1}}]}', "entry 'kind'"),
         ("/predict", b'{"tasks": [{"data": {"length": [1], "kind": "a"}}]}', "length"),
+        (
+            "/predict",
+            b'{"tasks": [{"data": {"length": 1%s, "kind": "a"}}]}' % (b"0" * 400),
+            "cannot be read as columns",
+        ),
         ("/webhook", b'{"action": "ANNOTATION_CREATED"}', "'annotation' must be"),
         ("/webhook", json.dumps(webhook(1, rating(9))).encode(), "9 is not one of the classes"),
     ],

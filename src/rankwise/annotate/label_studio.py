@@ -216,11 +216,11 @@ class LabelStudioBackend:
                 f"Got {', '.join(map(repr, list(data[0])[:20]))}."
             )
         columns = {name: [row.get(name) for row in data] for name in names}
-        if not hasattr(self.model, "encoder_"):
-            return np.array([[float(value) for value in row] for row in zip(*columns.values(), strict=True)])
         try:
-            return pa.table(columns)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            if hasattr(self.model, "encoder_"):
+                return pa.table(columns)
+            return np.array([[float(value) for value in row] for row in zip(*columns.values(), strict=True)])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise BackendError(f"the data of the tasks cannot be read as columns: {error}.") from None
 
 
