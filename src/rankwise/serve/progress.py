@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.evaluation._sums import RunningLoss
 from rankwise.labels import ClassOrder, Labels
 
@@ -32,7 +33,7 @@ class ErrorProgress:
         self._stride, self._next = 1, 1
 
     def add(
-        self, seq: int, labels: Labels, predicted: NDArray[Any], weight: NDArray[np.float64],
+        self, seq: int, labels: Labels, predicted: NDArray[Any], weight: Floats,
         intervals: NDArray[Any] | None,
     ) -> None:  # fmt: skip
         """Count rows that were predicted, up to a place of the log."""
@@ -48,10 +49,10 @@ class ErrorProgress:
         if self.loss.n_rows >= self._next:
             self._point(seq)
 
-    def _sums(self) -> NDArray[np.float64]:
+    def _sums(self) -> Floats:
         return np.array([self.loss._sums[0], self.loss._sums[3]])
 
-    def _look_back(self, n: int, means: NDArray[np.float64]) -> None:
+    def _look_back(self, n: int, means: Floats) -> None:
         kept = float(np.exp(-n / _RECENT)) if self.recent else 0.0
         before = self.recent or [0.0, 0.0]
         self.recent = [kept * old + (1.0 - kept) * float(new) for old, new in zip(before, means, strict=True)]

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from msgspec.json import decode
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise._types import Floats
 from rankwise.features import TableEncoder
 from rankwise.labels import Labels
 from rankwise.persistence import to_bytes
@@ -81,7 +81,7 @@ def train_anew(served: RowModel, rows: Sequence[Row]) -> Any:
     return model.fit(served.encode(decoded), labels, sample_weight=weight)
 
 
-def _losses(replica: Replica, rows: Sequence[Row]) -> tuple[NDArray[np.float64], Labels]:
+def _losses(replica: Replica, rows: Sequence[Row]) -> tuple[Floats, Labels]:
     """Distance of each prediction to the nearest class of the label, each made before the row is learnt."""
     model = replica.rows
     labels = model.labels([row.label for row in rows])

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.labels import Labels
 from rankwise.persistence import from_bytes, to_bytes
 from rankwise.serve.progress import ErrorProgress
@@ -58,9 +58,7 @@ class Replica:
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def learn(
-        self, encoded: Any, labels: Labels, weight: NDArray[np.float64], seq: int, *, counts: bool = True
-    ) -> None:  # fmt: skip
+    def learn(self, encoded: Any, labels: Labels, weight: Floats, seq: int, *, counts: bool = True) -> None:
         """Learn encoded rows in their order; the model is then at the place ``seq`` of the log.
 
         A row that the model refuses, because numbers would grow beyond all bounds, is skipped, now and in replays.
@@ -85,9 +83,7 @@ class Replica:
             if not self.stale:
                 self.as_of = as_of
 
-    def _learn_piece(
-        self, encoded: Any, labels: Labels, weight: NDArray[np.float64], seq: int, counts: bool
-    ) -> None:  # fmt: skip
+    def _learn_piece(self, encoded: Any, labels: Labels, weight: Floats, seq: int, counts: bool) -> None:
         start, n = 0, len(labels)
         while start < n:
             rest = slice(start, n)

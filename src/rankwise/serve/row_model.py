@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.features._arrow import load_pyarrow, text_of, written_number
 from rankwise.features._number_rows import NumberRows
 from rankwise.labels import Labels, declared_order, encode, require_support
@@ -39,7 +40,7 @@ class RowAnswers:
     """What a model predicts for some rows."""
 
     classes: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
+    probabilities: Floats | None
     intervals: NDArray[Any] | None
 
 
@@ -147,7 +148,7 @@ class RowModel:
         columns = np.ascontiguousarray(self._plain_numbers(tuples).T)
         return load_pyarrow().table(dict(zip(self.columns, columns, strict=True)))
 
-    def _finite(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _finite(self, numbers: Floats) -> Floats:
         if not np.isfinite(numbers).all():
             row, column = np.argwhere(~np.isfinite(numbers))[0].tolist()
             raise RowError("a finite number is needed; it is missing or infinite.", row, self.columns[column])
@@ -175,7 +176,7 @@ class RowModel:
                 columns[name] = pa.array([self._text(v, i, name) for i, v in enumerate(values)], pa.string())
         return pa.table(columns)
 
-    def _column(self, values: tuple[Any, ...], name: str) -> NDArray[np.float64]:
+    def _column(self, values: tuple[Any, ...], name: str) -> Floats:
         if set(map(type, values)) <= _PLAIN:
             try:
                 return np.array(values, dtype=np.float64)
@@ -183,7 +184,7 @@ class RowModel:
                 pass
         return np.array([self._number(v, i, name) for i, v in enumerate(values)], np.float64)
 
-    def _numbers(self, tuples: list[tuple[Any, ...]]) -> NDArray[np.float64]:
+    def _numbers(self, tuples: list[tuple[Any, ...]]) -> Floats:
         if set(map(type, chain.from_iterable(tuples))) <= _PLAIN:
             try:
                 return np.array(tuples, dtype=np.float64).reshape(len(tuples), len(self.columns))
@@ -265,7 +266,7 @@ class RowModel:
         options = {"level": level} if self._takes_level else {}
         return np.asarray(self.estimator.predict_interval(encoded, **options))
 
-    def learn(self, encoded: Any, labels: Labels, weight: NDArray[np.float64]) -> NDArray[Any]:
+    def learn(self, encoded: Any, labels: Labels, weight: Floats) -> NDArray[Any]:
         """Learn from rows in their order; return the classes predicted before each was learnt."""
         estimator = self.estimator
         if not self.learns:
