@@ -252,9 +252,12 @@ class Store:
     ) -> int:  # fmt: skip
         """Append one event inside a transaction; return its place, which :meth:`mark` takes after the commit."""
         seq = self.last + 1
+        id = f"{kind}-{seq}"
+        while self.find([id]):  # a client has given it to a feedback
+            id += "'"
         cursor.execute(
             "INSERT INTO log (seq, id, at, kind, target, label, weight, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, f"{kind}-{seq}", time.time(), kind, target, label, weight, context),
+            (seq, id, time.time(), kind, target, label, weight, context),
         )
         return seq
 
