@@ -206,7 +206,7 @@ class RemoteRows:
         return self._divided(self.count(function, *arguments))
 
     def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """Derivatives by the scores, known by those by weights, and means."""
+        """Derivatives by the scores, in the form of derivatives by weights, and means."""
         pulled, *means = self._divided(self.blocks.sum(_pulled, function, _sent(arguments)))
         return Pulled(pulled), *means
 

@@ -15,7 +15,7 @@ from rankwise.dask._blocks import tree_sum
 from rankwise.dask._parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
 from rankwise.labels import check_weights, encode, encode_multilabel
 
-#: Methods that give one result a row, of which an estimator has some.
+#: Methods with one result a row; each estimator has some of them.
 _ROW_BY_ROW = (
     *("predict", "decision_function", "project", "predict_ranking", "predict_top"),
     *("predict_proba", "predict_quantile", "predict_interval"),

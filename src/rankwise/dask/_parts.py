@@ -1,4 +1,4 @@
-"""Partitioned data, whatever holds it, as lists of delayed blocks; and results of tasks, with errors that say where.
+"""Partitioned data of any kind as lists of delayed blocks, and results of tasks, whose errors name the partition.
 
 X may be a Dask array, a Dask dataframe, or a list of delayed blocks, such as CSR matrices that functions of the user
 load. Labels and weights come in the same partitions; for a Dask array they are rechunked, or cut up if in memory.

@@ -79,7 +79,7 @@ def _named(column: RawColumn) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TreeRows:
-    """Rows whose labels say something and have a weight: features as LightGBM takes them."""
+    """Rows that have a label and a weight: features as LightGBM takes them."""
 
     matrix: Any
     labels: Labels

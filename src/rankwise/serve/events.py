@@ -36,7 +36,7 @@ class EventHub:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody more may listen."""
+        """Whether no more listeners are allowed."""
         return self.n_listeners >= _MOST_LISTENERS
 
     async def stream(self) -> AsyncIterator[bytes]:

@@ -149,7 +149,7 @@ def latest(store: Store, version: Version, upto: int | None = None) -> Replica:
 
 
 def built(store: Store, version: Version, place: int | None = None) -> Replica:
-    """The model of a version at a place of the log, the last one by default, beside a writer who goes on.
+    """The model of a version at a place of the log, the last one by default, while a writer goes on.
 
     The end of the log is looked up first: the model lacks any later correction, and ``as_of`` says so.
     """

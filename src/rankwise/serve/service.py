@@ -1,4 +1,4 @@
-"""One model that is served: predictions, feedback, and what is known about it."""
+"""One served model: its predictions, its feedback, and facts about it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rankwise.serve.writer import FeedbackRequest, Outcome, RememberRequest, Set
 _AT_ONCE = 300  # rows that are predicted in the event loop; more in a thread
 _PIECE = 8192  # rows that are predicted while learning waits
 _LOOK_EVERY = 2.0  # seconds
-_NEWEST = 200  # rows of feedback that say what matters to the model
+_NEWEST = 200  # rows of feedback whose explanations show what matters to the model
 
 log = logging.getLogger("rankwise.serve")
 
@@ -139,7 +139,7 @@ class Service:
             try:
                 answers = iter(self._answers([row for rows, _ in group for row in rows], level))
                 settle((future, list(islice(answers, len(rows))), None) for rows, future in group)
-            except Exception:  # because of one of them, most likely: each by itself
+            except Exception:  # most likely because of one request: answer each by itself
                 settle(self._answered(rows, level, future) for rows, future in group)
 
     def _answered(self, rows: Sequence[Any], level: float, future: asyncio.Future[Any]) -> Outcome:

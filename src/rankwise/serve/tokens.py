@@ -39,7 +39,7 @@ class Tokens:
         self._read()
 
     def role_of(self, token: str | None) -> tuple[int, str]:
-        """Rank of the role of a token among ``ROLES`` and its name; -1 if nobody has it.
+        """Rank of the role of a token among ``ROLES`` and its name; -1 if it is unknown.
 
         All tokens are compared, each in constant time.
         """

@@ -18,7 +18,7 @@ class Check:
 
 
 def verify(store: Store) -> Iterator[Check]:
-    """Compare everything that was kept, while nobody writes, with a replay of the whole log from the roots."""
+    """Compare all snapshots and the served model with a replay of the whole log; meanwhile nobody may write."""
     (integrity,) = store.connection.execute("PRAGMA quick_check(1)").fetchone()
     yield Check("the file is sound", integrity == "ok")
     store.current()  # there is nothing to verify in a store without a model

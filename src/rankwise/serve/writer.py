@@ -69,7 +69,7 @@ class FeedbackRequest(Job):
     coded: Labels
     version: int
     contexts: list[str | None] | None = None
-    made_ids: bool = False  # they are new for certain
+    made_ids: bool = False  # the service made them: they are not in the log
 
     @property
     def n_rows(self) -> int:

@@ -52,7 +52,7 @@ def vilma_loss(
     else:
         loss = torch.as_tensor(loss, device=scores.device)
         if check or loss.shape != (codes.numel(),) * 2:
-            loss_matrix(loss.detach().cpu().numpy(), codes.numel())  # refuses what is no V-shaped loss
+            loss_matrix(loss.detach().cpu().numpy(), codes.numel())  # refuses a loss that is not V-shaped
 
     def lead(end: Tensor, other_side: Tensor) -> Tensor:
         """By how much another class on this side beats an end of the interval, its cost added."""
