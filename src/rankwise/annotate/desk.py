@@ -51,7 +51,7 @@ class DeskPlan:
 
 
 @dataclass
-class Given:
+class LoggedAnswer:
     """An answer that is in the log."""
 
     id: str
@@ -74,7 +74,7 @@ class Ask:
     """A question that a rater sees, and the answer that was undone if there was one."""
 
     question: Question
-    before: Given | None = None
+    before: LoggedAnswer | None = None
     since: float = field(default_factory=time.monotonic)
 
 
@@ -97,8 +97,8 @@ class Desk:
         kinds = KINDS_OF_QUESTION if plan.strategy == "information" else ("exact",)
         seed = np.random.RandomState([plan.seed, service.engine.store.last])
         self._chooser = QuestionChooser(plan.strategy, kinds, control=plan.control, random_state=seed)
-        self._given: dict[str, Given] = {}
-        self._of_rater: dict[str, list[Given]] = {}
+        self._answers: dict[str, LoggedAnswer] = {}
+        self._of_rater: dict[str, list[LoggedAnswer]] = {}
         self._asks: dict[str, list[Ask]] = {}  # the last one is current
         self._counts = np.zeros(len(items), dtype=np.int64)
         self._numbers = {name: i for i, name in enumerate(items.names)}
@@ -112,16 +112,16 @@ class Desk:
         """Read the answers of the log."""
         for answer, undone in logged_answers(self.service.reader):
             del answer["seq"]
-            self._take(Given(**{**answer, "item": self._numbers[answer["item"]]}, undone=undone))
+            self._add(LoggedAnswer(**{**answer, "item": self._numbers[answer["item"]]}, undone=undone))
 
-    def _take(self, given: Given) -> None:
-        if given.id in self._given:  # it was sent twice, and the first one came back meanwhile
+    def _add(self, answer: LoggedAnswer) -> None:
+        if answer.id in self._answers:  # it was sent twice, and the first one came back meanwhile
             return
-        self._given[given.id] = given
-        self._of_rater.setdefault(given.rater, []).append(given)
-        self._seconds += given.seconds
-        self._counts[given.item] += not given.undone
-        given.minutes, given.labels = self._seconds / 60.0, len(self._given)
+        self._answers[answer.id] = answer
+        self._of_rater.setdefault(answer.rater, []).append(answer)
+        self._seconds += answer.seconds
+        self._counts[answer.item] += not answer.undone
+        answer.minutes, answer.labels = self._seconds / 60.0, len(self._answers)
         self._changes += 1
 
     # -- what to ask -------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Desk:
                 if leases and other != rater and now - ask.since < _LEASE:
                     taken[ask.question.item] += 1
         is_open = taken < self.plan.raters
-        is_open[[given.item for given in self._by(rater)]] = False
+        is_open[[answer.item for answer in self._answers_of(rater)]] = False
         return np.flatnonzero(is_open)
 
     def _choose(self, rater: str) -> Question | None:
@@ -173,7 +173,7 @@ class Desk:
         """Seconds that an answer to each kind of question takes, as measured."""
         medians: dict[str, float] = {}
         for kind in SECONDS:
-            seconds = [given.seconds for given in self._given.values() if given.question == kind]
+            seconds = [answer.seconds for answer in self._answers.values() if answer.question == kind]
             if len(seconds) >= _ENOUGH:
                 medians[kind] = max(float(np.median(seconds)), 0.1)
         return medians
@@ -189,12 +189,12 @@ class Desk:
         return shown
 
     def _answer_id(self, rater: str, item: int) -> str:
-        times = sum(given.item == item for given in self._of_rater.get(rater, ()))
+        times = sum(answer.item == item for answer in self._of_rater.get(rater, ()))
         return f"{len(rater)}|{rater}|{self.items.names[item]}|{times + 1}"  # the length keeps names apart
 
-    def _by(self, rater: str) -> list[Given]:
+    def _answers_of(self, rater: str) -> list[LoggedAnswer]:
         """Answers of a rater that count, in order."""
-        return [given for given in self._of_rater.get(rater, ()) if not given.undone]
+        return [answer for answer in self._of_rater.get(rater, ()) if not answer.undone]
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
@@ -207,12 +207,12 @@ class Desk:
         if name not in self._numbers:
             raise Problem(404, f"there is no item {name[:200]!r}.")
         item, said = self._numbers[name], label_of(admitted, self.order)
-        known = self._given.get(id)
+        known = self._answers.get(id)
         if known is not None:
             if (known.rater, known.item, known.said) != (rater, item, said):
                 raise Problem(409, "this item was answered before, with another label. Undo that answer to change it.")
             return {"saved": id, **self.next(rater)}
-        if any(given.item == item for given in self._by(rater)) or id != self._answer_id(rater, item):
+        if any(answer.item == item for answer in self._answers_of(rater)) or id != self._answer_id(rater, item):
             raise Problem(409, "this item was answered before. Undo that answer to change it.")
         asks = self._asks.get(rater, [])
         ask = next((ask for ask in asks if ask.question.item == item), None)
@@ -231,7 +231,7 @@ class Desk:
             await self.service.learn([row], None)
         except ConflictError:
             raise Problem(409, "this item was answered before, with another label.") from None
-        self._take(Given(id=id, label=label, **{**context, "item": item}))
+        self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
         self._asks[rater] = [ask for ask in self._asks.get(rater, []) if ask.question.item != item]
         self.hub.changed()
         return {"saved": id, "guess": guess if self.plan.show_guess else None, **self.next(rater)}
@@ -247,16 +247,16 @@ class Desk:
 
     async def undo(self, rater: str, id: str) -> dict[str, Any]:
         """Retract an answer of a rater, who then sees its item again."""
-        given = self._given.get(id)
-        if given is None or given.rater != rater:
+        answer = self._answers.get(id)
+        if answer is None or answer.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
-        if not given.undone:
+        if not answer.undone:
             await self.service.engine.change(id, None, None, self.service.future())
-        if not given.undone:
-            given.undone = True
-            self._counts[given.item] -= 1
+        if not answer.undone:
+            answer.undone = True
+            self._counts[answer.item] -= 1
             self._changes += 1
-            again = Ask(Question(given.item, control=given.control), given)
+            again = Ask(Question(answer.item, control=answer.control), answer)
             self._asks.setdefault(rater, []).append(again)
             self.hub.changed()
         return {"undone": id, **self.next(rater)}
@@ -265,10 +265,10 @@ class Desk:
 
     def progress(self, rater: str) -> dict[str, Any]:
         """Progress of a rater and of all."""
-        mine = self._by(rater)
+        answers = self._answers_of(rater)
         return {
-            "last": mine[-1].id if mine else None,
-            "mine": {"answers": len(mine), "minutes": sum(given.seconds for given in mine) / 60.0},
+            "last": answers[-1].id if answers else None,
+            "mine": {"answers": len(answers), "minutes": sum(answer.seconds for answer in answers) / 60.0},
             "all": self._totals(),
         }
 
@@ -287,10 +287,10 @@ class Desk:
                 "trouble": self.service.engine.broken}  # fmt: skip
 
     def _controls(self) -> list[ControlAnswer]:
-        given = [g for g in self._given.values() if g.control and not g.undone and g.said != "?"]
-        if not given:
+        controls = [a for a in self._answers.values() if a.control and not a.undone and a.said != "?"]
+        if not controls:
             return []
-        admitted = encode([g.said for g in given], self.order).admissible()
-        away = np.abs(np.arange(len(self.order)) - np.array([[g.predicted] for g in given]))
+        admitted = encode([a.said for a in controls], self.order).admissible()
+        away = np.abs(np.arange(len(self.order)) - np.array([[a.predicted] for a in controls]))
         near, far = np.where(admitted, away, np.inf).min(axis=1), np.where(admitted, away, -1.0).max(axis=1)
-        return [ControlAnswer(g.minutes, g.labels, n, f) for g, n, f in zip(given, near, far, strict=True)]
+        return [ControlAnswer(a.minutes, a.labels, n, f) for a, n, f in zip(controls, near, far, strict=True)]
