@@ -171,7 +171,9 @@ def test_a_last_line_without_its_end_is_kept(batch):
     assert len(LabelStudioBackend(batch.path, batch._log)._answers) == 2
 
 
-@pytest.mark.parametrize("content", [b"item,label\na,3", b'{"annotation": 1\n', b"{}x"])
+@pytest.mark.parametrize(
+    "content", [b"item,label\na,3", b'{"annotation": 1\n', b"{}x", b"{}\n", b"3", b'{"annotation": 1}']
+)
 def test_another_file_is_refused_and_left_as_it_is(batch, content):
     batch._log.write_bytes(content)
     with pytest.raises(ValueError, match="not an annotation that was kept"):
@@ -200,6 +202,11 @@ def test_an_updated_annotation_takes_the_place_of_the_first(batch):
         ("/predict", b'{"tasks": [{"data": 3}]}', "JSON object with 'data'"),
         ("/predict", b'{"tasks": [{"data": {"length": 1}}]}', "entry 'kind'"),
         ("/predict", b'{"tasks": [{"data": {"length": [1], "kind": "a"}}]}', "length"),
+        (
+            "/predict",
+            b'{"tasks": [{"data": {"length": 1%s, "kind": "a"}}]}' % (b"0" * 400),
+            "cannot be read as columns",
+        ),
         ("/webhook", b'{"action": "ANNOTATION_CREATED"}', "'annotation' must be"),
         ("/webhook", json.dumps(webhook(1, rating(9))).encode(), "9 is not one of the classes"),
     ],

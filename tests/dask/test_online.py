@@ -146,6 +146,8 @@ def test_partial_fit_goes_on_where_it_was(data):
     with pytest.raises(ValueError, match="is not the same as before"):
         model.partial_fit(parts, y, classes=[1, 2])
     np.testing.assert_array_equal(model._state["w"], plain._state["w"])
+    with pytest.raises(ValueError, match="is not the same as before"):
+        rd.PRIL(classes=[1, 2, 3]).partial_fit(parts, np.minimum(y, 2), classes=[1, 2])
 
 
 def test_label_rankers_take_label_lists_and_indicators():

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import rankwise
+from rankwise.datasets import make_ordinal
 from rankwise.serve.app import Application
 from rankwise.serve.gate import ARROW
 from rankwise.serve.limits import Limits
@@ -297,6 +298,7 @@ def test_the_description_names_every_path(served):
         ("POST", "/v1/feedback", b'{"rows": [{"label": true, "features": {}}]}', 422),
         ("POST", "/v1/feedback", b'{"rows": [{"label": "1", "weight": -1, "features": {}}]}', 422),
         ("POST", "/v1/feedback", b'{"rows": [{"id": "", "label": "1", "features": {}}]}', 422),
+        ("POST", "/v1/versions/promote", b'{"challenger": 1%s}' % (b"0" * 30), 422),
         ("GET", "/v1/predict", b"", 405),
         ("GET", "/v2", b"", 404),
         ("GET", "/v1/models/other/model", b"", 404),
@@ -324,6 +326,8 @@ def test_other_types_of_bodies(served, stream):
         problem(await client.post("/v1/predict", content=b"no arrow", headers={"content-type": ARROW}), 400)
         table = pa.Table.from_pylist(stream[0][:3])
         problem(await client.post("/v1/predict", **arrow(table.drop(["c2"]))), 422)
+        lists = pa.array([[1]] * 3)
+        problem(await client.post("/v1/predict", **arrow(table.append_column("id", lists))), 422)
         problem(await client.post("/v1/feedback", **arrow(table)), 422)  # without labels
         dates = pa.table({"c0": pa.array([0], pa.timestamp("s")), "label": ["1"]})
         problem(await client.post("/v1/feedback", **arrow(dates)), 422)
@@ -407,9 +411,10 @@ class TestTokens:
             assert (await client.get("/v1/model", headers=new)).status_code == 200
             old = {"Authorization": "Bearer reads-and-reads-only"}
             problem(await client.get("/v1/model", headers=old), 401)
-            tokens.write_text("half a li")
-            known._looked = 0.0
-            assert (await client.get("/v1/model", headers=new)).status_code == 200  # the tokens before hold
+            for broken in (b"half a li", b"read \xff\xfe-is-no-text-at-all"):
+                tokens.write_bytes(broken)
+                known._looked = 0.0
+                assert (await client.get("/v1/model", headers=new)).status_code == 200  # the tokens before hold
 
         served(test, tokens=Tokens(tokens))
 
@@ -486,6 +491,7 @@ def test_events_tell_what_changes(served, stream):
 def test_explanations(served, stream):
     async def test(client):
         problem(await client.get("/v1/explain"), 409)
+        assert (await client.post("/v1/explain", json={"rows": []})).json() == {"version": "1.0", "rows": []}
         await client.post("/v1/feedback", json=feedback(stream, 0, 5))
         found = (await client.get("/v1/explain")).json()
         assert len(found["importance"]) == 4
@@ -497,3 +503,17 @@ def test_explanations(served, stream):
         assert row["base"] + sum(row["contributions"].values()) == pytest.approx(score[0], abs=1e-9)
 
     served(test)
+
+
+def test_explanations_of_a_model_without_names(served):
+    X, y = make_ordinal(200, 3, 5, random_state=0)
+    model = rankwise.PRIL(random_state=0).fit(X, y)
+
+    async def test(client):
+        row = dict(zip(("x0", "x1", "x2"), X[0].tolist(), strict=True))
+        found = (await client.post("/v1/explain", json={"rows": [row]})).json()["rows"][0]
+        assert found["base"] + sum(found["contributions"].values()) == pytest.approx(model.project(X[:1])[0], abs=1e-9)
+        assert set(found["contributions"]) == set(row)
+        problem(await client.post("/v1/explain", json={"rows": [{"x0": 1.0}]}), 422)
+
+    served(test, {"model": rankwise.persistence.to_bytes(model)})

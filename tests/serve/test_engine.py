@@ -128,6 +128,15 @@ def test_the_same_feedback_again_gives_the_same_answer_and_is_learnt_once(opened
     assert engine.store.last == 4
 
 
+def test_a_correction_does_not_meet_feedback_with_its_id(opened, stream):
+    engine = opened()
+    engine.feedback(stream[0][:2], ["a", "correction-3"], stream[1][:2])
+    engine.change("a", "5", None).result()
+    assert engine.store.last == 3
+    assert set(engine.store.find(["a", "correction-3", "correction-3'"])) == {"a", "correction-3", "correction-3'"}
+    settled(engine)
+
+
 def test_many_threads_share_transactions_and_learn_in_the_order_of_the_log(opened, stream, online):
     engine = opened()
     rows, labels = stream
@@ -317,8 +326,10 @@ def test_other_files_are_refused(tmp_path):
     other.close()
     with pytest.raises(StoreError, match="cannot be opened"):
         Store(tmp_path / "text")
+    content = (tmp_path / "other").read_bytes()
     with pytest.raises(StoreError, match="something else"):
         Store(tmp_path / "other", write=True)
+    assert (tmp_path / "other").read_bytes() == content
     with pytest.raises(StoreError, match="no store at"):
         Store(tmp_path / "nothing")
     with pytest.raises(StoreError, match="there is no directory"):

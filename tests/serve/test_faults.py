@@ -69,7 +69,7 @@ def test_the_client_learns_predicts_and_changes_its_mind(server, stream):
         client.learn(rows[:20], labels[:20], ids=ids)  # again: nothing happens
         assert client.model()["log"] == before + 20
         client.learn(pd.DataFrame(rows[20:23]), [1, (2, 3), None], sample_weight=[1, 2, 3])
-        found = client.predict(pd.DataFrame(rows[:7]))
+        found = client.predict(pd.DataFrame(rows[:7]), level=np.float64(0.9))
         assert list(found["class"]) == [answer["class"] for answer in client.predict(rows[:7])]
         assert client.predict_one(rows[0]) == found["class"][0]
         numpys = {name: np.float32(value) for name, value in rows[0].items()} | {"c0": np.int64(2), "c1": np.nan}

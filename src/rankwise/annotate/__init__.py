@@ -1,8 +1,8 @@
 """Annotation as a service: a page on which people give labels, and the machine-learning backend of Label Studio.
 
-The page (:mod:`rankwise.annotate.rater_app`) stands on :mod:`rankwise.serve`: the same server, log and promises. Items
-and how they are shown are in :mod:`~rankwise.annotate.items`, the scale and the model in
-:mod:`~rankwise.annotate.project`, who is asked what in :mod:`~rankwise.annotate.desk`.
+The page (:mod:`rankwise.annotate.rater_app`) builds on the server and the log of :mod:`rankwise.serve`. Items and how
+they are shown are in :mod:`~rankwise.annotate.items`, the scale and the model in :mod:`~rankwise.annotate.project`,
+questions and answers in :mod:`~rankwise.annotate.desk`.
 
 This package needs the extra ``serve``: ``pip install 'rankwise[serve]'``.
 """

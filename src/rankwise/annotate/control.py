@@ -1,7 +1,7 @@
-"""The error of the model, from control answers: its range, its course, and what more minutes are worth.
+"""The error of the model, from control answers: its range, its curve, and what more minutes are worth.
 
 A control answer may be a range. The model's prediction is then off by at least the ranks to the nearest class of the
-range, and at most by those to the farthest. Both are followed: the error that is shown lies between them.
+range, and at most by those to the farthest. The error that is shown lies between these two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from rankwise.annotation import ErrorMonitor, Estimate
 
-AHEAD = 10.0  # minutes whose worth is told
+AHEAD = 10.0  # minutes whose worth is shown
 _ENOUGH = 10  # control answers before anything is advised
 
 
@@ -29,7 +29,7 @@ class ControlAnswer:
 
 
 def error_facts(answers: Sequence[ControlAnswer], stop_at: float) -> dict[str, Any]:
-    """What control answers say about the error, as JSON holds it; ten more minutes must be worth ``stop_at`` ranks."""
+    """Error by the control answers, as plain values; stop when ten more minutes are worth less than ``stop_at``."""
     facts: dict[str, Any] = {"controls": len(answers), "enough": _ENOUGH, "ahead": AHEAD, "stop_at": stop_at}
     if not answers:
         return {**facts, "curve": [], "stop": False}

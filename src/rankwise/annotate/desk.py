@@ -1,21 +1,21 @@
-"""The desk: who is asked what next, and what has been answered.
+"""The desk: which question each rater gets next, and all answers.
 
-Everything that must last is in the log of the store: an answer is a feedback whose context says item, rater, seconds
-and note, and undoing it is its retraction. Who sits before which item is known here only. It is lost when the server
-stops, which costs nothing: a page that still shows an item may answer it.
+Everything that must last is in the log of the store: an answer is a feedback whose context holds item, rater, seconds
+and note; undoing it is a retraction. Which rater sees which item is only in memory. Losing that when the server stops
+does no harm: a page that still shows an item may answer it.
 
-The id of an answer follows from item, rater and how often this rater has answered this item before. So an answer that
-is sent twice, by a page that was not told of the first, or from two browsers, is logged once.
+The id of an answer follows from item, rater and how often this rater has answered this item before. An answer that is
+sent twice, by a page that missed the reply or from two browsers, is logged once.
 
-Most estimators learn from intervals, not from candidates with gaps between them. These learn from the range around the
-candidates; what was said is kept beside it.
+Most estimators learn from intervals, not from candidates with gaps between them. They learn from the range around the
+candidates; the log keeps the rater's label beside it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,30 +34,30 @@ from rankwise.serve.service import Service
 from rankwise.serve.writer import ConflictError
 
 _POOL = 2000  # items among which a question is chosen
-_LEASE = 900.0  # seconds after which an item that was given to a rater may be given to another one
-_ENOUGH = 5  # answers to a kind of question before its own time is believed
+_LEASE = 900.0  # seconds after which an unanswered item may go to another rater
+_ENOUGH = 5  # answers to a kind of question before its measured time is used
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeskPlan:
-    """How items are asked; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
+    """How questions are chosen; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
 
     raters: int = 1  # answers of different raters that an item needs
     strategy: str = "uncertainty"
     control: float = 0.1
-    show_guess: bool = False  # tell a rater, after the answer, what the model had guessed
+    show_guess: bool = False  # show a rater the model's guess after the answer
     stop_at: float = 0.01  # ranks that ten more minutes must be worth
     seed: int = 0
 
 
 @dataclass
-class Given:
+class LoggedAnswer:
     """An answer that is in the log."""
 
     id: str
     item: int
     rater: str
-    said: str
+    said: str  # the rater's label
     label: str  # what the model learns from
     seconds: float
     note: str
@@ -71,10 +71,10 @@ class Given:
 
 @dataclass
 class Ask:
-    """A question that a rater sits before, and the answer that was undone if there was one."""
+    """A question that a rater sees, and the answer that was undone if there was one."""
 
     question: Question
-    before: Given | None = None
+    before: LoggedAnswer | None = None
     since: float = field(default_factory=time.monotonic)
 
 
@@ -97,8 +97,8 @@ class Desk:
         kinds = KINDS_OF_QUESTION if plan.strategy == "information" else ("exact",)
         seed = np.random.RandomState([plan.seed, service.engine.store.last])
         self._chooser = QuestionChooser(plan.strategy, kinds, control=plan.control, random_state=seed)
-        self._given: dict[str, Given] = {}
-        self._of_rater: dict[str, list[Given]] = {}
+        self._answers: dict[str, LoggedAnswer] = {}
+        self._of_rater: dict[str, list[LoggedAnswer]] = {}
         self._asks: dict[str, list[Ask]] = {}  # the last one is current
         self._counts = np.zeros(len(items), dtype=np.int64)
         self._numbers = {name: i for i, name in enumerate(items.names)}
@@ -109,25 +109,25 @@ class Desk:
         self._recall()
 
     def _recall(self) -> None:
-        """Take up what the log holds."""
-        for said, undone in logged_answers(self.service.reader):
-            del said["seq"]
-            self._take(Given(**{**said, "item": self._numbers[said["item"]]}, undone=undone))
+        """Read the answers of the log."""
+        for answer, undone in logged_answers(self.service.reader):
+            del answer["seq"]
+            self._add(LoggedAnswer(**{**answer, "item": self._numbers[answer["item"]]}, undone=undone))
 
-    def _take(self, given: Given) -> None:
-        if given.id in self._given:  # it was sent twice, and the first one came back meanwhile
+    def _add(self, answer: LoggedAnswer) -> None:
+        if answer.id in self._answers:  # it was sent twice, and the first one came back meanwhile
             return
-        self._given[given.id] = given
-        self._of_rater.setdefault(given.rater, []).append(given)
-        self._seconds += given.seconds
-        self._counts[given.item] += not given.undone
-        given.minutes, given.labels = self._seconds / 60.0, len(self._given)
+        self._answers[answer.id] = answer
+        self._of_rater.setdefault(answer.rater, []).append(answer)
+        self._seconds += answer.seconds
+        self._counts[answer.item] += not answer.undone
+        answer.minutes, answer.labels = self._seconds / 60.0, len(self._answers)
         self._changes += 1
 
     # -- what to ask -------------------------------------------------------------------------------------------------
 
     def next(self, rater: str) -> dict[str, Any]:
-        """The question that a rater sits before, a new one if there is none; and how far everything is."""
+        """The question that a rater sees, a new one if there is none, and the progress."""
         asks = self._asks.setdefault(rater, [])
         if not asks:
             chosen = self._choose(rater)
@@ -136,11 +136,11 @@ class Desk:
         if asks:
             asks[-1].since = time.monotonic()
         shown = self._shown(rater, asks[-1]) if asks else None
-        waits = not asks and self._open(rater, leases=False).size > 0  # others sit before what is left
+        waits = not asks and self._open(rater, leases=False).size > 0  # others see what is left
         return {"question": shown, "waits": waits, **self.progress(rater)}
 
     def _open(self, rater: str, *, leases: bool) -> Any:
-        """Items that a rater may be asked; with ``leases``, not those that others sit before."""
+        """Items that a rater may be asked about; with ``leases``, without those that others see."""
         taken = self._counts.copy()
         now = time.monotonic()
         for other, asks in self._asks.items():
@@ -148,7 +148,7 @@ class Desk:
                 if leases and other != rater and now - ask.since < _LEASE:
                     taken[ask.question.item] += 1
         is_open = taken < self.plan.raters
-        is_open[[given.item for given in self._by(rater)]] = False
+        is_open[[answer.item for answer in self._answers_of(rater)]] = False
         return np.flatnonzero(is_open)
 
     def _choose(self, rater: str) -> Question | None:
@@ -157,10 +157,10 @@ class Desk:
             return None
         pool = np.sort(self._chooser._generator.permutation(left)[:_POOL])
         self._chooser.seconds.update(self._times())
-        found = self._chooser.choose(self._probabilities(pool))[0]
-        item = int(pool[found.item])
+        question = self._chooser.choose(self._probabilities(pool))[0]
+        item = int(pool[question.item])
         # An error is honest only if the model has learnt nothing about the item.
-        return Question(item, found.kind, found.code, bool(found.control and self._counts[item] == 0))
+        return replace(question, item=item, control=bool(question.control and self._counts[item] == 0))
 
     def _probabilities(self, items: Any) -> Any:
         if not self._has_probabilities:
@@ -171,12 +171,12 @@ class Desk:
 
     def _times(self) -> dict[str, float]:
         """Seconds that an answer to each kind of question takes, as measured."""
-        times: dict[str, float] = {}
+        medians: dict[str, float] = {}
         for kind in SECONDS:
-            seconds = [given.seconds for given in self._given.values() if given.question == kind]
+            seconds = [answer.seconds for answer in self._answers.values() if answer.question == kind]
             if len(seconds) >= _ENOUGH:
-                times[kind] = max(float(np.median(seconds)), 0.1)
-        return times
+                medians[kind] = max(float(np.median(seconds)), 0.1)
+        return medians
 
     def _shown(self, rater: str, ask: Ask) -> dict[str, Any]:
         question, before = ask.question, ask.before
@@ -189,30 +189,30 @@ class Desk:
         return shown
 
     def _answer_id(self, rater: str, item: int) -> str:
-        times = sum(given.item == item for given in self._of_rater.get(rater, ()))
+        times = sum(answer.item == item for answer in self._of_rater.get(rater, ()))
         return f"{len(rater)}|{rater}|{self.items.names[item]}|{times + 1}"  # the length keeps names apart
 
-    def _by(self, rater: str) -> list[Given]:
-        """Answers of a rater that count, in their order."""
-        return [given for given in self._of_rater.get(rater, ()) if not given.undone]
+    def _answers_of(self, rater: str) -> list[LoggedAnswer]:
+        """Answers of a rater that count, in order."""
+        return [answer for answer in self._of_rater.get(rater, ()) if not answer.undone]
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
     async def answer(
         self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
     ) -> dict[str, Any]:
-        """Log and learn an answer; return what the model had guessed, if that is shown, and what comes next."""
+        """Log and learn an answer; return the model's guess, if that is shown, and the next question."""
         if any(not 0 <= code < len(self.order) for code in admitted):
             raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
         if name not in self._numbers:
             raise Problem(404, f"there is no item {name[:200]!r}.")
         item, said = self._numbers[name], label_of(admitted, self.order)
-        known = self._given.get(id)
+        known = self._answers.get(id)
         if known is not None:
             if (known.rater, known.item, known.said) != (rater, item, said):
                 raise Problem(409, "this item was answered before, with another label. Undo that answer to change it.")
             return {"saved": id, **self.next(rater)}
-        if any(given.item == item for given in self._by(rater)) or id != self._answer_id(rater, item):
+        if any(answer.item == item for answer in self._answers_of(rater)) or id != self._answer_id(rater, item):
             raise Problem(409, "this item was answered before. Undo that answer to change it.")
         asks = self._asks.get(rater, [])
         ask = next((ask for ask in asks if ask.question.item == item), None)
@@ -220,7 +220,7 @@ class Desk:
         around = range(min(admitted, default=0), max(admitted, default=-1) + 1)
         label = said if self._takes_gaps else label_of(around, self.order)
         guess = self._guess(item)
-        # The model may not have forgotten an answer yet that was undone: what it said before that one counts.
+        # The model may still know an answer that was undone: what it predicted before that one counts.
         predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
         context: dict[str, Any] = {
             "item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note,
@@ -231,7 +231,7 @@ class Desk:
             await self.service.learn([row], None)
         except ConflictError:
             raise Problem(409, "this item was answered before, with another label.") from None
-        self._take(Given(id=id, label=label, **{**context, "item": item}))
+        self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
         self._asks[rater] = [ask for ask in self._asks.get(rater, []) if ask.question.item != item]
         self.hub.changed()
         return {"saved": id, "guess": guess if self.plan.show_guess else None, **self.next(rater)}
@@ -239,36 +239,36 @@ class Desk:
     def _guess(self, item: int) -> dict[str, Any]:
         replica = self.service.engine.replica
         with replica.lock:
-            found = replica.rows.answers(take(self._encoded, [item]))
-        guess: dict[str, Any] = {"code": int(self.order.codes(found.classes)[0])}
-        if found.intervals is not None:
-            guess["interval"] = self.order.codes(found.intervals[0]).tolist()
+            predicted = replica.rows.answers(take(self._encoded, [item]))
+        guess: dict[str, Any] = {"code": int(self.order.codes(predicted.classes)[0])}
+        if predicted.intervals is not None:
+            guess["interval"] = self.order.codes(predicted.intervals[0]).tolist()
         return guess
 
     async def undo(self, rater: str, id: str) -> dict[str, Any]:
-        """Take back an answer of a rater, who sits before its item again."""
-        given = self._given.get(id)
-        if given is None or given.rater != rater:
+        """Retract an answer of a rater, who then sees its item again."""
+        answer = self._answers.get(id)
+        if answer is None or answer.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
-        if not given.undone:
+        if not answer.undone:
             await self.service.engine.change(id, None, None, self.service.future())
-        if not given.undone:
-            given.undone = True
-            self._counts[given.item] -= 1
+        if not answer.undone:
+            answer.undone = True
+            self._counts[answer.item] -= 1
             self._changes += 1
-            again = Ask(Question(given.item, control=given.control), given)
+            again = Ask(Question(answer.item, control=answer.control), answer)
             self._asks.setdefault(rater, []).append(again)
             self.hub.changed()
         return {"undone": id, **self.next(rater)}
 
-    # -- how far it is -----------------------------------------------------------------------------------------------
+    # -- progress ----------------------------------------------------------------------------------------------------
 
     def progress(self, rater: str) -> dict[str, Any]:
-        """How far a rater is."""
-        mine = self._by(rater)
+        """Progress of a rater and of all."""
+        answers = self._answers_of(rater)
         return {
-            "last": mine[-1].id if mine else None,
-            "mine": {"answers": len(mine), "minutes": sum(given.seconds for given in mine) / 60.0},
+            "last": answers[-1].id if answers else None,
+            "mine": {"answers": len(answers), "minutes": sum(answer.seconds for answer in answers) / 60.0},
             "all": self._totals(),
         }
 
@@ -278,7 +278,7 @@ class Desk:
                 "done": int(np.minimum(self._counts, self.plan.raters).sum())}  # fmt: skip
 
     def state(self) -> dict[str, Any]:
-        """What all pages show: progress, and the error with its course."""
+        """What all pages show: progress, and the error with its curve."""
         if self._facts is None or self._facts[0] != self._changes:
             self._facts = self._changes, error_facts(self._controls(), self.plan.stop_at)
         replica = self.service.engine.replica
@@ -287,10 +287,10 @@ class Desk:
                 "trouble": self.service.engine.broken}  # fmt: skip
 
     def _controls(self) -> list[ControlAnswer]:
-        given = [g for g in self._given.values() if g.control and not g.undone and g.said != "?"]
-        if not given:
+        controls = [a for a in self._answers.values() if a.control and not a.undone and a.said != "?"]
+        if not controls:
             return []
-        admitted = encode([g.said for g in given], self.order).admissible()
-        away = np.abs(np.arange(len(self.order)) - np.array([[g.predicted] for g in given]))
+        admitted = encode([a.said for a in controls], self.order).admissible()
+        away = np.abs(np.arange(len(self.order)) - np.array([[a.predicted] for a in controls]))
         near, far = np.where(admitted, away, np.inf).min(axis=1), np.where(admitted, away, -1.0).max(axis=1)
-        return [ControlAnswer(g.minutes, g.labels, n, f) for g, n, f in zip(given, near, far, strict=True)]
+        return [ControlAnswer(a.minutes, a.labels, n, f) for a, n, f in zip(controls, near, far, strict=True)]

@@ -19,11 +19,11 @@ COLUMNS = ("item", "rater", "label", "seconds", "note", "question", "control", "
 def answers_in(store: Store) -> dict[str, list[Any]]:
     """Answers that count, in the order in which they were learnt, as columns.
 
-    ``label`` is what was said, ``learnt`` what the model learnt from: another one only for candidates with gaps.
+    ``label`` is the rater's label, ``learnt`` the one that the model learnt from; they differ for candidates with gaps.
     """
-    kept = [{**found, "label": found["said"], "learnt": found["label"]}
-            for found, undone in logged_answers(store) if not undone]  # fmt: skip
-    return {name: [found[name] for found in kept] for name in COLUMNS}
+    kept = [{**answer, "label": answer["said"], "learnt": answer["label"]}
+            for answer, undone in logged_answers(store) if not undone]  # fmt: skip
+    return {name: [answer[name] for answer in kept] for name in COLUMNS}
 
 
 def export_answers(path: Path, output: Path, format: str | None = None) -> int:

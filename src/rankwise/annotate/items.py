@@ -1,4 +1,4 @@
-"""What is to be annotated: rows of a table, how each of them is shown, and what the model learns from."""
+"""Items to annotate: rows of a table, how each is shown, and what the model learns from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankwise.io._table import read_columns
 
 _MOST_CHARACTERS = 100_000  # of one value on the page
 _LONGEST_NAME = 200
-_NAMES = ("id", "item")  # columns that name items if nothing else is said
+_NAMES = ("id", "item")  # columns that name items by default
 _PLAIN = (bool, int, float, str)
 
 
@@ -32,8 +32,8 @@ class Shown:
 class Items:
     """Items in the order of their file.
 
-    ``rows`` are what the model learns from, as JSON holds it, ``features`` their columns; none if there is nothing to
-    learn from.
+    ``rows`` hold what the model learns from, as plain values; ``features`` are their columns, none if there is nothing
+    to learn from.
     """
 
     def __init__(
@@ -44,16 +44,15 @@ class Items:
         for column in wanted:
             if column is not None and column not in columns:
                 raise TableError(f"there is no column {column!r}. {_meant(column, list(columns))}")
-        if not any(map(len, columns.values())):
+        n_rows = max(map(len, columns.values()), default=0)
+        if not n_rows:
             raise TableError("there are no items: the table has no rows.")
         values = {column: [_plain(value) for value in given] for column, given in columns.items()}
         named = name or next((column for column in _NAMES if column in columns), None)
-        self.names = (
-            _named(values[named], named) if named else [str(i + 1) for i in range(len(next(iter(values.values()))))]
-        )
+        self.names = _named(values[named], named) if named else [str(i + 1) for i in range(n_rows)]
         left_out = {named, shown.image, shown.audio, *ignore}
         self.features = [column for column in columns if column not in left_out]
-        self.rows = [{column: values[column][i] for column in self.features} for i in range(len(self.names))]
+        self.rows = [{column: values[column][i] for column in self.features} for i in range(n_rows)]
         alone = shown.text is None and shown.image is None and shown.audio is None and not shown.columns
         self._table = [c for c in columns if c != named] if alone else list(shown.columns)
         self._values = values
@@ -62,7 +61,7 @@ class Items:
         return len(self.names)
 
     def forget_features(self) -> None:
-        """Nothing can be learnt from the columns: all rows are the same to a model."""
+        """Make all rows the same to a model, as nothing can be learnt from the columns."""
         self.features, self.rows = [], [{"x0": 1.0}] * len(self)
 
     def file(self, item: int, kind: str) -> str | None:
@@ -73,11 +72,11 @@ class Items:
 
     def describe(self, item: int) -> dict[str, Any]:
         """An item as the page shows it."""
-        text = None if self.shown.text is None else self._values[self.shown.text][item]
+        text = self.shown.text
         return {
             "item": self.names[item],
             "number": item,
-            "text": None if self.shown.text is None else _short(text),
+            "text": None if text is None else _short(self._values[text][item]),
             "table": [[column, _short(self._values[column][item])] for column in self._table],
             "image": self.file(item, "image") is not None,
             "audio": self.file(item, "audio") is not None,

@@ -1,13 +1,13 @@
 """Machine-learning backend of Label Studio: predictions for tasks, learning from annotations.
 
-Label Studio asks ``POST /predict`` for tasks, tells of annotations by ``POST /webhook`` (``ANNOTATION_CREATED``,
-``ANNOTATION_UPDATED``, ``START_TRAINING``), and of its labelling configuration by ``POST /setup``. A prediction is the
-class with its probability as score, in the form that the configuration has: Rating, Choices, or a pair of Numbers for
-the range that holds the class with a probability of 0.8.
+Label Studio sends tasks to ``POST /predict``, annotations to ``POST /webhook`` (``ANNOTATION_CREATED``,
+``ANNOTATION_UPDATED``, ``START_TRAINING``) and its labelling configuration to ``POST /setup``. A prediction is the
+class with its probability as score, in the form of the configuration: Rating, Choices, or a pair of Numbers for the
+range that holds the class with a probability of 0.8.
 
-An online estimator learns each annotation as it comes. Any other keeps the annotations, in a file of JSON lines if one
-is named, and learns from all of them when training is started. A change is made to a copy, saved, and then takes the
-place of the model: a bad annotation leaves everything as it was.
+An online estimator learns each annotation as it comes. For any other the annotations are kept, in a file of JSON lines
+if one is named, and learnt together when training starts. A copy of the model learns, is saved, and then replaces the
+model: a bad annotation leaves everything as it was.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BackendError(ValueError):
 
 
 class _Configuration(HTMLParser):
-    """Controls that a labelling configuration names; its XML is read as tags and attributes, nothing is expanded."""
+    """Controls of a labelling configuration, whose XML is read as tags and attributes without expanding anything."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -53,8 +53,8 @@ class _Configuration(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        name, target = found.get("name"), found.get("toname")
+        attributes = dict(attrs)
+        name, target = attributes.get("name"), attributes.get("toname")
         if tag not in ("rating", "choices", "number") or name is None or target is None:
             return
         if tag == "number":
@@ -74,8 +74,8 @@ class LabelStudioBackend:
         A saved model with class probabilities: a :class:`rankwise.TableModel`, whose columns are entries of a task's
         data, or an estimator with named features. What it learns is saved to the same file.
     answers : path, optional
-        File of JSON lines to which annotations are added before they are learnt; read again at the start. Without it
-        they are kept in memory, and lost with it, if the estimator is not online.
+        File of JSON lines to which annotations are added before they are learnt; it is read at the start. Without it,
+        annotations for an estimator that is not online are kept in memory only.
     ends : pair of str, default ("lower", "upper")
         Names of the Number controls for the ends of a range.
     """
@@ -132,8 +132,8 @@ class LabelStudioBackend:
         for i, code in enumerate(codes.tolist()):
             result: list[dict[str, Any]] = []
             if shown.question is not None or not shown.numbers:
-                said = classes[code] if shown.kind == "rating" else str(classes[code])
-                result += result_of(said, controls, shown.to_name)
+                label = classes[code] if shown.kind == "rating" else str(classes[code])
+                result += result_of(label, controls, shown.to_name)
             if set(self.controls.ends) <= set(shown.numbers):
                 ends = (classes[low[i]], classes[min(int(high[i]), len(classes) - 1)])
                 result += result_of(ends, controls, shown.to_name)
@@ -141,7 +141,7 @@ class LabelStudioBackend:
         return predictions
 
     def learn(self, event: Any, body: Any) -> dict[str, Any]:
-        """Take an event of Label Studio's webhook; what was done."""
+        """Handle an event of Label Studio's webhook; return what was done."""
         if event == "START_TRAINING":
             return self.train()
         if event not in _LEARNT_FROM:
@@ -164,7 +164,7 @@ class LabelStudioBackend:
         return {"learnt": int(self.is_online), "kept": len(self._answers), "model_version": self.version}
 
     def train(self) -> dict[str, Any]:
-        """Learn from all annotations that were kept; an online estimator has learnt them already."""
+        """Learn from all kept annotations; an online estimator has learnt them already."""
         with self._lock:
             if self.is_online or not self._answers:
                 return {"learnt": 0, "kept": len(self._answers), "model_version": self.version}
@@ -194,15 +194,15 @@ class LabelStudioBackend:
         for number, line in enumerate(lines, 1):
             try:
                 kept = json.loads(line)
-            except ValueError:
-                # Only the beginning of a line of ours: the file may be something else, which is left as it is.
+                self._answers[kept["annotation"]] = (kept["data"], kept["label"])
+            except (ValueError, KeyError, TypeError) as error:
+                # Only remove the beginning of a line of ours: the file may be something else.
                 is_cut = number == len(lines) and not line.endswith(b"\n") and line.startswith(_BEGINNING[: len(line)])
-                if not is_cut:
+                if not is_cut or not isinstance(error, ValueError):
                     raise BackendError(f"{log}, line {number}: it is not an annotation that was kept.") from None
                 os.truncate(log, log.stat().st_size - len(line))
                 return
-            self._answers[kept["annotation"]] = (kept["data"], kept["label"])
-        if lines and not lines[-1].endswith(b"\n"):  # whole, but without its end: the next one begins a line
+        if lines and not lines[-1].endswith(b"\n"):  # whole, but the newline is missing
             with open(log, "ab") as file:
                 file.write(b"\n")
 
@@ -216,11 +216,11 @@ class LabelStudioBackend:
                 f"Got {', '.join(map(repr, list(data[0])[:20]))}."
             )
         columns = {name: [row.get(name) for row in data] for name in names}
-        if not hasattr(self.model, "encoder_"):
-            return np.array([[float(value) for value in row] for row in zip(*columns.values(), strict=True)])
         try:
-            return pa.table(columns)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            if hasattr(self.model, "encoder_"):
+                return pa.table(columns)
+            return np.array([[float(value) for value in row] for row in zip(*columns.values(), strict=True)])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise BackendError(f"the data of the tasks cannot be read as columns: {error}.") from None
 
 
@@ -237,7 +237,7 @@ def label_studio_app(backend: LabelStudioBackend, token: str | None = None) -> A
     Parameters
     ----------
     backend : LabelStudioBackend
-        What answers.
+        Answers the requests.
     token : str, optional
         Password that Label Studio must give (basic authentication, any user name), or bearer token.
     """

@@ -1,7 +1,7 @@
 """A project: items, the scale on which they are rated, and the store that holds the answers.
 
-The model that learns begins as :func:`new_model` makes it: its encoder is fitted to all items, its estimator has seen
-nothing. The answers of the store, learnt in their order, give the model that the page shows, to the bit.
+The model begins as :func:`new_model` makes it: its encoder is fitted to all items, its estimator has seen nothing. The
+answers of the store, learnt in their order, give the model that the page shows, to the bit.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Scale:
 
     @classmethod
     def read(cls, path: Path) -> Scale:
-        """Scale of a table with the columns ``class`` and, if you like, ``name`` and ``description``, lowest first."""
+        """Scale of a table with the columns ``class`` and perhaps ``name`` and ``description``, lowest first."""
         table = open_table(path)
         if "class" not in table.schema.names:
             raise TableError(f"{path}: a scale has a column 'class', lowest first; name and description if you like.")
@@ -73,7 +73,7 @@ class Scale:
 
 
 def label_of(admitted: Sequence[int], order: ClassOrder) -> str:
-    """Text of the label that admits some codes; none of them, or all, say nothing."""
+    """Text of the label that admits some codes; none of them, or all, are a missing label."""
     mask: NDArray[np.bool_] = np.zeros((1, len(order)), dtype=bool)
     mask[0, list(admitted)] = True
     return "?" if not mask.any() else str(format_labels(Labels.from_mask(mask, order), order)[0])
@@ -82,7 +82,7 @@ def label_of(admitted: Sequence[int], order: ClassOrder) -> str:
 def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
     """The model before the first answer; by default an :class:`rankwise.OnlineCumulativeLink`.
 
-    Numbers are scaled, and categories found, by all items.
+    All items decide how numbers are scaled and which categories there are.
     """
     kinds = getattr(estimator, "label_kinds", ("interval",))
     if "interval" not in kinds:
@@ -92,7 +92,7 @@ def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
         table = as_table(items)
         try:
             model = TableModel(learner).fit_encoder(table)
-            model.partial_fit(table.slice(0, 1), ["?"])  # it knows its columns then, and nothing else
+            model.partial_fit(table.slice(0, 1), ["?"])  # now it knows its columns, and nothing else
             return model
         except ValueError as error:
             if "no column is left to learn from" not in str(error):
@@ -109,7 +109,7 @@ def as_table(items: Items) -> Any:
 
 
 def open_project(path: Path, items: Items, scale: Scale, estimator: Any, *, accept_loss: bool = False) -> Service:
-    """Service of the project's model, whose store is made if it is new, or recognised."""
+    """Service of the project's model; a new store is made, an old one must be of this project."""
     order = scale.order
     store = Store(path, write=True, accept_loss=accept_loss)
     try:
@@ -146,9 +146,9 @@ def _require_same(store: Store, items: Items, known: dict[str, Any], wanted: dic
 
 
 def project_of(store: Store) -> dict[str, Any] | None:
-    """What a store knows about its project: classes, estimator and features; None if it holds no annotations."""
-    found = store.note(_META)
-    return json.loads(found) if found else None
+    """Classes, estimator and features of a store's project; None if it holds no annotations."""
+    note = store.note(_META)
+    return json.loads(note) if note else None
 
 
 def logged_answers(store: Store) -> Iterator[tuple[dict[str, Any], bool]]:
@@ -158,6 +158,6 @@ def logged_answers(store: Store) -> Iterator[tuple[dict[str, Any], bool]]:
     predicted.
     """
     undone = {target for (target,) in store.connection.execute("SELECT target FROM log WHERE kind = 'retraction'")}
-    found = store.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")
-    for seq, id, label, context in found:
+    lines = store.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")
+    for seq, id, label, context in lines:
         yield {"seq": seq, "id": id, "label": label, **json.loads(context)}, seq in undone

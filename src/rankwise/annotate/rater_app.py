@@ -1,4 +1,4 @@
-"""The application of raters: their page, what it asks, what it sends, and the server that runs it."""
+"""The application for raters: their page, its requests, and the server that runs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rankwise.serve.tokens import Tokens
 
 _HERE = "rankwise.annotate"
 _LARGEST_BODY = 100_000  # bytes of an answer
-#: Of media: whoever opens one by its address runs nothing that is in it.
+#: For media: opening one by its address runs no script that is in it.
 _NO_SCRIPT = [(b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")]
 
 Rater = Annotated[
@@ -39,13 +39,13 @@ AnswerId = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class RaterBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Who asks; where tokens are used, they say it."""
+    """Who asks; where tokens are used, the token tells."""
 
     rater: Rater | None = None
 
 
 class AnswerBody(RaterBody, forbid_unknown_fields=True, kw_only=True):
-    """An answer: codes of the classes that are possible; none, if the rater cannot tell."""
+    """An answer: codes of the possible classes; none if the rater cannot tell."""
 
     id: AnswerId
     item: Id
@@ -67,7 +67,7 @@ _UNDO = msgspec.json.Decoder(UndoBody)
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the page says besides the items."""
+    """Title and language of the page."""
 
     title: str = "Annotation"
     language: str = "en"  # a key of ``texts.json``; raters can change it
@@ -84,24 +84,19 @@ class AnnotationApplication(Application):
         super().__init__({desk.service.name: desk.service}, tokens=tokens, limits=limits)
 
     def _routes(self) -> list[Route]:
-        gets = [
-            *self._about_the_service(),
-            ("/", self.page, PUBLIC),
-            ("/page.css", page.served("page.css"), PUBLIC),
-            ("/common.js", page.served("common.js"), PUBLIC),
-            ("/annotate.css", page.served("annotate.css", _HERE), PUBLIC),
-            ("/annotate.js", page.served("annotate.js", _HERE), PUBLIC),
-            ("/texts.json", page.served("texts.json", _HERE), PUBLIC),
-            ("/v1/project", self.project, LEARN),
-            ("/v1/items/{number:int}/{kind}", self.file, LEARN),
-            ("/v1/model", self.model, READ),
-            ("/v1/progress", self.progress, READ),
-            ("/v1/events", self.events, READ),
-        ]
-        posts = [("/v1/next", self.next), ("/v1/answers", self.answer), ("/v1/undo", self.undo)]
         return routes([
-            *((path, "GET", handler, role) for path, handler, role in gets),
-            *((path, "POST", handler, LEARN) for path, handler in posts),
+            *self._common_routes(),
+            ("/annotate.css", "GET", page.served("annotate.css", _HERE), PUBLIC),
+            ("/annotate.js", "GET", page.served("annotate.js", _HERE), PUBLIC),
+            ("/texts.json", "GET", page.served("texts.json", _HERE), PUBLIC),
+            ("/v1/project", "GET", self.project, LEARN),
+            ("/v1/items/{number:int}/{kind}", "GET", self.file, LEARN),
+            ("/v1/model", "GET", self.model, READ),
+            ("/v1/progress", "GET", self.progress, READ),
+            ("/v1/events", "GET", self.events, READ),
+            ("/v1/next", "POST", self.next, LEARN),
+            ("/v1/answers", "POST", self.answer, LEARN),
+            ("/v1/undo", "POST", self.undo, LEARN),
         ])  # fmt: skip
 
     def _rater(self, request: Incoming, given: str | None) -> str:
@@ -133,7 +128,7 @@ class AnnotationApplication(Application):
         })  # fmt: skip
 
     async def next(self, request: Incoming) -> Reply:
-        """What a rater is asked."""
+        """The next question of a rater."""
         body = await request.json(_NEXT)
         return reply(self.desk.next(self._rater(request, body.rater)))
 
@@ -162,7 +157,7 @@ class AnnotationApplication(Application):
         return Reply(content, media_type=media_type, headers=list(_NO_SCRIPT))
 
     async def progress(self, request: Incoming) -> Reply:
-        """How far everything is."""
+        """Progress of everyone."""
         return reply(self.desk.state())
 
 

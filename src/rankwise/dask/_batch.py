@@ -4,12 +4,12 @@ The solvers run on the client, and every sum over rows is a round of tasks (:mod
 the plain estimator's, of rows elsewhere.
 
 Why this solver: a gap of 1e-6 needs second order, and second derivatives of d + K - 1 parameters are as small as
-gradients when d is some ten or hundred. A Newton step on (weights, thresholds) jointly needs no step of its own for
-the thresholds, which would need order statistics of scores that are nowhere together. One fit takes some dozens of
+gradients when d is some ten or hundred. A joint Newton step on weights and thresholds needs no separate step for the
+thresholds, which would need order statistics of scores that are on no single machine. One fit takes some dozens of
 rounds whatever the number of rows, and each round moves (d + K)^2 numbers.
 
-The same random part of the rows begins, drawn by row number, and the same steps follow, so that objective, bound and
-gap are those of one machine but for the rounding of sums in another order.
+The fit begins with the same random part of the rows, drawn by row number, and takes the same steps, so that objective,
+bound and gap are those of one machine but for the rounding of sums in another order.
 """
 
 from typing import Any
@@ -21,16 +21,16 @@ from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.dask._blocks import RemoteDesign, RemoteRows
 from rankwise.dask._lazy import OnDask
-from rankwise.dask._loading import Found, Loaded, Partitions, found_in
+from rankwise.dask._loading import Loaded, PartitionClasses, Partitions, classes_in
 from rankwise.dask._parts import is_partitioned
 from rankwise.labels import ClassOrder, encode, require_support
 from rankwise.solvers.linear_program import affordable
 from rankwise.solvers.solution import Solution
 
 
-def _describe(loaded: Loaded, declared: bool) -> Found | None:
+def _describe(loaded: Loaded, declared: bool) -> PartitionClasses | None:
     """Classes, if they were not declared."""
-    return None if declared else found_in(loaded.y)
+    return None if declared else classes_in(loaded.y)
 
 
 def _encode(loaded: Loaded, name: str, kinds: frozenset[str], order: ClassOrder) -> CodedRows:

@@ -43,7 +43,7 @@ class RowBlock:
     design: Design
     rows: RowsHere
 
-    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+    def __sizeof__(self) -> int:  # Dask decides by it what to spill and what to move
         return self.design.nbytes + self.rows.nbytes
 
     def portions(self) -> Iterator[RowBlock]:
@@ -122,7 +122,7 @@ class Blocks:
         else:
             rows = np.concatenate([block.design.rows for block in blocks])
         kept = [block.rows for block in blocks]
-        joined = {field.name: np.concatenate([getattr(part, field.name) for part in kept]) for field in fields(kept[0])}
+        joined = {field.name: np.concatenate([getattr(rows, field.name) for rows in kept]) for field in fields(kept[0])}
         return RowBlock(Design(rows, self.n_features), type(kept[0])(**joined))
 
 
@@ -206,7 +206,7 @@ class RemoteRows:
         return self._divided(self.count(function, *arguments))
 
     def slopes(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
-        """Derivatives by the scores, known by those by weights, and means."""
+        """Derivatives by the scores, in the form of derivatives by weights, and means."""
         pulled, *means = self._divided(self.blocks.sum(_pulled, function, _sent(arguments)))
         return Pulled(pulled), *means
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.dask._blocks import tree_sum
-from rankwise.dask._parts import TaskEngine, in_parts, is_partitioned, naming_partition
+from rankwise.dask._parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
 from rankwise.labels import check_weights, encode, encode_multilabel
 
-#: Methods that give one result a row, of which an estimator has some.
+#: Methods with one result a row; each estimator has some of them.
 _ROW_BY_ROW = (
     *("predict", "decision_function", "project", "predict_ranking", "predict_top"),
     *("predict_proba", "predict_quantile", "predict_interval"),
@@ -26,7 +26,7 @@ class OnDask:
     """Base of the estimators on Dask.
 
     ``fit`` takes a Dask array, a Dask dataframe or a list of delayed blocks; predictions for them are lazy Dask arrays.
-    Everything else works as without Dask, and what is in memory is treated as the plain estimator would.
+    Everything else works as without Dask, and data in memory goes to the plain estimator.
     """
 
     #: The estimator for one machine: the base that is neither abstract nor on Dask.
@@ -46,15 +46,15 @@ class OnDask:
 
     def _as_local(self) -> Any:
         """The plain estimator with the same parameters, not fitted."""
-        mine = self.get_params(deep=False)
-        return self.plain(**{name: mine[name] for name in self.plain._get_param_names()})
+        params = self.get_params(deep=False)
+        return self.plain(**{name: params[name] for name in self.plain._get_param_names()})
 
     def to_local(self) -> Any:
         """The fitted estimator of the same name for one machine, such as :class:`rankwise.SVOR`: no Dask in it."""
         check_is_fitted(self)
         local = self._as_local()
-        left_out = self.get_params(deep=False)
-        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in left_out})
+        params = self.get_params(deep=False)
+        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in params})
         return local
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -62,14 +62,14 @@ class OnDask:
         if not is_partitioned(X):
             return float(self.plain.score(self, X, y, sample_weight))
         model, task = delayed(self.to_local(), traverse=False), delayed(_score, pure=False)
-        parts = enumerate(in_parts(X, y, sample_weight))
-        total, weight = TaskEngine().computed([tree_sum([task(model, p, *part) for p, part in parts])])[0]
+        partitions = enumerate(aligned_blocks(X, y, sample_weight))
+        total, weight = TaskEngine().computed([tree_sum([task(model, p, *blocks) for p, blocks in partitions])])[0]
         return float(total / weight) if weight else float("nan")
 
-    def _set_features(self, found: dict[int, tuple[int, NDArray[Any] | None]]) -> None:
-        """Take number and names of the features of the first partition and refuse one that has others."""
-        first, (n_features, names) = next(iter(found.items()))
-        for number, (n, other) in found.items():
+    def _set_features(self, features: dict[int, tuple[int, NDArray[Any] | None]]) -> None:
+        """Take number and names of the features from the first partition and refuse one that has others."""
+        first, (n_features, names) = next(iter(features.items()))
+        for number, (n, other) in features.items():
             if n != n_features:
                 raise ValueError(
                     f"partition {number} has {n} features, partition {first} has {n_features}: all must have the same."
@@ -98,10 +98,10 @@ def lazily(plain: type[Any], name: str) -> Callable[..., Any]:
         example = np.asarray(getattr(model, name)(_one_row(model), *arguments, **options))
         shape, like = example.shape[1:], example[:0]
         call, shared = delayed(_predict, pure=True), delayed(model, traverse=False)
-        parts = in_parts(X)
-        lengths = X.chunks[0] if isinstance(X, dask.array.Array) else [np.nan] * len(parts)
+        partitions = aligned_blocks(X)
+        lengths = X.chunks[0] if isinstance(X, dask.array.Array) else [np.nan] * len(partitions)
         blocks = []
-        for p, ((block,), n) in enumerate(zip(parts, lengths, strict=True)):
+        for p, ((block,), n) in enumerate(zip(partitions, lengths, strict=True)):
             task = call(shared, name, p, block, shape, like.dtype, arguments, options)
             blocks.append(dask.array.from_delayed(task, (n, *shape), meta=like))
         return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
@@ -138,7 +138,7 @@ def _score(model: Any, number: int, X: Any, y: Any, sample_weight: Any) -> tuple
 
 
 def _counted(model: Any, n: int, y: Any, sample_weight: Any) -> float:
-    """Weight of the rows that the estimator's score is a mean over: those whose label says something."""
+    """Weight of the rows that the score is a mean over: those whose label is not missing."""
     weight = check_weights(sample_weight, n)
     weight = weight if weight.size else np.ones(n)
     if hasattr(model, "predict_ranking"):

@@ -1,6 +1,6 @@
 """From partitions to blocks of encoded rows: checked where they are, described to the client, encoded, kept.
 
-No one sees all labels: each partition says which classes it holds, and that is put together.
+No task sees all labels: each partition tells which classes it holds, and the client merges them.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from rankwise._types import Floats
 from rankwise.dask._blocks import Blocks, RowBlock
-from rankwise.dask._parts import TaskEngine, in_parts, naming_partition
+from rankwise.dask._parts import TaskEngine, aligned_blocks, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, infer_order
 from rankwise.labels._order import as_object_array, refuse_continuous, show, tidy
 from rankwise.labels._read import read
@@ -33,7 +33,7 @@ class Loaded:
     weight: Floats
     reader: Any
 
-    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+    def __sizeof__(self) -> int:  # Dask decides by it what to spill and what to move
         return int(self.design.nbytes + sizeof(self.y) + self.weight.nbytes)
 
 
@@ -41,8 +41,8 @@ class Partitions:
     """The partitions with rows, kept by the workers; some may be empty, as filters leave them.
 
     The plain ``model`` checks the features; ``describe(loaded, *arguments)`` is what the client must know of a
-    partition. By its number, ``features`` has the number of features and their names, ``described`` the description.
-    Blocks count weights in the power of two of ``largest_weight``, so that their sum cannot overflow.
+    partition. ``features`` has number and names of the features by partition, ``described`` the descriptions. Blocks
+    divide weights by the power of two of ``largest_weight``, so that their sum cannot overflow.
     """
 
     def __init__(
@@ -50,9 +50,10 @@ class Partitions:
     ) -> None:
         self.engine = TaskEngine()
         load, tell = delayed(_load, pure=False), delayed(_describe, pure=False)
-        loaded = self.engine.kept([load(model, p, *part) for p, part in enumerate(in_parts(X, y, sample_weight))])
-        facts = self.engine.computed([tell(p, part, describe, arguments) for p, part in enumerate(loaded)])
-        full = [p for p, of_part in enumerate(facts) if of_part is not None]
+        partitions = enumerate(aligned_blocks(X, y, sample_weight))
+        loaded = self.engine.kept([load(model, p, *blocks) for p, blocks in partitions])
+        facts = self.engine.computed([tell(p, partition, describe, arguments) for p, partition in enumerate(loaded)])
+        full = [p for p, of_partition in enumerate(facts) if of_partition is not None]
         if not full:
             raise ValueError("every partition is empty: there is nothing to learn from.")
         self.loaded = {p: loaded[p] for p in full}
@@ -60,16 +61,16 @@ class Partitions:
         self.described = {p: facts[p][1] for p in full}
         self.largest_weight = max(facts[p][2] for p in full)
 
-    def order(self, classes: Any, found: Iterable[Any]) -> ClassOrder:
-        """Order of the classes: as declared, or that of what was found in the partitions, if any row has a weight."""
+    def order(self, classes: Any, present: Iterable[Any]) -> ClassOrder:
+        """Order of the classes, as declared or as they are present in the partitions, if any row has a weight."""
         if not self.largest_weight:
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-        return declared_order(classes) if classes is not None else merged_order(list(found), warn=True)
+        return declared_order(classes) if classes is not None else merged_order(list(present), warn=True)
 
     def encoded(self, encode: Callable[..., RowsHere], *arguments: Any) -> Blocks:
         """Blocks with the rows that ``encode(loaded, *arguments)`` makes of labels and weights."""
         task, top = delayed(_encode, pure=False), self.largest_weight
-        blocks = self.engine.kept([task(p, part, top, encode, arguments) for p, part in self.loaded.items()])
+        blocks = self.engine.kept([task(p, loaded, top, encode, arguments) for p, loaded in self.loaded.items()])
         return Blocks(blocks, next(iter(self.features.values()))[0], self.engine)
 
 
@@ -104,51 +105,52 @@ def _encode(
 
 
 @dataclass(frozen=True)
-class Found:
-    """Labels of one partition: the order that its container declares, or the values that occur; and how many rows."""
+class PartitionClasses:
+    """Classes of one partition: the order that its container declares, or the values that occur; and how many rows."""
 
     declared: NDArray[Any] | None
     present: NDArray[Any]
     n_rows: int
 
 
-def found_in(y: Any) -> Found:
-    """Classes of one partition."""
+def classes_in(y: Any) -> PartitionClasses:
+    """Classes of one partition, from its labels."""
     raw = read(y)
     if raw.order is not None:
-        return Found(ClassOrder(raw.order).values, np.empty(0), len(raw))
+        return PartitionClasses(ClassOrder(raw.order).values, np.empty(0), len(raw))
     values = raw.values_present()
     if values.dtype.kind == "f":
         values = values[np.isfinite(values)]
-    return Found(None, np.unique(values) if values.dtype.kind in "iufb" else _distinct(values), len(raw))
+    distinct = np.unique(values) if values.dtype.kind in "iufb" else _distinct(values)
+    return PartitionClasses(None, distinct, len(raw))
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     try:
         return as_object_array(dict.fromkeys(values.tolist()))
-    except TypeError:  # something unhashable: who puts the order together says so
+    except TypeError:  # something unhashable, which is refused when the order is put together
         return values
 
 
-def merged_order(found: list[Found], *, warn: bool) -> ClassOrder:
+def merged_order(partitions: list[PartitionClasses], *, warn: bool) -> ClassOrder:
     """The order of all classes, as :func:`rankwise.labels.encode` would find it if it saw the rows of all partitions.
 
     ``warn``: whether classes without an order, such as strings, sort with a warning.
     """
-    declared = [part.declared for part in found if part.declared is not None]
+    declared = [partition.declared for partition in partitions if partition.declared is not None]
     if declared:
-        for number, part in enumerate(found):
-            if part.declared is None or part.declared.tolist() != declared[0].tolist():
-                other = "no order" if part.declared is None else show(part.declared)
+        for number, partition in enumerate(partitions):
+            if partition.declared is None or partition.declared.tolist() != declared[0].tolist():
+                other = "no order" if partition.declared is None else show(partition.declared)
                 raise ValueError(
                     f"partition {number}: all partitions must have classes in the same order, {show(declared[0])}. "
                     f"Got {other} instead."
                 )
         return ClassOrder(declared[0])
-    arrays = [part.present for part in found if part.present.size] or [np.empty(0)]
+    arrays = [partition.present for partition in partitions if partition.present.size] or [np.empty(0)]
     in_numbers = all(array.dtype.kind in "iufb" for array in arrays)
     values = np.unique(np.concatenate(arrays)) if in_numbers else tidy(as_object_array(np.concatenate(arrays).tolist()))
     if values.dtype.kind == "f":
-        refuse_continuous(values, sum(part.n_rows for part in found))
-        values = np.repeat(values, 2)  # that was said about all rows; for the values alone it would be wrong
+        refuse_continuous(values, sum(partition.n_rows for partition in partitions))
+        values = np.repeat(values, 2)  # checked for all rows above: distinct values alone would look continuous
     return infer_order(values, warn=warn)

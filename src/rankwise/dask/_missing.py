@@ -208,7 +208,7 @@ class SharedRounds:
         return result
 
     def leave(self, label: int) -> None:
-        """Wait for this one no longer."""
+        """Stop waiting for this label."""
         with self._turn:
             self._busy.discard(label)
             self._run_if_all_wait()
@@ -289,7 +289,7 @@ class MissingLabelsOnDask(OnDask, Plain):
                     f"partition {p} has {n} labels {others or ''}, partition {first} has {n_labels} {names or ''}: "
                     f"all must have the same."
                 )
-        values = sorted({value for *_, found in partitions.described.values() for value in found}, key=repr)
+        values = sorted({value for *_, present in partitions.described.values() for value in present}, key=repr)
         classes = encode_multilabel(np.array([values]), None).classes
         blocks = partitions.encoded(_encode, classes)
         labels = MultiLabels(np.empty((0, n_labels), dtype=np.int8), classes, names)

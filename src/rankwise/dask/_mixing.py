@@ -79,7 +79,7 @@ def mixed(model: Any, total: Contribution) -> State:
 
 
 def _entries(model: Any, kind: str) -> list[str]:
-    """Arrays of which all or some entries mix in one way; those that move as a whole are in ``_to_mix``."""
+    """Arrays that have entries that mix in one way; those that move as a whole are in ``_to_mix``."""
     arrays = model._layout.declared.items()
     return [name for name, a in arrays if kind in a.mixes and (isinstance(a.mixes, tuple) or kind != "moves")]
 

@@ -1,19 +1,17 @@
 """Online estimators over partitions: one after the other, or side by side.
 
-``mode="sequential"`` passes the model from partition to partition. Learning is faster than reading, so some partitions
-are read ahead, one for each thread of the cluster, and the model waits for the next of them: that bounds the memory
-whatever the number of rows. With ``shuffle=False`` the result is that of one machine to the bit. With
-``shuffle=True`` no machine sees all rows at once: each epoch takes the partitions in a random order, and the rows
-within each in a random order.
+``mode="sequential"`` passes the model from partition to partition. Learning is faster than reading, so the cluster
+reads some partitions ahead, one for each of its threads: that bounds the memory whatever the number of rows. With
+``shuffle=False`` the result is that of one machine to the bit. With ``shuffle=True`` no machine sees all rows at once:
+each epoch takes the partitions in a random order, and the rows within each in a random order.
 
 ``mode="mixing"`` is iterative parameter mixing (:mod:`rankwise.dask._mixing`): an epoch takes as long as one
 partition after another on each worker, not on one of them.
 """
 
 import inspect
-from collections.abc import Iterable
 from copy import deepcopy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from dask.delayed import delayed
@@ -23,31 +21,26 @@ from rankwise._sklearn import StrOptions
 from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
 from rankwise.dask._blocks import tree_sum
 from rankwise.dask._lazy import OnDask
-from rankwise.dask._loading import Found, found_in, merged_order
+from rankwise.dask._loading import PartitionClasses, classes_in, merged_order
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
-from rankwise.dask._parts import TaskEngine, in_parts, is_partitioned, naming_partition
+from rankwise.dask._parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
 from rankwise.labels._rankings import read_rankings
+from rankwise.online._online_estimator import OnlineEstimator
 
 
-class OnlineOnDask(OnDask):
+class OnlineOnDask(OnDask, OnlineEstimator):
     """Base of the online estimators on Dask; see the module's docstring."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
-
     mode: str
-    n_epochs: int
-    shuffle: bool
-    random_state: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "plain" in cls.__dict__:
-            cls.__init__ = _initialiser(cls.plain)  # type: ignore[method-assign]
-            cls._parameter_constraints = {
-                **cls.plain._parameter_constraints,
-                "mode": [StrOptions({"sequential", "mixing"})],
-            }
+            estimator: Any = cls
+            estimator.__init__ = _initialiser(cls.plain)
+            modes = StrOptions({"sequential", "mixing"})
+            estimator._parameter_constraints = {**cls.plain._parameter_constraints, "mode": [modes]}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: ``n_epochs`` passes over the partitions, one after the other or side by side.
@@ -60,19 +53,19 @@ class OnlineOnDask(OnDask):
             Labels and weights, in the same partitions.
         """
         if not is_partitioned(X):
-            return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
-        with self._afresh() as twin:  # type: ignore[attr-defined]
-            self._validate_params()  # type: ignore[attr-defined]
-            engine, parts = TaskEngine(), in_parts(X, y, sample_weight)
-            order = self._order_of(engine, parts, self.classes)  # type: ignore[attr-defined]
-            model = _begun(engine, self._as_local(), parts, order)
+            return super().fit(X, y, sample_weight)
+        with self._afresh() as twin:
+            self._validate_params()
+            engine, partitions = TaskEngine(), aligned_blocks(X, y, sample_weight)
+            n = len(partitions)
+            model = _begun(engine, self._as_local(), partitions, self._order_of(engine, partitions, self.classes))
             generator = check_random_state(self.random_state)
+            one_pass = _in_turn if self.mode == "sequential" else _side_by_side
             judged: dict[str, Any] = {}
             for _ in range(self.n_epochs):
-                numbers = generator.permutation(len(parts)) if self.shuffle else np.arange(len(parts))
-                seeds = generator.randint(2**31 - 1, size=len(parts)).tolist() if self.shuffle else [None] * len(parts)
-                one_pass = _in_turn if self.mode == "sequential" else _side_by_side
-                model = one_pass(engine, model, [(p, *parts[p], seeds[p]) for p in numbers.tolist()])
+                numbers = generator.permutation(n) if self.shuffle else np.arange(n)
+                seeds = generator.randint(2**31 - 1, size=n).tolist() if self.shuffle else [None] * n
+                model = one_pass(engine, model, [(p, *partitions[p], seeds[p]) for p in numbers.tolist()])
                 if "contest" in model._state:  # as on one machine, where the first epoch alone is judged
                     judged.setdefault("contest", model._state["contest"].copy())
             model._state.update(judged)
@@ -91,35 +84,35 @@ class OnlineOnDask(OnDask):
             All classes, lowest first. The first call takes those that occur, without it or the parameter ``classes``.
         """
         if not is_partitioned(X):
-            return super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc, no-any-return]
-        with self._afresh() as twin:  # type: ignore[attr-defined]
-            self._validate_params()  # type: ignore[attr-defined]
-            engine, parts = TaskEngine(), in_parts(X, y, sample_weight)
-            if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
+            return super().partial_fit(X, y, classes, sample_weight)
+        with self._afresh() as twin:
+            self._validate_params()
+            engine, partitions = TaskEngine(), aligned_blocks(X, y, sample_weight)
+            if self.__sklearn_is_fitted__():
                 model = self.to_local()
                 model._known_order(classes, None, False)
             else:
-                order = self._order_of(engine, parts, classes if classes is not None else self.classes)  # type: ignore
-                model = _begun(engine, self._as_local(), parts, order)
-            twin._take_over(_in_turn(engine, model, [(p, *part, None) for p, part in enumerate(parts)]))
+                if classes is not None and self.classes is not None:
+                    self._known_order(classes, None, True)  # refuses two that differ
+                order = self._order_of(engine, partitions, classes if classes is not None else self.classes)
+                model = _begun(engine, self._as_local(), partitions, order)
+            twin._take_over(_in_turn(engine, model, [(p, *blocks, None) for p, blocks in enumerate(partitions)]))
         return self
 
-    def _order_of(self, engine: TaskEngine, parts: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
-        """Order of the classes; a look at labels and weights, not at features, where they have to be seen."""
-        weighted = parts[0][2] is not None
+    def _order_of(self, engine: TaskEngine, partitions: list[tuple[Any, ...]], classes: Any) -> ClassOrder:
+        """Order of the classes; where they must be seen, this computes labels and weights but no features."""
+        weighted = partitions[0][2] is not None
         if classes is not None and not weighted:
             return declared_order(classes)
         kind = "declared" if classes is not None else "ranking" if hasattr(self, "predict_ranking") else "grades"
         describe = delayed(_describe, pure=False)
-        described = engine.computed([describe(p, y, weight, kind) for p, (_, y, weight) in enumerate(parts)])
+        described = engine.computed([describe(p, y, weight, kind) for p, (_, y, weight) in enumerate(partitions)])
         if not any(has_weight for _, has_weight in described):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
         if classes is not None:
             return declared_order(classes)
-        found = [classes for classes, _ in described if classes is not None]
-        if kind == "ranking":
-            return _merged_labels(found)
-        return merged_order(found, warn=self.ordered)  # type: ignore[attr-defined]
+        present = [classes for classes, _ in described if classes is not None]
+        return _merged_labels(present) if kind == "ranking" else merged_order(present, warn=self.ordered)
 
     def _take_over(self, model: Any) -> None:
         parameters = model.get_params(deep=False)
@@ -129,7 +122,7 @@ class OnlineOnDask(OnDask):
 
 
 def _initialiser(plain: type[Any]) -> Any:
-    """``__init__`` with the parameters of the plain estimator and ``mode``, as scikit-learn wants to see them."""
+    """``__init__`` with the parameters of the plain estimator and ``mode``, in a signature that scikit-learn reads."""
     parameters = list(inspect.signature(plain.__init__).parameters.values())
     mode = inspect.Parameter("mode", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="sequential")
     signature = inspect.Signature([*parameters, mode])
@@ -139,38 +132,37 @@ def _initialiser(plain: type[Any]) -> Any:
         bound.apply_defaults()
         bound.arguments["self"]._store_parameters(bound.arguments)
 
-    initialise.__signature__ = signature  # type: ignore[attr-defined]
-    return initialise
+    function: Any = initialise
+    function.__signature__ = signature
+    return function
 
 
-def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[Found | list[Any] | None, bool]:
-    """Classes that occur in a partition, if they are asked for, and whether it has a weight above zero."""
+def _describe(number: int, y: Any, sample_weight: Any, kind: str) -> tuple[PartitionClasses | list[Any] | None, bool]:
+    """Classes that occur in a partition, unless they are declared, and whether it has a weight above zero."""
     n = y.shape[0] if hasattr(y, "shape") else len(y)
     if n == 0:
         return None, False
     with naming_partition(number):
-        weight = check_weights(sample_weight, n)
-        has_weight = bool(weight.any()) if sample_weight is not None else True
+        has_weight = sample_weight is None or bool(check_weights(sample_weight, n).any())
         if kind == "declared":
             return None, has_weight
         if kind == "grades":
-            return found_in(y), has_weight
+            return classes_in(y), has_weight
         rows = read_rankings(y)
         return rows.labels_order().values.tolist() if rows.present else [], has_weight
 
 
-def _merged_labels(found: Iterable[list[Any]]) -> ClassOrder:
+def _merged_labels(present: list[list[Any]]) -> ClassOrder:
     """All labels: those of an indicator matrix as they are, others sorted as for one machine."""
-    found = list(found)
-    if found and all(labels == found[0] for labels in found):
-        return ClassOrder(found[0])
-    return encode_rankings([[label] for labels in found for label in labels]).order
+    if present and all(labels == present[0] for labels in present):
+        return ClassOrder(present[0])
+    return encode_rankings([[label] for labels in present for label in labels]).order
 
 
-def _begun(engine: TaskEngine, model: Any, parts: list[tuple[Any, ...]], order: ClassOrder) -> Any:
+def _begun(engine: TaskEngine, model: Any, partitions: list[tuple[Any, ...]], order: ClassOrder) -> Any:
     """The model before its first round; it learns the number of features from the first partition with rows."""
     begin = delayed(_begin, pure=False)
-    for number, (X, _, _) in enumerate(parts):
+    for number, (X, _, _) in enumerate(partitions):
         begun = engine.computed([begin(model, number, X, order)])[0]
         if begun is not None:
             return begun
@@ -188,7 +180,7 @@ def _begin(model: Any, number: int, X: Any, order: ClassOrder) -> Any:
 
 
 def _learn(model: Any, number: int, X: Any, y: Any, sample_weight: Any, seed: int | None) -> Any:
-    """The model after a pass over one partition; the one that came in stays, as a task may be run again."""
+    """The model after a pass over one partition; the given model stays as it is, for a task may run again."""
     if X.shape[0] == 0:
         return model
     with naming_partition(number):
@@ -214,12 +206,12 @@ def _in_turn(engine: TaskEngine, model: Any, passes: list[tuple[Any, ...]]) -> A
 
 
 def _side_by_side(engine: TaskEngine, model: Any, passes: list[tuple[Any, ...]]) -> Any:
-    """Let every partition learn from the same model, and mix what comes out."""
+    """Let copies of the model learn from one partition each, and mix them."""
     contribute, shared = delayed(_contribute, pure=False), delayed(model, traverse=False)
     in_order = sorted(passes, key=lambda one: one[0])
-    found = engine.computed([tree_sum([contribute(shared, *one) for one in in_order], together)])[0]
+    total = engine.computed([tree_sum([contribute(shared, *one) for one in in_order], together)])[0]
     result = deepcopy(model)
-    result._state = mixed(model, found)
+    result._state = mixed(model, total)
     return result
 
 

@@ -1,8 +1,7 @@
-"""Partitioned data, whatever holds it, as lists of delayed blocks; and results of tasks, with errors that say where.
+"""Partitioned data of any kind as lists of delayed blocks, and results of tasks, whose errors name the partition.
 
-X may be a Dask array, a Dask dataframe, or a list of delayed blocks, such as CSR matrices that functions of the user's
-load. Labels and weights come in the same partitions; for a Dask array they may be rechunked, or cut up if they are in
-memory.
+X may be a Dask array, a Dask dataframe, or a list of delayed blocks, such as CSR matrices that functions of the user
+load. Labels and weights come in the same partitions; for a Dask array they are rechunked, or cut up if in memory.
 """
 
 import asyncio
@@ -34,8 +33,8 @@ def _is_list_of_delayed(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(block, Delayed) for block in data)
 
 
-def in_parts(X: Any, *others: Any) -> list[tuple[Any, ...]]:
-    """Blocks of X and of the others (labels, weights, or None) that belong together, partition by partition."""
+def aligned_blocks(X: Any, *others: Any) -> list[tuple[Any, ...]]:
+    """Blocks of X and of the others (labels, weights, or None), together for each partition."""
     if isinstance(X, dask.array.Array) and X.ndim != 2:
         raise ValueError(f"X must be a Dask array of two dimensions. Got shape {X.shape} instead.")
     columns = [_blocks(X)]
@@ -50,8 +49,7 @@ def _blocks(data: Any) -> list[Any]:
     if isinstance(data, dask.array.Array):
         whole_rows = data.rechunk({1: -1}) if data.ndim == 2 and data.numblocks[1] > 1 else data
         return whole_rows.to_delayed().ravel().tolist()  # type: ignore[no-any-return]
-    # Columns that are not asked for are not read; but no partitions are put together, as to_delayed would do with few
-    # columns and not with many.
+    # Unused columns are not read. Without graph optimisation: it would join partitions if there are few columns.
     return list(data.simplify().to_delayed(optimize_graph=False))
 
 
@@ -83,7 +81,7 @@ def _blocks_like(X: Any, n_blocks: int, data: Any, name: str) -> list[Any]:
 
 
 class PartitionError(ValueError):
-    """What is wrong with the data of a partition: its number, and the complaint there, whose rows are counted in it."""
+    """An error in the data of a partition: its number, and the complaint, which counts rows within the partition."""
 
     def __init__(self, partition: int, complaint: str) -> None:
         super().__init__(f"partition {partition}: {complaint}")
@@ -94,7 +92,7 @@ class PartitionError(ValueError):
 
 
 class PartitionRowError(RowError, PartitionError):
-    """What is wrong with a row of a partition."""
+    """An error in a row of a partition."""
 
     def __init__(self, partition: int, error: RowError) -> None:
         PartitionError.__init__(self, partition, str(error))
@@ -151,7 +149,7 @@ class TaskEngine:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Say so in one error, where the scheduler is lost."""
+        """Raise one clear error when the scheduler is lost."""
         try:
             if self.client is not None and self.client.status != "running":
                 raise ConnectionError(f"the client is {self.client.status}")

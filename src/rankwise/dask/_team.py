@@ -1,13 +1,13 @@
 """Workers that grow the same trees: LightGBM's network between them, and the sums that are ours.
 
-LightGBM adds up the histograms of all workers inside, and so all grow the same tree. What it knows nothing of, such as
-derivatives by the thresholds, losses and weights of classes, goes through a :class:`Meeting`, a Dask actor: each worker
-brings its sums, and when all have come, everyone gets their total. It is added in the order of the workers' ranks, so
-it does not depend on who was faster. Some kilobytes go to the meeting and back, once or twice a round.
+LightGBM adds up the histograms of all workers itself, so that all grow the same tree. Our own sums, such as derivatives
+by the thresholds, losses and weights of classes, go through a :class:`Meeting`, a Dask actor: each worker brings its
+sums and gets the total when all have come. It is added in the order of the workers' ranks, so it does not depend on who
+was faster. Some kilobytes go to the meeting and back, once or twice a round.
 
-A worker that is lost would leave the others waiting. The client looks after them (:mod:`rankwise.dask._trees`): it ends
-the meeting, and those who wait there get an error. The meeting may be on the lost worker itself; whoever hears nothing
-from it for a while asks for a sign of life.
+A lost worker would leave the others waiting. The client (:mod:`rankwise.dask._trees`) then ends the meeting, and those
+who wait there get an error. The meeting may be on the lost worker itself; a worker that hears nothing from it for a
+while asks whether it is still there.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from rankwise.trees._rows import Team
 
 _MINUTES = 2  # that LightGBM waits for the others to connect
 _NO_MEETING = "the worker where the sums of all workers are added is lost"
-_QUIET = 0.5  # seconds between meetings of one, which are for what the user wants
+_QUIET = 0.5  # seconds between meetings of a single worker, which only ask whether to stop
 _SILENCE = 5.0  # seconds after which a worker asks whether the meeting is still there
 
 
 class MeetingError(RuntimeError):
-    """The others do not come any more."""
+    """The other workers will not come."""
 
 
 class Meeting:
@@ -49,7 +49,7 @@ class Meeting:
         self._progress: tuple[Any, ...] = ("boosting", 0, 0)
 
     async def meet(self, rank: int, turn: int, sums: Sums, progress: tuple[Any, ...]) -> tuple[Sums, bool]:
-        """Total of what all bring in this turn, and whether the user wants no more rounds."""
+        """Total of all sums of this turn, and whether the user wants no more rounds."""
         async with self._changed:
             self._progress = progress if rank == 0 else self._progress
             brought = self._brought.setdefault(turn, {})
@@ -67,13 +67,13 @@ class Meeting:
             return total
 
     async def end(self, why: str) -> None:
-        """Let no one wait any longer."""
+        """End all waiting."""
         async with self._changed:
             self._ended = why
             self._changed.notify_all()
 
     async def progress(self, *, stop: bool = False) -> tuple[Any, ...]:
-        """How far the fit has come; ``stop``: let it end with this round."""
+        """Progress of the fit; with ``stop`` it ends after this round."""
         self._stop = self._stop or stop
         return self._progress
 
@@ -106,11 +106,11 @@ class MachineTeam(Team):
         return tuple(np.array(value) if isinstance(value, np.ndarray) else value for value in total)
 
     def is_asked_to_stop(self) -> bool:
-        """As the last meeting said."""
+        """Whether the last meeting asked to stop."""
         return self._stop
 
     def tell(self, *progress: Any) -> None:
-        """Goes with the next sums."""
+        """Send the progress with the next sums."""
         self._progress = progress
 
     def _require_meeting(self) -> None:

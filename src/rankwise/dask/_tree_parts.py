@@ -1,8 +1,7 @@
 """Partitions as trees take them: categories numbered alike everywhere, rows shared out to workers, a sample for bins.
 
-Each partition is read where it is, and tells the kind of every column and the categories that it met. These are put
-together, as one machine would find them if it saw all rows, and the numbers of the categories in every partition are
-changed to the common ones.
+Each partition is read where it is, and tells the kind of every column and its categories. The client merges these, as
+one machine would find them if it saw all rows, and every partition renumbers its categories accordingly.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._types import Floats
-from rankwise.dask._loading import Found, Loaded, found_in
+from rankwise.dask._loading import Loaded, PartitionClasses, classes_in
 from rankwise.dask._parts import naming_partition
 from rankwise.labels import ClassOrder, Labels
 from rankwise.trees._reading import of_classes
@@ -24,42 +23,43 @@ from rankwise.trees._tree_columns import RawColumn, RawColumns
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class PartitionColumns:
     """What a partition tells: its classes, columns of a table or categories by place, and which columns have values."""
 
-    classes: Found | None
+    classes: PartitionClasses | None
     raw: RawColumns | None
     values: dict[str, Floats]
     has_values: NDArray[np.bool_]
 
 
-def describe(loaded: Loaded, declared: bool) -> Read:
+def describe(loaded: Loaded, declared: bool) -> PartitionColumns:
     """What the client must know; classes, if they were not declared."""
     raw, values = loaded.reader._raw, loaded.reader._values
     has_values = np.empty(0, dtype=bool) if raw is None else ~np.isnan(loaded.design.rows).all(axis=0)
-    return Read(None if declared else found_in(loaded.y), raw, values, has_values)
+    return PartitionColumns(None if declared else classes_in(loaded.y), raw, values, has_values)
 
 
-def merged_columns(found: Mapping[int, Read]) -> tuple[RawColumns | None, dict[str, Floats]]:
+def merged_columns(partitions: Mapping[int, PartitionColumns]) -> tuple[RawColumns | None, dict[str, Floats]]:
     """Columns of all partitions: of the same kinds, with the categories of all."""
-    first, one = next(iter(found.items()))
-    for p, part in found.items():
-        if (part.raw is None) != (one.raw is None):
-            with_table, without = (first, p) if part.raw is None else (p, first)
+    first, one = next(iter(partitions.items()))
+    for p, other in partitions.items():
+        if (other.raw is None) != (one.raw is None):
+            with_table, without = (first, p) if other.raw is None else (p, first)
             raise ValueError(
                 f"partition {with_table} has columns that are no numbers, partition {without} has numbers alone: all "
                 f"must have columns of the same types."
             )
     if one.raw is not None:
-        columns = [_merged_column(j, found) for j in range(len(one.raw.columns))]
+        columns = [_merged_column(j, partitions) for j in range(len(one.raw.columns))]
         return RawColumns(columns), {}
-    joined = {key: np.concatenate([part.values[key] for part in found.values()]) for key in one.values}
+    joined = {key: np.concatenate([other.values[key] for other in partitions.values()]) for key in one.values}
     return None, {key: np.unique(values) for key, values in joined.items()}
 
 
-def _merged_column(j: int, found: Mapping[int, Read]) -> RawColumn:
-    columns = {p: part.raw.columns[j] for p, part in found.items() if part.raw is not None}
-    telling = [p for p in columns if found[p].has_values[j]] or list(columns)  # a column without values is of any kind
+def _merged_column(j: int, partitions: Mapping[int, PartitionColumns]) -> RawColumn:
+    columns = {p: other.raw.columns[j] for p, other in partitions.items() if other.raw is not None}
+    # A column without values is of any kind.
+    telling = [p for p in columns if partitions[p].has_values[j]] or list(columns)
     first, column = telling[0], columns[telling[0]]
     for p in telling:
         if (columns[p].kind, columns[p].decimal) != (column.kind, column.decimal):
@@ -79,7 +79,7 @@ def _named(column: RawColumn) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TreeRows:
-    """Rows whose labels say something and have a weight: features as LightGBM takes them."""
+    """Rows that have a label and a weight: features as LightGBM takes them."""
 
     matrix: Any
     labels: Labels
@@ -94,7 +94,7 @@ class TreeRows:
         matrix = self.matrix.data if sparse.issparse(self.matrix) else self.matrix
         return int(matrix.nbytes + self.labels.lower.nbytes * 2 + self.weight.nbytes)
 
-    def __sizeof__(self) -> int:  # by this Dask decides what to spill and what to move
+    def __sizeof__(self) -> int:  # Dask decides by it what to spill and what to move
         return self.nbytes
 
     def size(self) -> tuple[int, int]:
@@ -108,12 +108,12 @@ class TreeRows:
         return self.matrix[np.sort(np.random.default_rng(seed).choice(len(self), count, replace=False))]
 
     @classmethod
-    def joined(cls, parts: Sequence[TreeRows]) -> TreeRows:
-        """Rows of several parts."""
-        if len(parts) == 1:
-            return parts[0]
-        labels = Labels.concatenate([part.labels for part in parts])
-        return cls(stacked([part.matrix for part in parts]), labels, np.concatenate([part.weight for part in parts]))
+    def joined(cls, blocks: Sequence[TreeRows]) -> TreeRows:
+        """Rows of several blocks."""
+        if len(blocks) == 1:
+            return blocks[0]
+        labels = Labels.concatenate([rows.labels for rows in blocks])
+        return cls(stacked([rows.matrix for rows in blocks]), labels, np.concatenate([rows.weight for rows in blocks]))
 
 
 def stacked(matrices: Sequence[Any]) -> Any:
@@ -147,15 +147,15 @@ def _lookups(here: Any, model: Any) -> list[tuple[int, Floats]]:
         pairs = [(int(key), here._values[key].tolist(), known.tolist()) for key, known in model._values.items()]
     else:
         pairs = [(j, here._raw.columns[j].values, model._raw.columns[j].values) for j in model._raw.categorical]
-    found = []
+    lookups = []
     for j, values, known in pairs:
         place = {value: float(i) for i, value in enumerate(known)}
-        found.append((j, np.array([place.get(value, np.nan) for value in values])))
-    return found
+        lookups.append((j, np.array([place.get(value, np.nan) for value in values])))
+    return lookups
 
 
 def groups_of(lengths: Sequence[int], most: int, least: int) -> list[list[int]]:
-    """Parts that follow each other, in at most so many groups of about as many rows, none with fewer than ``least``.
+    """Consecutive blocks in at most ``most`` groups of about equal length, none with fewer than ``least`` rows.
 
     >>> groups_of([10, 500, 500, 10, 900], 2, 100)
     [[0, 1, 2], [3, 4]]

@@ -72,7 +72,7 @@ class TreesOnDask(OnDask, Plain):
         goes_on = self.warm_start and self.__sklearn_is_fitted__()
         model = self.to_local() if goes_on else self._as_local()
         partitions = Partitions(self._as_local(), X, y, sample_weight, describe, model.classes is not None)
-        order = partitions.order(self.classes, (part.classes for part in partitions.described.values()))
+        order = partitions.order(self.classes, (columns.classes for columns in partitions.described.values()))
         self._set_features(partitions.features)
         raw, values = merged_columns(partitions.described)
         if goes_on:
@@ -103,16 +103,16 @@ class TreesOnDask(OnDask, Plain):
 
 
 class TreeFit:
-    """One fit: rows shared out to workers, their tasks, and what becomes of them.
+    """One fit: rows shared out to workers, and the tasks there.
 
-    The model knows parameters and columns; it is fitted, if its trees are to be continued.
+    The model has parameters and columns; it is fitted if its trees are to be continued.
     """
 
     def __init__(self, partitions: Partitions, model: Plain, order: ClassOrder) -> None:
         self.engine, self.model = partitions.engine, model
         shared = delayed(model, traverse=False)
         task = delayed(encoded, pure=False)
-        blocks = self.engine.kept([task(p, part, shared, order) for p, part in partitions.loaded.items()])
+        blocks = self.engine.kept([task(p, loaded, shared, order) for p, loaded in partitions.loaded.items()])
         sizes = self.engine.computed([block.size() for block in blocks])
         self.blocks = [block for block, (n, _) in zip(blocks, sizes, strict=True) if n]
         self.lengths = [n for n, _ in sizes if n]
@@ -136,13 +136,13 @@ class TreeFit:
             sample = self._sample() if len(groups) > 1 else None
             name, verbose = type(self.model).__name__, self.model.verbose
             self.model.verbose = False
-            parts = [[futures[b] for b in group] for group in groups]
             tasks = [
                 client.submit(
-                    _grow_on_worker, rank, len(groups), meeting, part, sample, self.model, workers=[worker], pure=False
+                    _grow_on_worker, rank, len(groups), meeting, [futures[b] for b in group], sample, self.model,
+                    workers=[worker], pure=False,
                 )
-                for rank, (part, worker) in enumerate(zip(parts, workers, strict=True))
-            ]
+                for rank, (group, worker) in enumerate(zip(groups, workers, strict=True))
+            ]  # fmt: skip
             watched = Tasks(client, tasks, workers, meeting)
             progress = RoundProgress(name, verbose, lambda *_: None)
             try:
@@ -178,9 +178,9 @@ class TreeFit:
 
 
 def _grow_on_worker(
-    rank: int, size: int, meeting: Any, parts: list[TreeRows], sample: Any, model: Plain
+    rank: int, size: int, meeting: Any, blocks: list[TreeRows], sample: Any, model: Plain
 ) -> tuple[dict[str, Any], list[str]] | None:
-    """The fit of one worker; the first gives the result of all."""
+    """The fit of one worker; the first worker returns the result."""
     model = model._twin()  # workers that are threads of one process share it
     if model.n_jobs is None:
         model.n_jobs = get_worker().state.nthreads
@@ -188,7 +188,7 @@ def _grow_on_worker(
     team = MachineTeam(meeting, rank, size, sample)
     try:
         with team.connected():
-            result = _grown(model, TreeRows.joined(parts), team)
+            result = _grown(model, TreeRows.joined(blocks), team)
     except KeyboardInterrupt:  # which would end the worker
         raise InterruptedFitError("the fit was interrupted before the first round was finished") from None
     return result if rank == 0 else None
@@ -201,13 +201,13 @@ def _grown(model: Plain, rows: TreeRows, team: Any) -> tuple[dict[str, Any], lis
 
 
 class Tasks:
-    """The workers' tasks of one fit, one for each of these addresses, looked after by the client."""
+    """The workers' tasks of one fit, one for each address, supervised by the client."""
 
     def __init__(self, client: Any, tasks: list[Any], workers: list[str], meeting: Any) -> None:
         self.client, self.tasks, self.workers, self.meeting = client, tasks, workers, meeting
 
     def wait(self, progress: RoundProgress) -> None:
-        """Until all are done; an error of one, or a worker that is lost, ends all."""
+        """Wait until all are done; an error of one, or a lost worker, ends all."""
         with noting_interrupts() as is_asked:
             while not all(task.done() for task in self.tasks):
                 self._pause()
@@ -250,7 +250,7 @@ class Tasks:
         return [worker for task, worker in pairs if not task.done() and worker not in lost]
 
     def _fail(self) -> None:
-        """Raise the error of the task that failed of itself, not because others did."""
+        """Raise the error of the task that failed first, not of those that failed because of it."""
         until = time.monotonic() + _GRACE / 3
         while all(map(_is_of_others, self._errors())) and not self._lost() and time.monotonic() < until:
             time.sleep(_POLL)
@@ -271,5 +271,5 @@ class Tasks:
 
 
 def _is_of_others(error: BaseException) -> bool:
-    """Whether an error is but the echo of another worker's."""
+    """Whether an error only follows from another worker's."""
     return isinstance(error, MeetingError) or (isinstance(error, EngineError) and "ocket" in str(error))

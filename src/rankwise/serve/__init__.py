@@ -13,6 +13,6 @@ from rankwise._extras import require
 
 
 def check_installed() -> None:
-    """Say what to install where a package is missing."""
+    """Raise an error that says what to install if a package is missing."""
     for package in ("msgspec", "starlette", "uvicorn"):
         require(package, f'the service needs {package}: pip install "rankwise[serve]"')

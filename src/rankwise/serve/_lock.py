@@ -15,7 +15,7 @@ except ImportError:  # Windows
 
 
 class FileLock:
-    """Lock that lasts as long as the process holds it, however it ends; the file stays.
+    """Lock that lasts until it is released or the process ends, in any way; the file stays.
 
     ``BlockingIOError`` is raised if another process holds it.
     """

@@ -1,4 +1,4 @@
-"""Memory of a process that runs for weeks: what a large request took goes back to the system when it is answered."""
+"""Memory of a process that runs for weeks: what a large request took goes back to the system after the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: paths, and what each of them does."""
+"""The application: its paths and their endpoints."""
 
 from __future__ import annotations
 
@@ -64,23 +64,25 @@ class Application:
             ("explain", "POST", self.explain_rows, PREDICT),
             ("events", "GET", self.events, READ),
         ]
-        plain = [
-            *self._about_the_service(),
-            ("/openapi.json", self.openapi, PUBLIC),
-            ("/v1/models", self.models, READ),
-            ("/", self.page, PUBLIC),
-            ("/models/{model}", self.page, PUBLIC),
-            ("/page.css", page.served("page.css"), PUBLIC),
-            ("/common.js", page.served("common.js"), PUBLIC),
-            ("/page.js", page.served("page.js"), PUBLIC),
+        of_all = [
+            *self._common_routes(),
+            ("/openapi.json", "GET", self.openapi, PUBLIC),
+            ("/v1/models", "GET", self.models, READ),
+            ("/models/{model}", "GET", self.page, PUBLIC),
+            ("/page.js", "GET", page.served("page.js"), PUBLIC),
         ]
-        models = [route for prefix in ("/v1/", "/v1/models/{model}/") for route in routes(of_a_model, prefix)]
-        return models + routes([(path, "GET", handler, role) for path, handler, role in plain])
+        return [*routes(of_a_model, "/v1/"), *routes(of_a_model, "/v1/models/{model}/"), *routes(of_all)]
 
-    def _about_the_service(self) -> list[tuple[str, Any, int]]:
+    def _common_routes(self) -> list[tuple[str, str, Any, int]]:
+        """Routes that the application for raters has too."""
         return [
-            ("/healthz", self.healthz, PUBLIC), ("/readyz", self.readyz, PUBLIC), ("/metrics", self.metrics, READ),
-        ]  # fmt: skip
+            ("/", "GET", self.page, PUBLIC),
+            ("/page.css", "GET", page.served("page.css"), PUBLIC),
+            ("/common.js", "GET", page.served("common.js"), PUBLIC),
+            ("/healthz", "GET", self.healthz, PUBLIC),
+            ("/readyz", "GET", self.readyz, PUBLIC),
+            ("/metrics", "GET", self.metrics, READ),
+        ]
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
@@ -119,9 +121,8 @@ class Application:
         service = self._service(request)
         if request.media_type == ARROW:
             level = messages.level_in(request.query)
-            return Reply(
-                await service.in_thread(_predict_arrow, service, await request.body(), level), media_type=ARROW
-            )
+            answers = await service.in_thread(_predict_arrow, service, await request.body(), level)
+            return Reply(answers, media_type=ARROW)
         body = await _json_rows(service, request, messages.PREDICT)
         rows = await service.predict(body.rows, body.ids, body.level, body.remember)
         return reply({"classes": service.engine.replica.rows.classes, "rows": rows})
@@ -139,7 +140,7 @@ class Application:
         return reply({"rows": await service.learn(rows, key)})
 
     async def one_feedback(self, request: Incoming) -> Reply:
-        """What is in the log under an id, and what became of it."""
+        """The feedback under an id, as last corrected."""
         reader, id = self._service(request).reader, request.path["id"]
         seq, kind, label, weight, _ = reader.find([id]).get(id, (0, "", "", 0.0, ""))
         if kind != "feedback":
@@ -154,15 +155,12 @@ class Application:
         body = await request.json(messages.CORRECTION)
         label = messages.label_text(body.label)
         service.engine.replica.rows.labels([label])
-        return await self._changed(service, request.path["id"], label, body.weight)
+        return reply(await service.engine.change(request.path["id"], label, body.weight, service.future()), 202)
 
     async def retract(self, request: Incoming) -> Reply:
         """Take back an earlier feedback."""
-        return await self._changed(self._service(request), request.path["id"], None, None)
-
-    @staticmethod
-    async def _changed(service: Service, id: str, label: str | None, weight: float | None) -> Reply:
-        return reply(await service.engine.change(id, label, weight, service.future()), 202)
+        service = self._service(request)
+        return reply(await service.engine.change(request.path["id"], None, None, service.future()), 202)
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -237,7 +235,7 @@ class Application:
         return page.shell(self._service(request).name)
 
     async def metrics(self, request: Incoming) -> Reply:
-        """Everything that is counted, for Prometheus."""
+        """All metrics, for Prometheus."""
         text = Exposition()
         for (route, status), count in sorted(self.requests.counts.items()):
             text.add("rankwise_requests_total", "counter", "Requests.", count, route=route, status=status)
@@ -248,7 +246,7 @@ class Application:
 
 
 def routes(table: Iterable[tuple[str, str, Any, int]], prefix: str = "") -> list[Route]:
-    """Routes of a table with path, method, coroutine and role; endpoints of one path belong together."""
+    """Routes of a table with path, method, coroutine and role; a path may have several methods."""
     by_path: dict[str, dict[str, Endpoint]] = {}
     for path, method, handler, role in table:
         name = path.removeprefix("/v1/").strip("/.").partition("/")[0] or "page"
@@ -271,13 +269,12 @@ class _ByMethod:
 
 
 async def _json_rows(service: Service, request: Incoming, decoder: messages.RowsDecoder) -> Any:
-    """A JSON body with rows, no more than allowed; a long one is read beside the event loop."""
-    content = await request.json_text()
-    found = (
-        await service.in_thread(decoder.decode_row_by_row, content) if len(content) > _LONG else decoder.decode(content)
-    )
-    request.limits.check_rows(len(found.rows))
-    return found
+    """A JSON body with rows, no more than allowed; a thread reads a long one."""
+    text = await request.json_text()
+    is_long = len(text) > _LONG
+    body = await service.in_thread(decoder.decode_row_by_row, text) if is_long else decoder.decode(text)
+    request.limits.check_rows(len(body.rows))
+    return body
 
 
 def _predict_arrow(service: Service, body: bytearray, level: float) -> bytes:
@@ -290,13 +287,13 @@ def _arrow_feedback(body: bytearray) -> list[messages.FeedbackRow]:
     own = ("label", "id", "prediction_id", "weight")
     if rows and "label" not in rows[0]:
         raise Problem(422, "the table has no column 'label'.")
-    found = []
+    feedback = []
     for row in rows:
         given = {name: row.pop(name) for name in own if name in row}
         if given.get("weight", 1.0) is None:
             given["weight"] = 1.0
-        found.append(msgspec.convert({**given, "features": row or None}, messages.FeedbackRow))
-    return found
+        feedback.append(msgspec.convert({**given, "features": row or None}, messages.FeedbackRow))
+    return feedback
 
 
 def _measure(text: Exposition, service: Service) -> None:

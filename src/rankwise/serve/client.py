@@ -21,7 +21,7 @@ _LONGEST_WAIT = 10.0
 
 
 class ServiceError(RuntimeError):
-    """An answer that is an error.
+    """An error that the service answered with.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class ServiceError(RuntimeError):
     detail : str
         What is wrong.
     errors : list of dict
-        Rows and columns to blame, as far as they are known.
+        Rows and columns to blame, where known.
     """
 
     def __init__(self, status: int, detail: str, errors: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -41,17 +41,17 @@ class ServiceError(RuntimeError):
 class Client:
     """Predictions from a service, and feedback for it.
 
-    A request that fails, because the service is restarted, say, is made again for some time. Feedback that had arrived
-    all the same is not learnt twice: the ids of its rows tell.
+    The client retries failed requests for some time, while the service restarts for example. Feedback that had arrived
+    nevertheless is not learnt twice, because each of its rows has an id.
 
     Parameters
     ----------
     url : str
-        Where the service is, ``http://127.0.0.1:8321`` say.
+        Address of the service, such as ``http://127.0.0.1:8321``.
     token : str, optional
-        A token, where the service asks for one.
+        A token, if the service requires one.
     model : str, optional
-        Name of the model, where the service has several.
+        Name of the model, if the service has several.
     timeout : float, default 30
         Seconds to wait for an answer.
     retries : int, default 8
@@ -94,7 +94,7 @@ class Client:
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, *, level: float = 0.9, remember: bool = False, ids: Sequence[str] | None = None) -> Any:
-        """Class, probabilities and interval of every row, as far as the model has them.
+        """Class of every row, with probabilities and interval if the model has them.
 
         Parameters
         ----------
@@ -103,48 +103,48 @@ class Client:
         level : float, default 0.9
             Level of the intervals.
         remember : bool, default False
-            Whether the service is to remember the rows, so that feedback needs only the ids. Needs a list of dicts.
+            Let the service remember the rows, so that feedback needs only their ids. Needs a list of dicts.
         ids : list of str, optional
-            Ids of the predictions; otherwise the service makes them.
+            Ids of the predictions; by default the service makes them.
 
         Returns
         -------
         list of dict, or a frame of the same kind
-            With id, class, version and the rest.
+            With id, class, version and more.
         """
         if not isinstance(X, (list, tuple)):
             if remember or ids is not None:
                 raise ValueError("remember and ids are for a list of dicts: give a frame a column 'id' instead.")
             return _like(X, self._predict_table(as_table(X), level))
-        found: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         for start in range(0, len(X), _CHUNK):
             body: dict[str, Any] = {"level": level, "remember": remember}
             body["rows"] = [_plain(row) for row in X[start : start + _CHUNK]]
             if ids is not None:
                 body["ids"] = list(ids[start : start + _CHUNK])
-            found += self._call("POST", "predict", json=body).json()["rows"]
-        return found
+            answers += self._call("POST", "predict", json=body).json()["rows"]
+        return answers
 
     def learn(
         self, X: Any, y: Any, *, sample_weight: Sequence[float] | None = None, ids: Sequence[str] | None = None
     ) -> list[str]:
-        """Give feedback; return when all of it is durable and learnt.
+        """Give feedback; returns when all of it is durable and learnt.
 
         Parameters
         ----------
         X : list of dict, frame of pandas, polars or pyarrow, or None
-            Rows; None if ``ids`` are those of predictions that were remembered.
+            Rows; None if ``ids`` are those of remembered predictions.
         y : array-like
             Labels of any form that :func:`rankwise.labels.encode` reads: 3, (3, 5), {2, 3}, ">=4", None.
         sample_weight : list of float, optional
             Importance of each row, >= 0.
         ids : list of str, optional
-            Ids of the feedback. With the same ids, rows are not learnt again.
+            Ids of the feedback. Rows whose ids are known already are not learnt again.
 
         Returns
         -------
         list of str
-            The ids, with which feedback can be corrected and retracted.
+            The ids, by which feedback can be corrected and retracted.
         """
         rows = None if X is None else X if isinstance(X, (list, tuple)) else as_table(X).to_pylist()
         labels = self._texts(y)
@@ -165,15 +165,15 @@ class Client:
         return names
 
     def correct(self, id: str, label: Any, weight: float | None = None) -> None:
-        """Say what an earlier feedback should have been; the model is built again in the background."""
+        """Correct an earlier feedback; the service rebuilds the model in the background."""
         body = {"label": self._texts([label])[0]} | ({} if weight is None else {"weight": weight})
         self._call("PUT", f"feedback/{quote(id, safe='')}", json=body)
 
     def retract(self, id: str) -> None:
-        """Take back an earlier feedback."""
+        """Retract an earlier feedback."""
         self._call("DELETE", f"feedback/{quote(id, safe='')}")
 
-    # -- one row, as river has it --------------------------------------------------------------------------------------
+    # -- one row, as in river ------------------------------------------------------------------------------------------
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Class of one row, a dict."""
@@ -186,7 +186,7 @@ class Client:
     # -- the model -----------------------------------------------------------------------------------------------------
 
     def model(self) -> dict[str, Any]:
-        """What is served: estimator, classes, columns, version, error."""
+        """Describe the model: estimator, classes, columns, version, error."""
         return dict(self._call("GET", "model").json())
 
     def versions(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class Client:
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         answer = self._call(
-            "POST", f"predict?level={level!r}", content=sink.getvalue(), headers={"Content-Type": _ARROW}
+            "POST", f"predict?level={float(level)!r}", content=sink.getvalue(), headers={"Content-Type": _ARROW}
         )
         return pa.ipc.open_stream(answer.content).read_all()
 
@@ -224,7 +224,7 @@ class Client:
         return [str(text) for text in format_labels(y, self._classes)]
 
     def _call(self, method: str, path: str, *, again: bool = True, **options: Any) -> Any:
-        """Make a request, and make it again while the service is away or busy."""
+        """Make a request; retry while the service is away or busy."""
         for attempt in range(self.retries + 1):
             last = attempt == self.retries or not again
             wait = 0.0
@@ -238,13 +238,10 @@ class Client:
                     return answer
                 if last or answer.status_code not in _AGAIN:
                     raise _error(answer)
-                wait = _seconds(answer.headers.get("Retry-After"))
+                retry_after = answer.headers.get("Retry-After", "")
+                wait = float(retry_after) if retry_after.isdigit() else 0.0
             time.sleep(min(_LONGEST_WAIT, max(wait, 0.05 * 2**attempt)) * random.uniform(0.5, 1.0))
         raise AssertionError("unreachable")
-
-
-def _seconds(text: str | None) -> float:
-    return float(text) if text is not None and text.isdigit() else 0.0
 
 
 def _error(answer: Any) -> ServiceError:

@@ -1,14 +1,13 @@
 """The engine: a writer whose model can be corrected, rolled back and replaced.
 
-Work that takes long, building the model again after a correction or for a rollback, is done by another thread on a
-model of its own, while the old model serves and learns; the writer lets it catch up and puts it in its place.
+Building the model again, after a correction or for a rollback, takes long: another thread does it, with a model of its
+own, while the old model serves and learns. The writer then lets the new model catch up and replaces the old one.
 """
 
 from __future__ import annotations
 
 import json
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -51,18 +50,14 @@ class Engine(Writer):
             seq = store.event(cursor, wanted, target=target, label=label, weight=weight if label is not None else None)
         store.mark(seq)
         if self.replica.version.holds(target) and target <= self.replica.seq:
-            self.replica.stale = True
             self.rebuild()
         else:
             self.replica.move(seq, seq)
         return {"id": id, "seq": target, "state": wanted}
 
-    def _cannot_learn(self) -> None:
-        self.rebuild()
-
     def rebuild(self) -> None:
         """Build the model again from the log, in the background."""
-        self.replica.stale = True
+        super().rebuild()
         if not self._rebuilding:
             self._rebuilding = True
             self._in_background(self._rebuild)
@@ -71,7 +66,7 @@ class Engine(Writer):
         try:
             with self.store.reader() as reader:
                 for attempt in range(_ATTEMPTS + 1):
-                    if attempt == _ATTEMPTS:  # corrections come faster than we are: the writer waits for us
+                    if attempt == _ATTEMPTS:  # corrections come too fast: the writer waits
                         self.call(lambda: self._put(built(self.store, self.replica.version))).result()
                         return
                     replica = built(reader, self.replica.version)
@@ -84,7 +79,7 @@ class Engine(Writer):
                 self.rebuild()
 
     def _put(self, replica: Replica) -> bool:
-        """Put a model that was built again in the place of the old one, unless there is more to correct in it."""
+        """Replace the old model by one that was built again, unless later corrections concern it."""
         store = self.store
         if replica.version.version != self.replica.version.version:
             return True  # a rollback has replaced the version: nothing to do
@@ -136,9 +131,9 @@ class Engine(Writer):
             seq = store.event(cursor, "rollback", context=context)
             report = {"to_version": goal.version, "to_seq": place}
             version = store.add_version(cursor, "rollback", goal.root, [*goal.upto(place), (seq, None)], seq, report)
-            digest = store.add_model(cursor, to_bytes(replica.rows.model))
-            new = Replica(version, store.model(digest), seq, seq, replica.revision)
-            store.add_snapshot(cursor, replace(new.copied()[1], model=digest))
+            content = to_bytes(replica.rows.model)
+            new = Replica(version, content, seq, seq, replica.revision)
+            store.add_snapshot(cursor, new.copied()[1], content)
             self._keep_last(cursor)
         return self._now_at(new, seq)
 
@@ -148,19 +143,19 @@ class Engine(Writer):
 
     def _promote(self, number: int) -> int:
         store = self.store
-        found = store.connection.execute(
+        challenger = store.connection.execute(
             "SELECT root, trained_to, report, state FROM challengers WHERE number = ?", (number,)
         ).fetchone()
-        if found is None:
+        if challenger is None:
             raise UnknownError(f"there is no challenger {number}.")
-        root, trained_to, report, state = found
+        root, trained_to, report, state = challenger
         if state == "promoted":
             raise ConflictError(f"challenger {number} is promoted already.")
+        report = json.loads(report)
         with store.transaction() as cursor:
             seq = store.event(cursor, "promotion", context=json.dumps({"challenger": number}))
-            learns = json.loads(report)["learns"]
-            ranges: Ranges = [(trained_to if learns else seq, None)]
-            version = store.add_version(cursor, "promotion", root, ranges, seq, json.loads(report))
+            ranges: Ranges = [(trained_to if report["learns"] else seq, None)]
+            version = store.add_version(cursor, "promotion", root, ranges, seq, report)
             cursor.execute("UPDATE challengers SET state = 'promoted' WHERE number = ?", (number,))
             new = Replica(version, store.model(root))
             self._keep_last(cursor)
@@ -169,10 +164,10 @@ class Engine(Writer):
         return self._now_at(new, seq)
 
     def _keep_last(self, cursor: Any) -> None:
-        """Keep the model that is about to be replaced."""
+        """Keep a snapshot of the model that is about to be replaced."""
         if not self.replica.stale:
             model, snapshot = self.replica.copied()
-            self.store.add_snapshot(cursor, replace(snapshot, model=self.store.add_model(cursor, to_bytes(model))))
+            self.store.add_snapshot(cursor, snapshot, to_bytes(model))
 
     def _now_at(self, replica: Replica, seq: int) -> int:
         self.store.mark(seq)

@@ -1,4 +1,4 @@
-"""Server-sent events: whoever listens gets the newest state, and slow listeners skip some."""
+"""Server-sent events: every listener gets the newest state; slow listeners skip some."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EventHub:
         self._made = -1
 
     def changed(self) -> None:
-        """Say that there is something new; called in the thread of the event loop."""
+        """Announce a new state; called in the thread of the event loop."""
         self._version += 1
         self._changed.set()
 
@@ -36,7 +36,7 @@ class EventHub:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody more may listen."""
+        """Whether no more listeners are allowed."""
         return self.n_listeners >= _MOST_LISTENERS
 
     async def stream(self) -> AsyncIterator[bytes]:

@@ -1,7 +1,7 @@
-"""The gate in front of every endpoint: who asks, how much and how often; errors as problems; times and logs.
+"""The gate in front of every endpoint: roles, limits and rates; errors as problems; times and logs.
 
-An endpoint is a coroutine that gets an :class:`Incoming` request and returns a :class:`Reply`. Everything else here is
-the same for all applications.
+An endpoint is a coroutine that gets an :class:`Incoming` request and returns a :class:`Reply`. The rest is the same for
+all applications.
 """
 
 from __future__ import annotations
@@ -47,13 +47,24 @@ class ClientGoneError(Exception):
 
 @dataclass(slots=True)
 class Reply:
-    """An answer, whole or as a stream of parts."""
+    """An answer, whole or as a stream of chunks."""
 
     body: bytes = b""
     status: int = 200
     media_type: str = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     stream: Any = None
+
+    async def send_to(self, send: Send) -> None:
+        """Send it through an ASGI channel."""
+        headers = [(b"content-type", self.media_type.encode()), *self.headers]
+        if self.stream is None:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        if self.stream is not None:
+            async for chunk in self.stream:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 def reply(value: Any, status: int = 200) -> Reply:
@@ -91,11 +102,11 @@ class Incoming:
         return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
 
     async def body(self) -> bytearray:
-        """The whole body, which must come in time and be no larger than allowed."""
+        """The whole body, which must arrive in time and be no larger than allowed."""
         most = self.limits.body
         if int(self.header(b"content-length") or 0) > most:
             raise Problem(413, f"the body is larger than {most} bytes. Send it in parts.")
-        body = bytearray()  # grows in place: parts that are joined at the end take twice the memory
+        body = bytearray()  # grows in place: joining chunks at the end would take twice the memory
         try:
             async with asyncio.timeout(self.limits.seconds):
                 while True:
@@ -136,16 +147,7 @@ class Endpoint:
         if scope["rankwise.role"] < self.role:
             raise _refusal(scope["rankwise.role"], ROLES[self.role])
         answer = await self.handler(Incoming(scope, receive, scope["rankwise.limits"]))
-        headers = [(b"content-type", answer.media_type.encode()), *answer.headers]
-        if answer.stream is None:
-            headers.append((b"content-length", b"%d" % len(answer.body)))
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if answer.stream is None:
-            await send({"type": "http.response.body", "body": answer.body})
-            return
-        async for part in answer.stream:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        await answer.send_to(send)
 
 
 class RequestGate:
@@ -194,7 +196,9 @@ class RequestGate:
                 problem = Problem(500, "an error of the service; its log has more under this request's id.")
             if status:  # too late for another answer
                 raise
-            await self._refuse(problem, request_id, sending)
+            problem_headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
+            body = problem.body(request_id.decode())
+            await Reply(body, problem.status, MEDIA_TYPE, problem_headers).send_to(sending)
         finally:
             seconds = time.perf_counter() - started
             route = scope["rankwise.route"]
@@ -212,7 +216,7 @@ class RequestGate:
         return b"%s-%x" % (self._prefix.encode(), self._count)
 
     def _admit(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
-        """Rank of the role of whoever asks, and the name."""
+        """Rank of the client's role, and its name."""
         client = scope.get("client") or ("", 0)
         if self.tokens is None:
             _require_own_pages(headers)
@@ -221,14 +225,6 @@ class RequestGate:
             role, name = self.tokens.role_of(_bearer(headers))
         self.rates.check(name or client[0])
         return role, name
-
-    @staticmethod
-    async def _refuse(problem: Problem, request_id: bytes, send: Send) -> None:
-        body = problem.body(request_id.decode())
-        headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", b"%d" % len(body))]
-        headers += [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
-        await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
 
 
 def is_loopback(host: str) -> bool:
@@ -248,12 +244,12 @@ def _bearer(headers: list[tuple[bytes, bytes]]) -> str | None:
 
 def _require_own_pages(headers: list[tuple[bytes, bytes]]) -> None:
     """Without tokens, refuse requests that another site's page makes through the browser of this machine."""
-    found = {key: value for key, value in headers if key in (b"host", b"origin")}
-    host = found.get(b"host", b"").decode("latin-1")
+    values = dict(headers)
+    host = values.get(b"host", b"").decode("latin-1")
     name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
     if host and not is_loopback(name):
         raise Problem(403, "without tokens the service answers to this machine's own names only (localhost).")
-    origin = found.get(b"origin", b"").decode("latin-1")
+    origin = values.get(b"origin", b"").decode("latin-1")
     if origin and origin.partition("://")[2] != host:
         raise Problem(403, "requests from pages of other sites are refused.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from rankwise.serve.app import Application
@@ -20,33 +21,27 @@ MODEL_SUFFIX, STORE_SUFFIX = ".rankwise", ".sqlite"
 
 
 def models_in(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """Models of a directory by name: each with the file of its store, which stands beside it."""
-    found = {path.stem: (path, path.with_suffix(STORE_SUFFIX)) for path in sorted(folder.glob(f"*{MODEL_SUFFIX}"))}
-    if not found:
+    """Models of a directory by name, each with the file of its store in the same directory."""
+    models = {path.stem: (path, path.with_suffix(STORE_SUFFIX)) for path in sorted(folder.glob(f"*{MODEL_SUFFIX}"))}
+    if not models:
         raise StoreError(f"{folder} holds no model, NAME{MODEL_SUFFIX}.")
-    for name in found:
+    for name in models:
         if not _NAME.fullmatch(name):
             raise StoreError(f"{folder / name}: a name in a path is made of letters, digits, '.', '_' and '-'.")
-    return found
+    return models
 
 
 def open_services(
     models: dict[str, tuple[Path | None, Path]], settings: Settings, *, accept_loss: bool = False
 ) -> dict[str, Service]:
-    """Services of models, each recovered from its store; what was opened is closed again if one fails."""
+    """Services of models, each recovered from its store; if one fails, all others are closed."""
     services: dict[str, Service] = {}
-    try:
+    with ExitStack() as opened:
         for name, (model, path) in models.items():
-            store = Store(path, write=True, accept_loss=accept_loss)
-            try:
-                services[name] = Service(name, store, None if model is None else model.read_bytes(), settings)
-            except BaseException:
-                store.close()
-                raise
-    except BaseException:
-        for service in services.values():
-            service.stop()
-        raise
+            store = opened.enter_context(Store(path, write=True, accept_loss=accept_loss))
+            services[name] = Service(name, store, None if model is None else model.read_bytes(), settings)
+            opened.callback(services[name].stop)
+        opened.pop_all()  # they stay open
     return services
 
 

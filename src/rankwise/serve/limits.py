@@ -1,4 +1,4 @@
-"""Limits: the size of bodies, the number of rows, and how many requests a client may make in a second."""
+"""Limits: the size of bodies, the number of rows, and the requests that a client may make in a second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Limits:
     body: int = 64 * 2**20  # bytes
     rows: int = 100_000  # of a JSON body; those of Arrow are bounded by the body
     rate: float = 0.0  # requests of one client in a second, 0 for any number; twice as many may come at once
-    seconds: float = 30.0  # in which a body must have come
+    seconds: float = 30.0  # for a body to arrive
 
     def check_rows(self, n: int) -> None:
         """Refuse more rows than are allowed."""
@@ -27,7 +27,7 @@ class Limits:
 
 
 class RateLimiter:
-    """Token buckets of clients, the least recently seen of which are forgotten; ``rate`` is requests in a second."""
+    """One token bucket per client; the least recently seen are forgotten. ``rate`` is in requests per second."""
 
     def __init__(self, rate: float) -> None:
         self.rate, self.burst = rate, max(1.0, 2 * rate)

@@ -1,4 +1,4 @@
-"""What clients send, as types: msgspec reads and checks bodies in one pass."""
+"""Bodies of requests as types, which msgspec reads and checks in one pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FeedbackRow(msgspec.Struct, forbid_unknown_fields=True):
-    """What was the matter with a row: its label, and its features or the id of its prediction."""
+    """Label of a row, with its features or the id of its prediction."""
 
     label: str | int | float | None
     id: Id | None = None
@@ -46,14 +46,14 @@ class FeedbackBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CorrectionBody(msgspec.Struct, forbid_unknown_fields=True):
-    """What an earlier feedback should have said."""
+    """New label and weight of an earlier feedback."""
 
     label: str | int | float | None
     weight: Weight | None = None
 
 
 class RollbackBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A version to go back to, and the place of the log where it was."""
+    """A version to go back to, and a place of the log."""
 
     version: int
     seq: int | None = None
@@ -62,7 +62,7 @@ class RollbackBody(msgspec.Struct, forbid_unknown_fields=True):
 class PromoteBody(msgspec.Struct, forbid_unknown_fields=True):
     """A challenger to serve."""
 
-    challenger: int
+    challenger: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class _RawPredictBody(PredictBody):
@@ -74,23 +74,23 @@ class _RawFeedbackBody(FeedbackBody):
 
 
 class RowsDecoder:
-    """Decoder of a body with rows, at once or row by row; ``raw_body`` is the same with rows not read yet."""
+    """Decoder of a body with rows, at once or row by row; ``raw_body`` leaves its rows unread."""
 
     def __init__(self, body: Any, raw_body: Any, row: Any) -> None:
         self._whole, self._raw, self._row = map(msgspec.json.Decoder, (body, raw_body, row))
 
     def decode(self, body: bytes | bytearray) -> Any:
-        """Read a body at once, which stops all other threads meanwhile."""
+        """Read a body at once, while all other threads stand still."""
         return self._whole.decode(body)
 
     def decode_row_by_row(self, body: bytes | bytearray) -> Any:
-        """Read a long body in a thread: between two rows, others go on."""
+        """Read a long body in a thread: other threads run between two rows."""
         try:
-            found = self._raw.decode(body)
-            found.rows = [self._row.decode(row) for row in found.rows]
+            decoded = self._raw.decode(body)
+            decoded.rows = [self._row.decode(row) for row in decoded.rows]
         except msgspec.DecodeError:
             return self._whole.decode(body)  # whose message names the row
-        return found
+        return decoded
 
 
 PREDICT = RowsDecoder(PredictBody, _RawPredictBody, dict[str, Value])
@@ -114,7 +114,7 @@ def label_text(label: str | float | None, row: int = 0) -> str:
 
 
 def level_in(query: dict[str, list[str]]) -> float:
-    """Level of intervals that a path's parameters ask for."""
+    """Level of the intervals, from the parameters of a query."""
     text = query.get("level", ["0.9"])[0]
     try:
         return float(msgspec.convert(text, Level, strict=False))
@@ -123,7 +123,7 @@ def level_in(query: dict[str, list[str]]) -> float:
 
 
 def features_text(features: Any) -> str:
-    """Features as they are logged: the same values give the same text."""
+    """Features as they are logged; equal values give equal texts."""
     return _SORTED.encode(features).decode()
 
 
@@ -143,7 +143,7 @@ def read_arrow(body: bytes | bytearray) -> Any:
 
 
 def arrow_stream(tables: Iterator[Any]) -> bytes:
-    """Tables of one schema in Arrow's stream format; each is written, and may be forgotten, before the next is made."""
+    """Tables of one schema in Arrow's stream format; each is written before the next is made."""
     pa = load_pyarrow()
     first = next(tables)
     sink = io.BytesIO()
@@ -154,7 +154,7 @@ def arrow_stream(tables: Iterator[Any]) -> bytes:
 
 
 def arrow_rows(table: Any) -> list[dict[str, Any]]:
-    """Rows of a table as JSON would bring them: NaN is null, decimals are numbers."""
+    """Rows of a table as JSON would hold them: NaN is null, decimals are numbers."""
     pa = load_pyarrow()
     types, compute = pa.types, pa.compute
     columns = {}

@@ -81,7 +81,7 @@ def _operation(
     ok: dict[str, Any] = {media_type: {"schema": answer or _OBJECT} if media_type == JSON else {}}
     problem = {"description": "What is wrong, with row and column.",
                "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}  # fmt: skip
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": summary,
         "responses": {status: {"description": "Done.", "content": ok}, "default": problem},
     }
@@ -91,8 +91,8 @@ def _operation(
         content: dict[str, Any] = {JSON: {"schema": body}}
         if arrow:
             content[ARROW] = {}
-        found["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": True, "content": content}
     if role is not None:
-        found["description"] = f"Needs the role {role!r} of {', '.join(ROLES)}, where tokens are used."
-        found["security"] = [{"token": []}]
-    return found
+        operation["description"] = f"Needs the role {role!r} of {', '.join(ROLES)}, where tokens are used."
+        operation["security"] = [{"token": []}]
+    return operation

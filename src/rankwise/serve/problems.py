@@ -48,16 +48,16 @@ class Problem(Exception):  # noqa: N818 - the standard's word
 
 def _place_in(message: str) -> list[dict[str, Any]]:
     """Row and column that a message of msgspec names."""
-    found = re.search(r"\$\.rows\[(\d+)\](?:\.(\w+))?", message)
-    if found is None:
+    match = re.search(r"\$\.rows\[(\d+)\](?:\.(\w+))?", message)
+    if match is None:
         return []
-    row, column = int(found[1]), found[2]
+    row, column = int(match[1]), match[2]
     place = {"row": row} if column is None else {"row": row, "column": column}
     return [{**place, "detail": message.partition(" - at ")[0]}]
 
 
 def problem_of(error: BaseException) -> Problem | None:
-    """The answer to an error that a client can understand; None if it is a fault of ours."""
+    """The answer to an error that a client can understand; None for a bug of the service."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, RowError):

@@ -1,4 +1,4 @@
-"""How a version of the model does on the feedback that it meets: always judged before it learns from a row.
+"""The error of a version of the model on its feedback, each row judged before the model learns from it.
 
 Imprecise feedback leaves a range: the error to the nearest class that a label admits, and to the farthest.
 """
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._types import Floats
 from rankwise.evaluation._sums import RunningLoss
 from rankwise.labels import ClassOrder, Labels
 
@@ -32,7 +33,7 @@ class ErrorProgress:
         self._stride, self._next = 1, 1
 
     def add(
-        self, seq: int, labels: Labels, predicted: NDArray[Any], weight: NDArray[np.float64],
+        self, seq: int, labels: Labels, predicted: NDArray[Any], weight: Floats,
         intervals: NDArray[Any] | None,
     ) -> None:  # fmt: skip
         """Count rows that were predicted, up to a place of the log."""
@@ -48,10 +49,10 @@ class ErrorProgress:
         if self.loss.n_rows >= self._next:
             self._point(seq)
 
-    def _sums(self) -> NDArray[np.float64]:
+    def _sums(self) -> Floats:
         return np.array([self.loss._sums[0], self.loss._sums[3]])
 
-    def _look_back(self, n: int, means: NDArray[np.float64]) -> None:
+    def _look_back(self, n: int, means: Floats) -> None:
         kept = float(np.exp(-n / _RECENT)) if self.recent else 0.0
         before = self.recent or [0.0, 0.0]
         self.recent = [kept * old + (1.0 - kept) * float(new) for old, new in zip(before, means, strict=True)]
@@ -61,12 +62,11 @@ class ErrorProgress:
         low, high = (self.order.codes(ends)[known] for ends in np.asarray(intervals).T)
         lower, upper = labels.lower[known], labels.upper[known]
         inside, meets = (low <= lower) & (upper <= high), (low <= upper) & (lower <= high)
-        for place, count in enumerate((known.sum(), inside.sum(), meets.sum())):
-            self.covered[place] += int(count)
+        self.covered = [old + int(new.sum()) for old, new in zip(self.covered, (known, inside, meets), strict=True)]
 
     def _point(self, seq: int) -> None:
-        found = self.loss.results()
-        self.curve.append((seq, found["mae"], found["mae_at_worst"]))
+        results = self.loss.results()
+        self.curve.append((seq, results["mae"], results["mae_at_worst"]))
         if len(self.curve) > _POINTS:
             self.curve = self.curve[1::2]
             self._stride *= 2
@@ -81,7 +81,7 @@ class ErrorProgress:
         return {**own, "loss": loss, "curve": self.curve, "recent": self.recent, "stride": [self._stride, self._next]}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Go on from sums that :meth:`to_plain` gave."""
+        """Continue from sums that :meth:`to_plain` gave."""
         self.loss.restore({k: np.array(v) if isinstance(v, list) else v for k, v in plain["loss"].items()})
         self.covered, self.refused = list(plain["covered"]), plain["refused"]
         self.label_counts = np.array(plain["labels"], dtype=np.int64)
@@ -91,12 +91,12 @@ class ErrorProgress:
 
     def facts(self) -> dict[str, Any]:
         """Results for people and machines."""
-        found = self.loss.results()
+        results = self.loss.results()
         rows, inside, meets = self.covered
-        facts = {name: found[name] for name in ("rows", "exact_labels", "unlabelled_rows")}
+        facts = {name: results[name] for name in ("rows", "exact_labels", "unlabelled_rows")}
         facts["refused"] = self.refused
-        if "mae" in found:
-            facts |= {"error": found["mae"], "error_at_worst": found["mae_at_worst"], "error_se": found["mae_se"]}
+        if "mae" in results:
+            facts |= {"error": results["mae"], "error_at_worst": results["mae_at_worst"], "error_se": results["mae_se"]}
             facts |= {"recent_error": self.recent[0], "recent_error_at_worst": self.recent[1]}
         if rows:
             facts |= {"covered_at_least": inside / rows, "covered_at_most": meets / rows}

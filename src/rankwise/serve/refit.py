@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from msgspec.json import decode
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise._types import Floats
 from rankwise.features import TableEncoder
 from rankwise.labels import Labels
 from rankwise.persistence import to_bytes
@@ -39,16 +39,19 @@ def refit(path: Path | str, *, test_share: float = 0.2, least: int = 50, margin:
     """
     with Store(path) as reader:
         version = reader.current()
-        train, test, cut = _parts(reader, version, test_share, least)
+        train, test, cut = _split(reader, version, test_share, least)
         champion = built(reader, version, cut)
         model = train_anew(champion.rows, train)
         content = to_bytes(model)
     root = Version(0, 0.0, "refit", "", [(0, None)], 0, {})
-    found = _compare(champion, Replica(root, content), train, test, cut, margin)
-    return {**found, **_hand_over(Path(path), content, found)}
+    comparison = _compare(champion, Replica(root, content), train, test, cut, margin)
+    better = comparison["better"]
+    number = propose(path, content, cut, comparison, "proposed" if better else "worse")
+    return {**comparison, "challenger": number, "version": _promote(path, number) if better else None}
 
 
-def _parts(reader: Store, version: Version, test_share: float, least: int) -> tuple[list[Row], list[Row], int]:
+def _split(reader: Store, version: Version, test_share: float, least: int) -> tuple[list[Row], list[Row], int]:
+    """Rows to train on and to compare on, and the place of the log between them."""
     rows = [row for chunk in reader.rows([(0, None)]) for row in chunk]
     new = sum(row.seq > version.began for row in rows)
     n_test = min(new, max(least, round(test_share * len(rows))))
@@ -78,7 +81,7 @@ def train_anew(served: RowModel, rows: Sequence[Row]) -> Any:
     return model.fit(served.encode(decoded), labels, sample_weight=weight)
 
 
-def _losses(replica: Replica, rows: Sequence[Row]) -> tuple[NDArray[np.float64], Labels]:
+def _losses(replica: Replica, rows: Sequence[Row]) -> tuple[Floats, Labels]:
     """Distance of each prediction to the nearest class of the label, each made before the row is learnt."""
     model = replica.rows
     labels = model.labels([row.label for row in rows])
@@ -90,7 +93,7 @@ def _losses(replica: Replica, rows: Sequence[Row]) -> tuple[NDArray[np.float64],
 def _compare(
     champion: Replica, challenger: Replica, train: Sequence[Row], test: Sequence[Row], cut: int, margin: float
 ) -> dict[str, Any]:
-    """How a challenger did beside the champion, on the same rows."""
+    """Errors of a challenger and of the champion on the same rows."""
     theirs, labels = _losses(champion, test)
     ours, _ = _losses(challenger, test)
     weight = np.array([row.weight for row in test]) * ~labels.is_missing
@@ -107,24 +110,17 @@ def _compare(
     }  # fmt: skip
 
 
-def _hand_over(path: Path, content: bytes, found: dict[str, Any]) -> dict[str, Any]:
-    """Put the challenger into the store; whoever writes to it promotes it, if it is better."""
-    number = propose(path, content, found["trained_to"], found, "proposed" if found["better"] else "worse")
-    if not found["better"]:
-        return {"challenger": number, "version": None}
+def _promote(path: Path | str, number: int) -> int | None:
+    """Serve a challenger from now on; None if a server writes to the store, which then promotes it."""
     try:
         store = Store(path, write=True)
-    except StoreError:  # it is served: the server does it
-        return {"challenger": number, "version": None}
-    engine = Engine(store).start()
-    try:
-        return {"challenger": number, "version": engine.promote(number).result()}
-    finally:
-        engine.stop()
-        store.close()
+    except StoreError:
+        return None
+    with store, Engine(store) as engine:
+        return int(engine.promote(number).result())
 
 
-def propose(path: Path, content: bytes, trained_to: int, report: dict[str, Any], state: str) -> int:
+def propose(path: Path | str, content: bytes, trained_to: int, report: dict[str, Any], state: str) -> int:
     """Add a challenger to a store that another process may write to; return its number."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=60)
     try:

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.labels import Labels
 from rankwise.persistence import from_bytes, to_bytes
 from rankwise.serve.progress import ErrorProgress
@@ -27,9 +27,9 @@ _LONGEST = 0.002  # seconds that predictions wait while rows are learnt
 class Replica:
     """A model that has learnt the effective rows of a version up to the place ``seq`` of the log.
 
-    All corrections up to the event ``as_of`` are in it, the last of them at ``revision``, 0 without one. While a
-    correction waits that the model does not have, it is ``stale`` and ``as_of`` stays where it is. The lock is held
-    while it learns, and by readers who ask it more than once.
+    It has all corrections up to the event ``as_of``; the last of them is at ``revision``, 0 without one. While it lacks
+    a correction, it is ``stale`` and ``as_of`` stays where it is. The lock is held while it learns, and by readers who
+    ask it more than once.
     """
 
     def __init__(self, version: Version, content: bytes, seq: int = 0, as_of: int = 0, revision: int = 0) -> None:
@@ -46,24 +46,22 @@ class Replica:
         """The model of a snapshot, or of the root if there is none."""
         if snapshot is None:
             return cls(version, store.model(version.root))
-        replica = cls(version, store.model(snapshot.model), snapshot.seq, snapshot.as_of)
+        revision = snapshot.progress.get("revision", 0)
+        replica = cls(version, store.model(snapshot.model), snapshot.seq, snapshot.as_of, revision)
         replica.progress.restore(snapshot.progress)
-        replica.revision = snapshot.progress.get("revision", 0)
         return replica
 
     @property
     def name(self) -> str:
-        """Version, place in the log and last correction: what names the bits of a model."""
+        """Version, place in the log and last correction, which identify the bits of a model."""
         return f"{self.version.version}.{self.seq}" + (f"+{self.revision}" if self.revision else "")
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def learn(
-        self, encoded: Any, labels: Labels, weight: NDArray[np.float64], seq: int, *, counts: bool = True
-    ) -> None:  # fmt: skip
-        """Learn encoded rows in their order, after which the model is at a place of the log.
+    def learn(self, encoded: Any, labels: Labels, weight: Floats, seq: int, *, counts: bool = True) -> None:
+        """Learn encoded rows in their order; the model is then at the place ``seq`` of the log.
 
-        A row that the model refuses, because numbers would grow beyond all bounds, is left out, now and in replays.
+        A row that the model refuses, because numbers would grow beyond all bounds, is skipped, now and in replays.
         """
         start = 0
         while start < len(labels):
@@ -79,15 +77,13 @@ class Replica:
         self.move(seq, seq)
 
     def move(self, seq: int, as_of: int) -> None:
-        """Be at another place of the log, without a row to learn on the way there."""
+        """Go to another place of the log, without a row to learn on the way."""
         with self.lock:
             self.seq = seq
             if not self.stale:
                 self.as_of = as_of
 
-    def _learn_piece(
-        self, encoded: Any, labels: Labels, weight: NDArray[np.float64], seq: int, counts: bool
-    ) -> None:  # fmt: skip
+    def _learn_piece(self, encoded: Any, labels: Labels, weight: Floats, seq: int, counts: bool) -> None:
         start, n = 0, len(labels)
         while start < n:
             rest = slice(start, n)
@@ -108,26 +104,20 @@ class Replica:
 
     def learn_rows(self, rows: Sequence[Row]) -> None:
         """Learn rows of the log; what was learnt before the version began is not judged again."""
-        began = self.version.began
-        early = [row for row in rows if row.seq <= began]
-        for part, counts in ((early, False), (rows[len(early) :], True)):
-            if part:
-                self._learn_logged(part, counts)
-
-    def _learn_logged(self, rows: Sequence[Row], counts: bool) -> None:
-        kept = list(rows)
-        decoded = [_decode(row.features) for row in kept]
-        while kept:
-            try:
-                labels = self.rows.labels([row.label for row in kept])
-                encoded = self.rows.encode(decoded)
-                break
-            except RowError as error:  # a row for another model, before this one was promoted
-                self.progress.refused += 1
-                del kept[error.row], decoded[error.row]
-        if kept:
-            weight = np.array([row.weight for row in kept])
-            self.learn(encoded, labels, weight, kept[-1].seq, counts=counts)
+        n_early = sum(row.seq <= self.version.began for row in rows)
+        for kept, counts in ((list(rows[:n_early]), False), (list(rows[n_early:]), True)):
+            decoded = [_decode(row.features) for row in kept]
+            while kept:
+                try:
+                    labels = self.rows.labels([row.label for row in kept])
+                    encoded = self.rows.encode(decoded)
+                except RowError as error:  # a row for another model, before this one was promoted
+                    self.progress.refused += 1
+                    del kept[error.row], decoded[error.row]
+                else:
+                    weight = np.array([row.weight for row in kept])
+                    self.learn(encoded, labels, weight, kept[-1].seq, counts=counts)
+                    break
 
     def replay(self, store: Store, upto: int, as_of: int | None = None) -> None:
         """Learn everything up to a place of the log, with the corrections up to an event."""
@@ -154,16 +144,14 @@ class Replica:
 
 def latest(store: Store, version: Version, upto: int | None = None) -> Replica:
     """The model of the newest snapshot that no correction has changed, at or before a place of the log."""
-    for snapshot in store.snapshots(version.version):
-        if (upto is None or snapshot.seq <= upto) and store.is_valid(snapshot, version):
-            return Replica.from_snapshot(store, version, snapshot)
-    return Replica.from_snapshot(store, version, None)
+    early = (s for s in store.snapshots(version.version) if upto is None or s.seq <= upto)
+    return Replica.from_snapshot(store, version, next((s for s in early if store.is_valid(s, version)), None))
 
 
 def built(store: Store, version: Version, place: int | None = None) -> Replica:
-    """The model of a version at a place of the log, the last one by default, beside a writer who goes on.
+    """The model of a version at a place of the log, the last one by default, while a writer goes on.
 
-    Where the log ends is looked up first: a correction that comes later is not in the model, and ``as_of`` says so.
+    The end of the log is looked up first: the model lacks any later correction, and ``as_of`` says so.
     """
     as_of = store.newest()
     place = as_of if place is None else place

@@ -1,7 +1,7 @@
 """A model for rows of plain values, as JSON brings them: dicts of numbers, texts, booleans and null.
 
-A row is encoded by itself: its features do not depend on the rows that come with it. So rows that were learnt in one
-group, and are replayed in another, give the same bits.
+Each row is encoded by itself: its features do not depend on the rows that come with it. Rows that are learnt in one
+group and replayed in another give the same bits.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._types import Floats
 from rankwise.features._arrow import load_pyarrow, text_of, written_number
 from rankwise.features._number_rows import NumberRows
 from rankwise.labels import Labels, declared_order, encode, require_support
@@ -36,17 +37,17 @@ _MOST_LABELS = 10_000  # distinct texts of labels that are kept
 
 @dataclass(frozen=True)
 class RowAnswers:
-    """What a model says about some rows."""
+    """What a model predicts for some rows."""
 
     classes: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
+    probabilities: Floats | None
     intervals: NDArray[Any] | None
 
 
 class RowModel:
     """A fitted model of ordered classes that takes rows of plain values.
 
-    ``columns`` are those that a row needs, x0, x1, ... for an estimator without names; ``learns`` says whether it
+    ``columns`` are those that a row needs: x0, x1, ... for an estimator without names; ``learns`` is whether the model
     learns row by row.
     """
 
@@ -69,15 +70,16 @@ class RowModel:
         self._labels: dict[str, Labels] = {}
         if encoder is None:
             names = getattr(self.estimator, "feature_names_in_", None)
+            self._is_named = names is not None
             width = int(self.estimator.n_features_in_)
             self.columns = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
             self.kinds = dict.fromkeys(self.columns, "number")
             self._decimals = dict.fromkeys(self.columns, ".")
             # Names are checked by scikit-learn: rows of an estimator that has some must bring theirs.
             self._encode: Callable[[list[tuple[Any, ...]]], Any]
-            self._encode = self._plain_numbers if names is None else self._named_numbers
-            self._is_named = names is not None
+            self._encode = self._named_numbers if self._is_named else self._plain_numbers
         else:
+            self._is_named = True
             reads = table_encoder(encoder)
             if reads is None:
                 raise ModelFileError(
@@ -100,7 +102,7 @@ class RowModel:
         self._takes_level = interval is not None and "level" in signature(interval).parameters
 
     def _takes_numbers(self, encoder: Any) -> bool:
-        """Whether all that an encoder does is to fill, scale and bend numbers, which takes no table."""
+        """Whether an encoder only fills, scales and bends numbers, which takes no table."""
         numbers = encoder._numbers
         plain = all(kind in ("number", "boolean") for kind in self.kinds.values())
         if not plain or encoder.n_features_out_ != sum(c.width for c in numbers) or encoder.missing in _NOT_FILLED:
@@ -120,6 +122,10 @@ class RowModel:
             row, name = next((i, n) for i, values in enumerate(rows) for n in self.columns if n not in values)
             raise RowError("the column is not there; a missing value is null.", row, name) from None
         return self._encode(tuples)
+
+    def raw(self, rows: Sequence[Values]) -> Any:
+        """Rows as ``model`` itself takes them: a table, or an array if it knows no names."""
+        return self.table(rows) if self._is_named else self.encode(rows)
 
     def table(self, rows: Sequence[Values]) -> Any:
         """Rows as a pyarrow table, for what works on raw columns."""
@@ -142,7 +148,7 @@ class RowModel:
         columns = np.ascontiguousarray(self._plain_numbers(tuples).T)
         return load_pyarrow().table(dict(zip(self.columns, columns, strict=True)))
 
-    def _finite(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _finite(self, numbers: Floats) -> Floats:
         if not np.isfinite(numbers).all():
             row, column = np.argwhere(~np.isfinite(numbers))[0].tolist()
             raise RowError("a finite number is needed; it is missing or infinite.", row, self.columns[column])
@@ -170,7 +176,7 @@ class RowModel:
                 columns[name] = pa.array([self._text(v, i, name) for i, v in enumerate(values)], pa.string())
         return pa.table(columns)
 
-    def _column(self, values: tuple[Any, ...], name: str) -> NDArray[np.float64]:
+    def _column(self, values: tuple[Any, ...], name: str) -> Floats:
         if set(map(type, values)) <= _PLAIN:
             try:
                 return np.array(values, dtype=np.float64)
@@ -178,7 +184,7 @@ class RowModel:
                 pass
         return np.array([self._number(v, i, name) for i, v in enumerate(values)], np.float64)
 
-    def _numbers(self, tuples: list[tuple[Any, ...]]) -> NDArray[np.float64]:
+    def _numbers(self, tuples: list[tuple[Any, ...]]) -> Floats:
         if set(map(type, chain.from_iterable(tuples))) <= _PLAIN:
             try:
                 return np.array(tuples, dtype=np.float64).reshape(len(tuples), len(self.columns))
@@ -217,21 +223,21 @@ class RowModel:
     def labels(self, texts: Sequence[str]) -> Labels:
         """Labels of rows, from texts in every notation; a text that cannot be read raises a ``RowError``."""
         known = self._labels
-        parts = []
+        labels = []
         for row, text in enumerate(texts):
             label = known.get(text)
             if label is None:
                 label = self._read(text, row)
                 if len(known) < _MOST_LABELS:
                     known[text] = label
-            parts.append(label)
-        if len(parts) == 1:
-            return parts[0]
+            labels.append(label)
+        if len(labels) == 1:
+            return labels[0]
         mask = None
-        if any(part.mask is not None for part in parts):
-            mask = np.concatenate([part.admissible() for part in parts])
-        lower = np.fromiter((part.lower[0] for part in parts), np.int32, len(parts))
-        upper = np.fromiter((part.upper[0] for part in parts), np.int32, len(parts))
+        if any(label.mask is not None for label in labels):
+            mask = np.concatenate([label.admissible() for label in labels])
+        lower = np.fromiter((label.lower[0] for label in labels), np.int32, len(labels))
+        upper = np.fromiter((label.upper[0] for label in labels), np.int32, len(labels))
         return Labels(self.order, lower, upper, mask)
 
     def _read(self, text: str, row: int) -> Labels:
@@ -247,11 +253,11 @@ class RowModel:
     # -- answers -----------------------------------------------------------------------------------------------------
 
     def answers(self, encoded: Any, level: float = 0.9) -> RowAnswers:
-        """Class, probabilities and interval of every row, as far as the model has them."""
+        """Class of every row, with probabilities and interval if the model has them."""
         estimator = self.estimator
-        found = np.asarray(estimator.predict(encoded))
+        classes = np.asarray(estimator.predict(encoded))
         probabilities = estimator.predict_proba(encoded) if hasattr(estimator, "predict_proba") else None
-        return RowAnswers(found, probabilities, self.intervals(encoded, level))
+        return RowAnswers(classes, probabilities, self.intervals(encoded, level))
 
     def intervals(self, encoded: Any, level: float = 0.9) -> NDArray[Any] | None:
         """Lowest and highest class of each row's interval; None if the model has none."""
@@ -260,7 +266,7 @@ class RowModel:
         options = {"level": level} if self._takes_level else {}
         return np.asarray(self.estimator.predict_interval(encoded, **options))
 
-    def learn(self, encoded: Any, labels: Labels, weight: NDArray[np.float64]) -> NDArray[Any]:
+    def learn(self, encoded: Any, labels: Labels, weight: Floats) -> NDArray[Any]:
         """Learn from rows in their order; return the classes predicted before each was learnt."""
         estimator = self.estimator
         if not self.learns:
@@ -290,10 +296,10 @@ def take(encoded: Any, rows: Any) -> Any:
     return encoded.take(rows) if hasattr(encoded, "num_rows") else encoded[rows]
 
 
-def stack(parts: Sequence[Any]) -> Any:
-    """Encoded rows of all parts, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else load_pyarrow().concat_tables(parts)
+def stack(blocks: Sequence[Any]) -> Any:
+    """Encoded rows of several blocks, one after the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if sparse.issparse(blocks[0]):
+        return sparse.vstack(blocks, format="csr")
+    return np.concatenate(blocks) if isinstance(blocks[0], np.ndarray) else load_pyarrow().concat_tables(blocks)

@@ -24,7 +24,7 @@ import uvicorn
 from rankwise.serve._memory import return_large_blocks, spare_long_lived_objects
 
 _LONGEST_HEAD = 65_536  # bytes of a request before its body
-_SWEEP = 10.0  # seconds after which a connection that has not asked anything is closed
+_SWEEP = 10.0  # seconds after which a connection without a request is closed
 
 log = logging.getLogger("rankwise.serve")
 
@@ -62,7 +62,7 @@ def log_to_stderr(level: str = "info") -> None:
 
 
 class _Server(uvicorn.Server):
-    """Server that ends streams before it waits for requests, and closes connections that say nothing."""
+    """Server that ends streams before it waits for requests, and closes silent connections."""
 
     def __init__(self, config: uvicorn.Config, close_streams: Callable[[], None]) -> None:
         super().__init__(config)
@@ -72,7 +72,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop in order at the first signal; the second one is taken as it comes."""
+        """Stop in order at the first signal; further ones change nothing."""
         loop = asyncio.get_running_loop()
         stops = [signal.SIGTERM, signal.SIGINT]
         try:
@@ -106,15 +106,12 @@ class _Server(uvicorn.Server):
 
     def _sweep(self, now: float) -> None:
         """Close connections that have been open for a while without a whole request."""
-        silent = {c: self._silent.get(c, now) for c in self.server_state.connections if _is_silent(c)}
+        quiet = (c for c in self.server_state.connections if getattr(c, "cycle", None) is None)
+        silent = {connection: self._silent.get(connection, now) for connection in quiet}
         for connection, since in silent.items():
             if now - since > _SWEEP and connection.transport is not None:
                 connection.transport.close()
         self._silent = silent
-
-
-def _is_silent(connection: Any) -> bool:
-    return getattr(connection, "cycle", None) is None
 
 
 def _protocol() -> Any:
@@ -153,7 +150,7 @@ def run(application: Any, address: Address, *, ready: Callable[[str], None] | No
     are accepted.
     """
     return_large_blocks()
-    sys.setswitchinterval(0.0002)  # beside the writer and bulk work, the event loop waits so long for each of its turns
+    sys.setswitchinterval(0.0002)  # so long the event loop may wait for the writer and bulk work
     config = uvicorn.Config(
         application.asgi, http=_protocol(), log_config=None, access_log=False, server_header=False, date_header=False,
         proxy_headers=False, ws="none", timeout_keep_alive=20, timeout_graceful_shutdown=30, limit_concurrency=2000,

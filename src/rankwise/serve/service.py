@@ -1,4 +1,4 @@
-"""One model that is served: predictions, feedback, and what is known about it."""
+"""One served model: its predictions, its feedback, and facts about it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rankwise.serve.writer import FeedbackRequest, Outcome, RememberRequest, Set
 _AT_ONCE = 300  # rows that are predicted in the event loop; more in a thread
 _PIECE = 8192  # rows that are predicted while learning waits
 _LOOK_EVERY = 2.0  # seconds
-_NEWEST = 200  # rows of feedback that say what matters to the model
+_NEWEST = 200  # rows of feedback whose explanations show what matters to the model
 
 log = logging.getLogger("rankwise.serve")
 
@@ -91,7 +91,7 @@ class Service:
             self.loop.call_soon_threadsafe(self.hub.changed)
 
     def future(self) -> asyncio.Future[Any]:
-        """A future of the event loop, for the writer to fill."""
+        """A future of the event loop, which the writer fills."""
         assert self.loop is not None
         return self.loop.create_future()
 
@@ -104,7 +104,7 @@ class Service:
     async def predict(
         self, rows: Sequence[Any], ids: list[str] | None, level: float, remember: bool
     ) -> list[dict[str, Any]]:
-        """Answers for rows of plain values; those of requests that come together are found together."""
+        """Answers for rows of plain values; requests that come together are answered together."""
         if ids is None:
             ids = [self.new_id("p") for _ in rows]
         elif len(ids) != len(rows):
@@ -135,11 +135,11 @@ class Service:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
         for level in {level for _, level, _ in waiting}:
-            group = [(rows, future) for rows, its, future in waiting if its == level]
+            group = [(rows, future) for rows, wanted, future in waiting if wanted == level]
             try:
-                found = iter(self._answers([row for rows, _ in group for row in rows], level))
-                settle((future, list(islice(found, len(rows))), None) for rows, future in group)
-            except Exception:  # because of one of them, most likely: each by itself
+                answers = iter(self._answers([row for rows, _ in group for row in rows], level))
+                settle((future, list(islice(answers, len(rows))), None) for rows, future in group)
+            except Exception:  # most likely because of one request: answer each by itself
                 settle(self._answered(rows, level, future) for rows, future in group)
 
     def _answered(self, rows: Sequence[Any], level: float, future: asyncio.Future[Any]) -> Outcome:
@@ -150,26 +150,26 @@ class Service:
 
     def _answers(self, rows: Sequence[Any], level: float) -> list[dict[str, Any]]:
         replica = self.engine.replica
-        name, found = self._ask(replica, replica.rows.encode(rows), level)
-        answers: list[dict[str, Any]] = [{"id": "", "class": c, "version": name} for c in found.classes.tolist()]
-        if found.probabilities is not None:
-            for answer, p in zip(answers, found.probabilities.tolist(), strict=True):
+        name, predicted = self._ask(replica, replica.rows.encode(rows), level)
+        answers: list[dict[str, Any]] = [{"id": "", "class": c, "version": name} for c in predicted.classes.tolist()]
+        if predicted.probabilities is not None:
+            for answer, p in zip(answers, predicted.probabilities.tolist(), strict=True):
                 answer["probabilities"] = p
-        if found.intervals is not None:
-            for answer, ends in zip(answers, found.intervals.tolist(), strict=True):
+        if predicted.intervals is not None:
+            for answer, ends in zip(answers, predicted.intervals.tolist(), strict=True):
                 answer["interval"] = ends
         return answers
 
     def _ask(self, replica: Replica, encoded: Any, level: float) -> tuple[str, RowAnswers]:
-        """Name of the model's bits, and its answers, which all come from the same."""
+        """Name of the model's bits, and answers that all come from these bits."""
         with replica.lock:
             name = replica.name
-            found = replica.rows.answers(encoded, level)
-        self.watch.predicted(replica.rows.order.codes(found.classes), encoded)
-        return name, found
+            answers = replica.rows.answers(encoded, level)
+        self.watch.predicted(replica.rows.order.codes(answers.classes), encoded)
+        return name, answers
 
     def predict_table(self, table: Any, level: float) -> Iterator[Any]:
-        """Answers for a pyarrow table, as tables for some rows after the others; called in a thread."""
+        """Answers for a pyarrow table, as one table after the other; called in a thread."""
         pa = load_pyarrow()
         if not table.num_rows:
             yield pa.table({"id": pa.array([], pa.string())})
@@ -177,18 +177,19 @@ class Service:
             piece = table.slice(start, _PIECE)
             replica = self.engine.replica
             try:
-                name, found = self._ask(replica, replica.rows.encode_table(piece), level)
+                ids = self._ids(pa, piece)
+                name, predicted = self._ask(replica, replica.rows.encode_table(piece), level)
             except RowError as error:
                 raise RowError(error.reason, error.row + start, error.column) from None
-            except (ValueError, TypeError, pa.ArrowException) as error:  # a column of another type than it was
+            except (ValueError, TypeError, pa.ArrowException) as error:  # a column of another type than the model knows
                 raise Problem(422, str(error)[:500]) from None
             n = piece.num_rows
-            columns = {"id": self._ids(pa, piece), "class": pa.array(found.classes)}
-            if found.probabilities is not None:
+            columns = {"id": ids, "class": pa.array(predicted.classes)}
+            if predicted.probabilities is not None:
                 for k, c in enumerate(replica.rows.classes):
-                    columns[f"P({c})"] = pa.array(np.ascontiguousarray(found.probabilities[:, k]))
-            if found.intervals is not None:
-                columns["lower"], columns["upper"] = (pa.array(ends) for ends in found.intervals.T)
+                    columns[f"P({c})"] = pa.array(np.ascontiguousarray(predicted.probabilities[:, k]))
+            if predicted.intervals is not None:
+                columns["lower"], columns["upper"] = (pa.array(ends) for ends in predicted.intervals.T)
             columns["version"] = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([name]))
             yield pa.table(columns)
 
@@ -220,42 +221,37 @@ class Service:
         return [{"id": id, "seq": place} for id, place in zip(request.ids, places, strict=True)]
 
     def _request(self, rows: Sequence[FeedbackRow], key: str | None) -> FeedbackRequest:
-        """Rows of feedback, checked: what is in here can be logged and learnt."""
-        model: Replica = self.engine.replica
+        """Rows of feedback, checked: they can be logged and learnt."""
+        replica = self.engine.replica
         made = [row.id is None for row in rows]
         ids = [row.id or (self.new_id("f") if key is None else f"{key}/{i}") for i, row in enumerate(rows)]
         if len(set(ids)) < len(ids):
             raise Problem(422, "an id occurs twice in one request.")
-        features = [row.features for row in rows]
-        texts = [None if f is None else features_text(f) for f in features]
-        absent = [i for i, text in enumerate(texts) if text is None]
-        if absent:
-            self._recall(rows, ids, absent, features, texts)
+        absent = {i: row.prediction_id or ids[i] for i, row in enumerate(rows) if row.features is None}
+        remembered = self._recall(absent)
+        texts = [remembered[i] if row.features is None else features_text(row.features) for i, row in enumerate(rows)]
+        features = [decode(remembered[i]) if row.features is None else row.features for i, row in enumerate(rows)]
         labels = [label_text(row.label, i) for i, row in enumerate(rows)]
-        coded = model.rows.labels(labels)
+        coded = replica.rows.labels(labels)
         contexts = [None if row.context is None else features_text(row.context) for row in rows]
         return FeedbackRequest(
-            ids=ids, labels=labels, weights=[float(row.weight) for row in rows], features=texts,  # type: ignore[arg-type]
-            encoded=model.rows.encode(features), coded=coded,  # type: ignore[arg-type]
-            version=model.version.version, future=self.future(), contexts=contexts,
-            made_ids=key is None and all(made),
+            ids=ids, labels=labels, weights=[float(row.weight) for row in rows], features=texts,
+            encoded=replica.rows.encode(features), coded=coded, version=replica.version.version, future=self.future(),
+            contexts=contexts, made_ids=key is None and all(made),
         )  # fmt: skip
 
-    def _recall(
-        self, rows: Sequence[FeedbackRow], ids: list[str], absent: list[int], features: list[Any], texts: list[Any]
-    ) -> None:
-        wanted = {i: rows[i].prediction_id or ids[i] for i in absent}
-        found = self.reader.recall(list(wanted.values()))
+    def _recall(self, wanted: dict[int, str]) -> dict[int, str]:
+        """Features of rows that came without any, remembered under the ids of their predictions."""
+        remembered = self.reader.recall(list(wanted.values()))
         for i, id in wanted.items():
-            if id not in found:
+            if id not in remembered:
                 raise RowError(
                     f'no prediction {id!r} is remembered. Send the features, or predict with "remember": true.', i, "id"
                 )
-            texts[i] = found[id]
-            features[i] = decode(found[id])
+        return {i: remembered[id] for i, id in wanted.items()}
 
     def explain(self, rows: Sequence[Any] | None) -> dict[str, Any]:
-        """What moves the score of each row and how far; without rows, what matters most on the newest feedback."""
+        """What moves the score of each row and how far; without rows, what matters most for the newest feedback."""
         replica = self.engine.replica
         is_global = rows is None
         if rows is None:
@@ -263,14 +259,16 @@ class Service:
             rows = [decode(row.features) for row in next(newest, [])]
             if not rows:
                 raise Problem(409, "no feedback came yet: POST rows to explain.")
-        found = explain(replica.rows.model, replica.rows.table(rows))
-        values, columns = np.asarray(found.values), [str(name) for name in found.columns]
+        if not rows:
+            return {"version": replica.name, "rows": []}
+        explanation = explain(replica.rows.model, replica.rows.raw(rows))
+        values, columns = np.asarray(explanation.values), [str(name) for name in explanation.columns]
         if is_global:
             shares = np.abs(values).mean(axis=0)
             order = np.argsort(-shares)
             importance = [{"column": columns[j], "importance": float(shares[j])} for j in order]
             return {"version": replica.name, "rows": len(rows), "importance": importance}
-        base = np.broadcast_to(np.asarray(found.base, dtype=float), len(rows)).tolist()
+        base = np.broadcast_to(np.asarray(explanation.base, dtype=float), len(rows)).tolist()
         each = [dict(zip(columns, line, strict=True)) for line in values.tolist()]
         return {"version": replica.name,
                 "rows": [{"base": b, "contributions": c} for b, c in zip(base, each, strict=True)]}  # fmt: skip
@@ -278,13 +276,13 @@ class Service:
     # -- challengers -------------------------------------------------------------------------------------------------
 
     async def _look_for_challengers(self) -> None:
-        """Serve challengers that another process has found to be better; start that process when it is time."""
+        """Serve challengers that another process has judged better; start that process when it is time."""
         refit: asyncio.Task[None] | None = None
         while True:
             await asyncio.sleep(_LOOK_EVERY)
             try:
-                found = self.reader.connection.execute("SELECT number FROM challengers WHERE state = 'proposed'")
-                for (number,) in found.fetchall():
+                proposed = self.reader.connection.execute("SELECT number FROM challengers WHERE state = 'proposed'")
+                for (number,) in proposed.fetchall():
                     await self.engine.promote(number, self.future())
             except Exception:
                 log.exception("a challenger could not be promoted")
@@ -299,11 +297,11 @@ class Service:
             *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
         try:
-            said, complaint = await process.communicate()
+            output, errors = await process.communicate()
         except asyncio.CancelledError:
             process.terminate()
             raise
-        facts = {"code": process.returncode, "said": (said or complaint).decode(errors="replace")[-2000:]}
+        facts = {"code": process.returncode, "said": (output or errors).decode(errors="replace")[-2000:]}
         log.info("refit", extra={"facts": facts})
 
     # -- facts -------------------------------------------------------------------------------------------------------
@@ -330,25 +328,29 @@ class Service:
         }
 
     def versions(self) -> list[dict[str, Any]]:
-        """All versions with their error, newest first, and the change of it from the version before."""
+        """All versions, newest first, with their error and its change from the version before."""
         current = self.engine.replica
-        found: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
         before: float | None = None
         for version in self.reader.versions():
             is_current = version.version == current.version.version
+            snapshots = self.reader.snapshots(version.version)
+            facts: dict[str, Any] = {}
             if is_current:
-                facts: dict[str, Any] = current.progress.facts()
-            else:
-                facts = _last_facts(self.reader, version.version, current)
-            snapshots = [{"seq": s.seq} for s in self.reader.snapshots(version.version)]
-            line = {"version": version.version, "at": version.at, "reason": version.reason, "began": version.began,
-                    "current": is_current, "progress": facts, "report": version.report,
-                    "snapshots": snapshots}  # fmt: skip
+                facts = current.progress.facts()
+            elif snapshots:  # the last one has the error of a version that is not served any more
+                progress = ErrorProgress(current.rows.order)
+                progress.restore(snapshots[0].progress)
+                facts = progress.facts()
             error = facts.get("error")
-            line["change"] = None if error is None or before is None else error - before
+            lines.append({
+                "version": version.version, "at": version.at, "reason": version.reason, "began": version.began,
+                "current": is_current, "progress": facts, "report": version.report,
+                "snapshots": [{"seq": snapshot.seq} for snapshot in snapshots],
+                "change": None if error is None or before is None else error - before,
+            })  # fmt: skip
             before = before if error is None else error
-            found.append(line)
-        return found[::-1]
+        return lines[::-1]
 
     def state(self) -> dict[str, Any]:
         """What the page shows."""
@@ -364,12 +366,3 @@ class Service:
             "waiting": self.engine.n_waiting,
             "trouble": self.engine.broken,
         }
-
-
-def _last_facts(reader: Store, version: int, current: Replica) -> dict[str, Any]:
-    """Error of a version that is not served any more, as its last snapshot has it."""
-    for snapshot in reader.snapshots(version):
-        progress = ErrorProgress(current.rows.order)
-        progress.restore(snapshot.progress)
-        return progress.facts()
-    return {}

@@ -1,6 +1,6 @@
 """The store: one SQLite file with the log of all feedback, the versions of the model, and snapshots of it.
 
-The log is written first and never changed. Each of its events has a number, ``seq``, that says its place:
+The log is written first and never changed. Each event has a number, ``seq``, its place in the log:
 
 - *feedback*: features, label and weight of a row;
 - *correction* and *retraction* of an earlier feedback, ``target``: another label and weight, or none;
@@ -10,12 +10,12 @@ The log is written first and never changed. Each of its events has a number, ``s
 after a retraction it counts no more. ``rows`` gives effective rows, as of any event.
 
 **Versions.** A version is a root, the content of a model file, and the places of the log that were learnt from on top
-of it: ranges ``(after, upto]``, of which the last one is open. A rollback begins a version with the same root and the
-ranges that end where it goes back to.
+of it: ranges ``(after, upto]``, the last of which is open. A rollback begins a version with the same root and with
+ranges that end at the place it goes back to.
 
-**Durable.** WAL mode with ``synchronous=FULL``: when a commit returns, it is on the disk. One process writes, which
-holds a lock; others may read. Beside the store, the lock file notes how far feedback was acknowledged, so that a log
-that was cut from outside is recognised.
+**Durable.** WAL mode with ``synchronous=FULL``: when a commit returns, it is on the disk. One process writes and holds
+a lock; others may read. The lock file, beside the store, notes how far feedback was acknowledged, which reveals a log
+that was cut from outside.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import json
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -90,7 +90,7 @@ class Version:
     report: dict[str, Any]
 
     def upto(self, seq: int) -> Ranges:
-        """The ranges, cut behind a place."""
+        """The ranges, cut after a place."""
         cut = [(after, seq if upto is None else min(upto, seq)) for after, upto in self.ranges]
         return [(after, upto) for after, upto in cut if upto > after]
 
@@ -106,13 +106,13 @@ class Snapshot:
     version: int
     seq: int
     as_of: int
-    model: str
+    model: str  # digest, empty until it is kept
     progress: dict[str, Any]
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
-    """One transaction of a connection; whatever goes wrong inside undoes all of it."""
+    """One transaction of a connection; an error inside undoes all of it."""
     cursor = connection.cursor()
     cursor.execute("BEGIN IMMEDIATE")
     try:
@@ -125,9 +125,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
 
 
 class Store:
-    """A store that is open; with ``write`` it is locked, and created if it is not there.
+    """An open store; with ``write`` it is locked, and created if it does not exist.
 
-    With ``accept_loss`` the log may end before what was acknowledged: a restored backup, say.
+    With ``accept_loss`` the log may end before the last acknowledged event, as in a restored backup.
     """
 
     def __init__(self, path: Path | str, *, write: bool = False, accept_loss: bool = False) -> None:
@@ -144,24 +144,29 @@ class Store:
                 raise StoreError(f"{self.path} cannot be written: {error.strerror}.") from None
         elif not self.path.is_file():
             raise StoreError(f"no store at {self.path}.")
-        try:
-            self.connection = self._connected(write)
-            self._recognise(write)
-            self.name = self.note("name")
-            self.last = self.newest()
+        with ExitStack() as opened:
             if self.lock is not None:
-                self._compare_with_mark(accept_loss)
-        except sqlite3.DatabaseError as error:
-            self._unlock()
-            raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from None
-        except BaseException:
-            self._unlock()
-            raise
+                opened.callback(self.lock.release)
+            try:
+                uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
+                self.connection = sqlite3.connect(
+                    uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False
+                )
+                opened.callback(self.connection.close)
+                self._prepare(write)
+                self.name = self.note("name")
+                self.last = self.newest()
+                if self.lock is not None:
+                    self._compare_with_mark(self.lock, accept_loss)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from None
+            opened.pop_all()  # it stays open
 
     def close(self) -> None:
         """Close the file and give back the lock."""
         self.connection.close()
-        self._unlock()
+        if self.lock is not None:
+            self.lock.release()
 
     def __enter__(self) -> Store:
         return self
@@ -170,37 +175,31 @@ class Store:
         self.close()
 
     def reader(self) -> Store:
-        """The same store, to be read beside this one: by another thread, say."""
+        """The same store, open for reading, such as by another thread."""
         return Store(self.path)
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
-    def _connected(self, write: bool) -> sqlite3.Connection:
-        uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
-        try:
-            if write:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.execute("PRAGMA wal_autocheckpoint=2000")
-            connection.execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
-            connection.execute("PRAGMA trusted_schema=OFF")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _recognise(self, write: bool) -> None:
-        (application,) = self.connection.execute("PRAGMA application_id").fetchone()
-        (format,) = self.connection.execute("PRAGMA user_version").fetchone()
-        (n_tables,) = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if write and not n_tables and not application:
-            self._create()
-        elif application != _APPLICATION:
+    def _prepare(self, write: bool) -> None:
+        """Set up the connection; the file of another application is refused before anything in it changes."""
+        execute = self.connection.execute
+        execute("PRAGMA trusted_schema=OFF")
+        execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
+        (application,) = execute("PRAGMA application_id").fetchone()
+        (format,) = execute("PRAGMA user_version").fetchone()
+        (n_tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
+        is_new = write and not n_tables and not application
+        if application != _APPLICATION and not is_new:
             raise StoreError(f"{self.path} is a database of something else.")
-        elif format > FORMAT:
+        if format > FORMAT and not is_new:
             raise StoreError(f"{self.path} has format {format}; this version reads up to {FORMAT}. Upgrade rankwise.")
-        elif write:  # a file that cannot be written is refused now, and not at the first feedback
+        if write:
+            execute("PRAGMA journal_mode=WAL")
+            execute("PRAGMA synchronous=FULL")
+            execute("PRAGMA wal_autocheckpoint=2000")
+        if is_new:
+            self._create()
+        elif write:  # refuse a file that cannot be written now, not at the first feedback
             self.write_note("opened", str(time.time()))
 
     def _create(self) -> None:
@@ -212,9 +211,8 @@ class Store:
             cursor.execute(f"PRAGMA user_version={FORMAT}")
             cursor.execute("INSERT INTO meta VALUES ('name', ?)", (uuid.uuid4().hex,))
 
-    def _compare_with_mark(self, accept_loss: bool) -> None:
-        assert self.lock is not None
-        name, _, seq = self.lock.read().partition(" ")
+    def _compare_with_mark(self, lock: FileLock, accept_loss: bool) -> None:
+        name, _, seq = lock.read().partition(" ")
         if name == self.name and seq.isdigit() and int(seq) > self.last and not accept_loss:
             raise StoreError(
                 f"{self.path} ends at event {self.last}, but event {int(seq)} was acknowledged: the file or its -wal "
@@ -223,19 +221,15 @@ class Store:
         self.mark(self.last)
 
     def mark(self, seq: int) -> None:
-        """Note that everything up to here was committed; it is written without waiting for the disk."""
+        """Note that everything up to here was committed, without waiting for the disk."""
         self.last = seq
         if self.lock is not None:
             self.lock.write(f"{self.name} {seq}")
 
-    def _unlock(self) -> None:
-        if self.lock is not None:
-            self.lock.release()
-
     def note(self, key: str) -> str:
         """A fact about the store as a whole, empty if there is none."""
-        found = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return "" if found is None else str(found[0])
+        line = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return "" if line is None else str(line[0])
 
     def newest(self) -> int:
         """Place of the last event that is in the log now, whoever wrote it."""
@@ -244,7 +238,7 @@ class Store:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def transaction(self) -> AbstractContextManager[sqlite3.Cursor]:
-        """One transaction, durable when it ends; whatever goes wrong inside undoes all of it."""
+        """One transaction, durable when it ends; an error inside undoes all of it."""
         return transaction(self.connection)
 
     def write_note(self, key: str, value: str) -> None:
@@ -252,13 +246,18 @@ class Store:
         with self.transaction() as cursor:
             cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def event(self, cursor: sqlite3.Cursor, kind: str, **values: Any) -> int:
+    def event(
+        self, cursor: sqlite3.Cursor, kind: str, *, target: int | None = None, label: str | None = None,
+        weight: float | None = None, context: str | None = None,
+    ) -> int:  # fmt: skip
         """Append one event inside a transaction; return its place, which :meth:`mark` takes after the commit."""
         seq = self.last + 1
-        row = {"id": f"{kind}-{seq}", "target": None, "label": None, "weight": None, "context": None, **values}
+        id = f"{kind}-{seq}"
+        while self.find([id]):  # a client has given it to a feedback
+            id += "'"
         cursor.execute(
             "INSERT INTO log (seq, id, at, kind, target, label, weight, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, row["id"], time.time(), kind, row["target"], row["label"], row["weight"], row["context"]),
+            (seq, id, time.time(), kind, target, label, weight, context),
         )
         return seq
 
@@ -281,13 +280,13 @@ class Store:
         )
         return Version(number, at, reason, root, ranges, began, report)
 
-    def add_snapshot(self, cursor: sqlite3.Cursor, snapshot: Snapshot) -> None:
-        """Keep a snapshot, whose model :meth:`add_model` has kept."""
+    def add_snapshot(self, cursor: sqlite3.Cursor, snapshot: Snapshot, content: bytes) -> None:
+        """Keep a snapshot and the content of its model file."""
+        digest, progress = self.add_model(cursor, content), json.dumps(snapshot.progress)
         cursor.execute(
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)",
-            (snapshot.version, snapshot.seq, snapshot.as_of, time.time(), snapshot.model,
-             json.dumps(snapshot.progress)),
-        )  # fmt: skip
+            (snapshot.version, snapshot.seq, snapshot.as_of, time.time(), digest, progress),
+        )
 
     def prune_snapshots(self, cursor: sqlite3.Cursor, version: int, keep: int) -> None:
         """Keep the newest snapshots of a version and the last one of every other, and the models they need."""
@@ -314,41 +313,44 @@ class Store:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def rows(self, ranges: Ranges, *, after: int = 0, as_of: int | None = None) -> Iterator[list[Row]]:
-        """Effective rows in some ranges of the log behind a place, with all corrections up to ``as_of``, in chunks."""
+        """Effective rows in ranges of the log after a place, with all corrections up to ``as_of``, in chunks."""
         newest = self.newest() if as_of is None else as_of
         for start, upto in ranges:
             seq, stop = max(start, after), newest if upto is None else upto
             while seq < stop:
-                found = self.connection.execute(
+                lines = self.connection.execute(
                     "SELECT seq, id, label, weight, features FROM log WHERE seq > ? AND seq <= ? "
                     "AND kind = 'feedback' ORDER BY seq LIMIT ?",
                     (seq, stop, _CHUNK),
                 ).fetchall()
-                if not found:
+                if not lines:
                     break
-                changes = self.changes(found[0][0], found[-1][0], newest)
-                seq = found[-1][0]
-                rows = [Row(*line) for line in found] if not changes else list(_changed(found, changes))
+                changes = self.changes(lines[0][0], lines[-1][0], newest)
+                rows = []
+                for seq, id, label, weight, features in lines:
+                    kind, label, weight = changes.get(seq, ("feedback", label, weight))
+                    if kind != "retraction":
+                        rows.append(Row(seq, id, label, weight, features))
                 if rows:
                     yield rows
 
-    def changes(self, first: int, last: int, as_of: int) -> dict[int, tuple[str, str | None, float | None]]:
+    def changes(self, first: int, last: int, as_of: int) -> dict[int, tuple[str, Any, Any]]:
         """The last correction or retraction of each feedback between two places: kind, label and weight."""
-        found = self.connection.execute(
+        lines = self.connection.execute(
             "SELECT target, kind, label, weight FROM log WHERE target BETWEEN ? AND ? AND seq <= ? ORDER BY seq",
             (first, last, as_of),
         )
-        return {target: (kind, label, weight) for target, kind, label, weight in found}
+        return {target: (kind, label, weight) for target, kind, label, weight in lines}
 
     def changed_since(self, as_of: int, upto: int) -> list[int]:
-        """Places up to ``upto`` whose feedback was corrected or retracted behind ``as_of``."""
+        """Places up to ``upto`` whose feedback was corrected or retracted after ``as_of``."""
         query = "SELECT DISTINCT target FROM log WHERE seq > ? AND target <= ?"
         return [int(target) for (target,) in self.connection.execute(query, (as_of, upto))]
 
     def last_change(self, as_of: int) -> int:
         """Place of the last correction or retraction up to an event; 0 without one."""
-        found = self.connection.execute("SELECT max(seq) FROM log WHERE target IS NOT NULL AND seq <= ?", (as_of,))
-        return int(found.fetchone()[0] or 0)
+        query = "SELECT coalesce(max(seq), 0) FROM log WHERE target IS NOT NULL AND seq <= ?"
+        return int(self.connection.execute(query, (as_of,)).fetchone()[0])
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, str, str, float, str]]:
         """Events with these ids: place, kind, label, weight and features."""
@@ -357,8 +359,8 @@ class Store:
 
     def recall(self, ids: Sequence[str]) -> dict[str, str]:
         """Features that were remembered, or logged, under these ids."""
-        found = {id: features for id, (*_, features) in self.find(ids).items() if features is not None}
-        return found | dict(self._with_ids("SELECT id, features FROM remembered", ids))
+        logged = {id: features for id, (*_, features) in self.find(ids).items() if features is not None}
+        return logged | dict(self._with_ids("SELECT id, features FROM remembered", ids))
 
     def _with_ids(self, query: str, ids: Sequence[str]) -> Iterator[Any]:
         for start in range(0, len(ids), _MOST_VARIABLES):
@@ -385,10 +387,10 @@ class Store:
 
     def model(self, digest: str) -> bytes:
         """Content of a model file."""
-        found = self.connection.execute("SELECT content FROM models WHERE digest = ?", (digest,)).fetchone()
-        if found is None:
+        line = self.connection.execute("SELECT content FROM models WHERE digest = ?", (digest,)).fetchone()
+        if line is None:
             raise StoreError(f"{self.path} holds no model {digest[:12]}.")
-        content = bytes(found[0])
+        content = bytes(line[0])
         if sha256(content).hexdigest() != digest:
             raise StoreError(f"{self.path} is damaged: model {digest[:12]} does not match its checksum.")
         return content
@@ -408,17 +410,6 @@ class Store:
 
     def counts(self) -> dict[str, int]:
         """Number of events of each kind, and of remembered predictions."""
-        found = dict(self.connection.execute("SELECT kind, count(*) FROM log GROUP BY kind").fetchall())
-        (found["remembered"],) = self.connection.execute("SELECT count(*) FROM remembered").fetchone()
-        return found
-
-
-def _changed(
-    found: Iterable[tuple[int, str, str, float, str]], changes: dict[int, tuple[str, str | None, float | None]]
-) -> Iterator[Row]:
-    for seq, id, label, weight, features in found:
-        kind, new_label, new_weight = changes.get(seq, ("feedback", label, weight))
-        if kind != "retraction":
-            assert new_label is not None
-            assert new_weight is not None
-            yield Row(seq, id, new_label, new_weight, features)
+        counts = dict(self.connection.execute("SELECT kind, count(*) FROM log GROUP BY kind").fetchall())
+        (counts["remembered"],) = self.connection.execute("SELECT count(*) FROM remembered").fetchone()
+        return counts

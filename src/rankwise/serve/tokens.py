@@ -6,8 +6,8 @@ A line of the file is a role and a token, with a name behind it if you like::
     learn   Zm9vYmFyYmF6cXV4MTIzNDU2            annotators
     admin   sha256:9f86d081884c7d659a2feaa0...  me
 
-Roles include those before them: ``read`` (model, versions, metrics), ``predict``, ``learn`` (feedback), ``admin``
-(corrections, versions). A token may stand there as its SHA-256, so that the file holds no secret.
+A role includes those before it: ``read`` (model, versions, metrics), ``predict``, ``learn`` (feedback), ``admin``
+(corrections, versions). A line may hold the SHA-256 of a token instead, so that the file holds no secret.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ log = logging.getLogger("rankwise.serve")
 
 
 class TokenFileError(ValueError):
-    """A token file that cannot be used, with the line to blame; it never quotes a token."""
+    """A token file that cannot be used; the message names the line and never quotes a token."""
 
 
 class Tokens:
-    """Tokens of a file, read again when it changes."""
+    """Tokens of a file, which is read again when it changes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,17 +39,17 @@ class Tokens:
         self._read()
 
     def role_of(self, token: str | None) -> tuple[int, str]:
-        """Rank of the role of a token among ``ROLES`` and its name; -1 if nobody has it.
+        """Rank of the role of a token among ``ROLES`` and its name; -1 if it is unknown.
 
         All tokens are compared, each in constant time.
         """
         self._look()
         digest = sha256((token or "").encode("utf-8", "surrogateescape")).digest()
-        found = (-1, "")
+        owner = (-1, "")
         for known, role, name in self._known:
             if hmac.compare_digest(known, digest):
-                found = (role, name)
-        return found
+                owner = (role, name)
+        return owner
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -57,20 +57,24 @@ class Tokens:
             return
         self._looked = now
         try:
-            if self._stamped() != self._stamp:
+            if self._current_stamp() != self._stamp:
                 self._read()
                 log.info("tokens read again", extra={"facts": {"tokens": len(self._known)}})
-        except (OSError, TokenFileError) as error:  # a file half written: the old ones hold
+        except (OSError, TokenFileError) as error:  # such as a file half written: the old tokens stay valid
             log.warning("the token file cannot be read, the tokens before hold: %s", error)
 
-    def _stamped(self) -> tuple[int, int, int]:
-        found = self.path.stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+    def _current_stamp(self) -> tuple[int, int, int]:
+        status = self.path.stat()
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _read(self) -> None:
-        stamp = self._stamped()
+        stamp = self._current_stamp()
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            raise TokenFileError(f"{self.path} is not UTF-8.") from None
         known = []
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(lines, 1):
             words = line.split()
             if not words or words[0].startswith("#"):
                 continue

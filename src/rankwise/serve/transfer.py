@@ -40,39 +40,29 @@ def _batches(pa: Any, store: Store, model: RowModel, others: Sequence[str], sche
     for rows in store.rows([(0, None)]):
         decoded = [decode(row.features) for row in rows]
         known = model.table(decoded)
-        more = [pa.array([_text(row.get(name)) for row in decoded], pa.string()) for name in others]
+        columns = ([row.get(name) for row in decoded] for name in others)
+        more = [pa.array([None if v is None else text_of(v) for v in column], pa.string()) for column in columns]
         own = [[row.id for row in rows], [row.seq for row in rows], [row.label for row in rows],
                [row.weight for row in rows]]  # fmt: skip
         arrays = [*map(pa.array, own), *(c.combine_chunks() for c in known.columns), *more]
         yield pa.record_batch([a.cast(field.type) for a, field in zip(arrays, schema, strict=True)], schema=schema)
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else text_of(value)
-
-
 def import_log(table: Path, model: Path, path: Path) -> int:
-    """Learn the rows of a table as feedback, in a new store or behind what an old one holds; return their number.
+    """Learn the rows of a table as feedback, in a new store or after what an old one holds; return their number.
 
-    The table has a column ``label``, and if it has them ``id`` and ``weight``; the others are features. A new store
-    begins with the model file. Rows whose ids the store holds already are not learnt again.
+    The table has a column ``label`` and perhaps ``id`` and ``weight``; the others are features. A new store begins with
+    the model file. Rows whose ids the store holds already are not learnt again.
     """
     rows = open_table(table)
     if "label" not in rows.schema.names:
         raise StoreError(f"{table} has no column 'label'.")
-    store = Store(path, write=True)
-    engine = None
-    try:
-        engine = Engine(store, model.read_bytes()).start()
+    with Store(path, write=True) as store, Engine(store, model.read_bytes()) as engine:
         before = store.last
         for batch in rows.batches():
             if len(batch):
                 _learn(engine, batch)
         return store.last - before
-    finally:
-        if engine is not None:
-            engine.stop()
-        store.close()
 
 
 def _learn(engine: Engine, batch: Batch) -> None:

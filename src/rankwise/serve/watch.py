@@ -1,4 +1,4 @@
-"""What the service watches while it runs: times, counts, and whether rows still look as they did."""
+"""Metrics of a running service: times, counts, and how far rows have drifted."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Requests:
     def observe(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self.counts[route, status] += 1
-        found = self.times.setdefault(route, [0.0] * (len(BUCKETS) + 2))
-        found[bisect_left(BUCKETS, seconds)] += 1
-        found[-1] += seconds
+        times = self.times.setdefault(route, [0.0] * (len(BUCKETS) + 2))
+        times[bisect_left(BUCKETS, seconds)] += 1
+        times[-1] += seconds
 
 
 class Watch:
     """Predictions of one model.
 
-    ``columns`` are the columns of numbers, which come first in encoded rows; ``standard`` says whether their mean was 0
-    and their spread 1 in the rows that the model was fitted to.
+    ``columns`` are the columns of numbers, which come first in encoded rows; ``standard`` is whether they had mean 0
+    and spread 1 in the rows that the model was fitted to.
     """
 
     def __init__(self, n_classes: int, columns: list[str], *, standard: bool) -> None:
@@ -90,8 +90,8 @@ class Watch:
         if not self._standard:
             mean = self._sums[0] / self._n_reference
             spread = np.sqrt(np.maximum(self._sums[1] / self._n_reference - mean**2, 1e-300))
-        found = np.abs(self._means / self._weight - mean) / spread
-        return dict(zip(self.columns, found.tolist(), strict=True))
+        distances = np.abs(self._means / self._weight - mean) / spread
+        return dict(zip(self.columns, distances.tolist(), strict=True))
 
 
 class Exposition:
@@ -107,10 +107,10 @@ class Exposition:
         """Add a value of a metric."""
         self._lines(name, kind, help).append(f"{name}{_labelled(labels)} {value:.12g}")
 
-    def histogram(self, name: str, help: str, found: Mapping[str, list[float]]) -> None:
+    def histogram(self, name: str, help: str, times: Mapping[str, list[float]]) -> None:
         """Add the times of all routes."""
         lines = self._lines(name, "histogram", help)
-        for route, values in found.items():
+        for route, values in times.items():
             total = 0.0
             for bound, count in zip([*map(str, BUCKETS), "+Inf"], values[:-1], strict=True):
                 total += count
@@ -119,7 +119,7 @@ class Exposition:
             lines.append(f"{name}_count{_labelled({'route': route})} {total:.12g}")
 
     def text(self) -> str:
-        """All of it."""
+        """All metrics."""
         return "\n".join([line for lines in self._metrics.values() for line in lines] + [""])
 
 

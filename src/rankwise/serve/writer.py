@@ -1,7 +1,7 @@
 """One thread that writes the log, in groups, and teaches the model in the order of the log.
 
 A request is answered when its rows are durable and learnt. All requests that wait when the thread is free share one
-transaction, so that the disk is waited for once. Predictions read the model beside it.
+transaction, which waits for the disk once. Meanwhile predictions read the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
@@ -50,7 +50,7 @@ class Job:
 
     @property
     def n_rows(self) -> int:
-        """What it counts for among the rows that wait."""
+        """Rows that it counts for while it waits."""
         return 1
 
 
@@ -69,7 +69,7 @@ class FeedbackRequest(Job):
     coded: Labels
     version: int
     contexts: list[str | None] | None = None
-    made_ids: bool = False  # they are new for certain
+    made_ids: bool = False  # the service made them: they are not in the log
 
     @property
     def n_rows(self) -> int:
@@ -86,7 +86,7 @@ class RememberRequest(Job):
 
 @dataclass
 class Call(Job):
-    """Anything else that the writer does between two groups; ``future`` gets what it returns."""
+    """A function that the writer runs between two groups; ``future`` gets its result."""
 
     action: Callable[[], Any]
 
@@ -103,7 +103,7 @@ class Settings:
 
 
 def settle(done: Iterable[Outcome]) -> None:
-    """Give futures, of any kind, their results or errors; those of clients that went away are left as they are."""
+    """Give futures, of any kind, their results or errors; skip those of clients that went away."""
     for future, result, error in done:
         if future.done():
             continue
@@ -141,7 +141,7 @@ class Writer:
         self._snapshot_at = self.replica.seq
         self.replica.replay(store, store.last)
         self._jobs: deque[Any] = deque()
-        self._n_waiting = 0
+        self.n_waiting = 0  # rows that wait to be written
         self._wake = threading.Condition()
         self._stopping = False
         self._background: list[threading.Thread] = []
@@ -185,26 +185,32 @@ class Writer:
             except sqlite3.Error as error:  # the log is complete without it
                 log.warning("no snapshot at the end: %s", error)
 
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def submit(self, job: Job) -> Any:
         """Hand a job to the writer; return its future."""
         with self._wake:
             if self._stopping:
                 raise BusyError("the service is stopping.")
-            if self._n_waiting + job.n_rows > self.settings.most_waiting:
-                raise BusyError(f"{self._n_waiting} rows wait to be written.")
-            self._n_waiting += job.n_rows
+            if self.n_waiting + job.n_rows > self.settings.most_waiting:
+                raise BusyError(f"{self.n_waiting} rows wait to be written.")
+            self.n_waiting += job.n_rows
             self._jobs.append(job)
             self._wake.notify()
         return job.future
 
     def call(self, action: Callable[[], Any], future: Any = None) -> Any:
-        """Let the writer do something between two groups; return its future."""
+        """Run a function in the writer between two groups; return its future."""
         return self.submit(Call(action, future=Future() if future is None else future))
 
     def feedback(
         self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0
     ) -> list[int]:
-        """Log and learn rows; return their places. What the application does with futures, for use without one."""
+        """Log and learn rows, and wait until that is done; return their places."""
         texts = [str(label) for label in labels]
         model = self.replica.rows
         request = FeedbackRequest(
@@ -212,19 +218,14 @@ class Writer:
             features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
             coded=model.labels(texts), version=self.replica.version.version, future=Future(),
         )  # fmt: skip
-        found: list[int] = self.submit(request).result()
-        return found
+        places: list[int] = self.submit(request).result()
+        return places
 
     @property
     def queue_age(self) -> float:
         """Seconds that the oldest job has waited."""
         with self._wake:
             return time.monotonic() - self._jobs[0].since if self._jobs else 0.0
-
-    @property
-    def n_waiting(self) -> int:
-        """Rows that wait to be written."""
-        return self._n_waiting
 
     # -- the writer --------------------------------------------------------------------------------------------------
 
@@ -238,7 +239,7 @@ class Writer:
                 group = self._next_group()
             done = self._do(group)
             with self._wake:
-                self._n_waiting -= sum(job.n_rows for job in group)
+                self.n_waiting -= sum(job.n_rows for job in group)
             self.deliver(done)
 
     def _next_group(self) -> list[Any]:
@@ -261,7 +262,7 @@ class Writer:
         try:
             done, learnt, last = self._commit(group)
             self.broken = None
-        except sqlite3.Error as error:  # the disk is full, say: nothing of the group was written
+        except sqlite3.Error as error:  # such as a full disk: nothing of the group was written
             self.broken = str(error)
             return [(job.future, None, error) for job in group]
         except Exception as error:
@@ -269,20 +270,20 @@ class Writer:
             return [(job.future, None, error) for job in group]
         try:
             self._learn(learnt, last)
-        except Exception:  # the rows are in the log: the model is made again from it
+        except Exception:  # the rows are in the log, from which the model is built again
             log.exception("the model could not learn, and is built again")
-            self._cannot_learn()
+            self.rebuild()
         return done
 
-    def _cannot_learn(self) -> None:
-        """The log is ahead of the model, which must be made again."""
+    def rebuild(self) -> None:
+        """Note that the model does not follow from the log and must be built again."""
         self.replica.stale = True
 
     def _commit(self, group: list[Any]) -> tuple[list[Outcome], list[Any], int]:
-        """Write a group; return what to tell the requests, what to learn, and the last place of the log."""
+        """Write a group; return the outcomes of the requests, what to learn, and the last place of the log."""
         store, now, seq = self.store, time.time(), self.store.last
-        asked = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
-        known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(asked).items()}
+        given = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
+        known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(given).items()}
         done: list[Outcome] = []
         events: list[tuple[Any, ...]] = []
         learnt: list[tuple[FeedbackRequest, list[int]]] = []
@@ -292,36 +293,33 @@ class Writer:
                 remembered += job.rows
                 done.append((job.future, None, None))
                 continue
-            contexts = job.contexts or [None] * len(job.ids)
-            rows = zip(job.ids, job.labels, job.weights, job.features, contexts, strict=True)
-            new, places, added = [], [], []
+            new, places = [], []
+            added: dict[str, tuple[Any, ...]] = {}
             try:
-                for i, (id, label, weight, features, context) in enumerate(rows):
-                    found = known.get(id)
-                    if found is None:
-                        seq += 1
-                        known[id] = (seq, label, weight, features)
-                        added.append(id)
-                        events.append((seq, id, now, "feedback", None, label, weight, features, context))
+                for i, (id, *content) in enumerate(zip(job.ids, job.labels, job.weights, job.features, strict=True)):
+                    earlier = known.get(id) or added.get(id)
+                    if earlier is None:
+                        earlier = added[id] = (seq + len(added) + 1, *content)
                         new.append(i)
-                        places.append(seq)
-                    elif found[1:] != (label, weight, features):
+                    elif earlier[1:] != tuple(content):
                         raise ConflictError(
                             f"row {i}: feedback {id!r} was given before, with another label, weight or features. "
                             f"Correct it with PUT /v1/feedback/ID."
                         )
-                    else:
-                        places.append(found[0])
+                    places.append(earlier[0])
             except ConflictError as error:  # of this request nothing is written
-                for id in added:
-                    del known[id]
-                del events[len(events) - len(added) :]
-                seq -= len(added)
                 done.append((job.future, None, error))
                 continue
             done.append((job.future, places, None))
             if new:
+                known |= added
+                seq += len(new)
                 learnt.append((job, new))
+                contexts = job.contexts or [None] * len(job.ids)
+                events += [
+                    (place, id, now, "feedback", None, *content, contexts[i])
+                    for i, (id, (place, *content)) in zip(new, added.items(), strict=True)
+                ]
         if events or remembered:
             with store.transaction() as cursor:
                 cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
@@ -363,8 +361,7 @@ class Writer:
 
     def _write_snapshot(self, content: bytes, snapshot: Snapshot) -> None:
         with self.store.transaction() as cursor:
-            digest = self.store.add_model(cursor, content)
-            self.store.add_snapshot(cursor, replace(snapshot, model=digest))
+            self.store.add_snapshot(cursor, snapshot, content)
             self.store.prune_snapshots(cursor, self.replica.version.version, self.settings.keep)
         self._snapshot_at = max(self._snapshot_at, snapshot.seq)
         self._tell("snapshot", seq=snapshot.seq, version=snapshot.version)

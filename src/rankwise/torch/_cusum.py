@@ -183,7 +183,7 @@ class CuSumMarginLoss(RowLoss):
     tensor(0.2500)
     """
 
-    _own = ("margin", "delta")
+    _option_names = ("margin", "delta")
 
     def __init__(self, margin: str = "loss", delta: float = 1.0, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)

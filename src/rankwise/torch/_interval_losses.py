@@ -52,7 +52,7 @@ def vilma_loss(
     else:
         loss = torch.as_tensor(loss, device=scores.device)
         if check or loss.shape != (codes.numel(),) * 2:
-            loss_matrix(loss.detach().cpu().numpy(), codes.numel())  # refuses what is no V-shaped loss
+            loss_matrix(loss.detach().cpu().numpy(), codes.numel())  # refuses a loss that is not V-shaped
 
     def lead(end: Tensor, other_side: Tensor) -> Tensor:
         """By how much another class on this side beats an end of the interval, its cost added."""
@@ -94,7 +94,7 @@ class VILMALoss(RowLoss):
     (tensor(1.), tensor(3.))
     """
 
-    _own: tuple[str, ...] = ("loss",)
+    _option_names: tuple[str, ...] = ("loss",)
 
     loss: str | Tensor
 
@@ -135,7 +135,7 @@ class VILMAMAELoss(VILMALoss):
     tensor(0.7500)
     """
 
-    _own = ()
+    _option_names = ()
 
     def __init__(self, reduction: str = "mean", check: bool = True) -> None:
         super().__init__("mae", reduction, check)
@@ -182,7 +182,7 @@ class IntervalMAELoss(RowLoss):
     tensor(0.7500)
     """
 
-    _own = ("n_classes",)
+    _option_names = ("n_classes",)
 
     def __init__(self, n_classes: int, reduction: str = "mean", check: bool = True) -> None:
         super().__init__(reduction, check)

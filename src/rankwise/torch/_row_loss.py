@@ -15,10 +15,10 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class RowLoss(nn.Module):
-    """A loss with one value a row: how these are put together, and whether codes and weights are looked at."""
+    """A loss with one value a row: its reduction, and whether codes and weights are checked."""
 
     #: Names of the parameters that a loss has besides ``reduction`` and ``check``.
-    _own: tuple[str, ...] = ()
+    _option_names: tuple[str, ...] = ()
 
     def __init__(self, reduction: str = "mean", check: bool = True) -> None:
         super().__init__()
@@ -28,8 +28,8 @@ class RowLoss(nn.Module):
 
     @property
     def _options(self) -> dict[str, Any]:
-        """The parameters, by the names that the loss as a function has for them."""
-        return {name: getattr(self, name) for name in (*self._own, "reduction", "check")}
+        """The parameters, under their names in the loss function."""
+        return {name: getattr(self, name) for name in (*self._option_names, "reduction", "check")}
 
     def extra_repr(self) -> str:
         """Parameters, ``check`` only where it is off."""

@@ -159,7 +159,7 @@ def explicit_loss(
 class _ThresholdLoss(RowLoss):
     """What the two losses of threshold models share: their arguments."""
 
-    _own = ("margin",)
+    _option_names = ("margin",)
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean", check: bool = True) -> None:
