@@ -364,7 +364,7 @@ def test_rates(served, stream):
         answers = [await client.get("/v1/model") for _ in range(12)]
         assert [answer.status_code for answer in answers[:10]] == [200] * 10
         problem(answers[-1], 429)
-        assert "retry-after" in answers[-1].headers
+        assert int(answers[-1].headers["retry-after"]) >= 1  # in whole seconds, and after that it is allowed
 
     served(test, limits=Limits(rate=5.0))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -45,5 +46,5 @@ class RateLimiter:
         if len(self._buckets) > _MOST_CLIENTS:
             self._buckets.popitem(last=False)
         if not allowed:
-            wait = (1.0 - left) / self.rate
-            raise Problem(429, f"more than {self.rate:g} requests a second.", headers={"Retry-After": f"{wait:.0f}"})
+            seconds = math.ceil((1.0 - left) / self.rate)
+            raise Problem(429, f"more than {self.rate:g} requests a second.", headers={"Retry-After": str(seconds)})
