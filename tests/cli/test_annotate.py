@@ -61,7 +61,7 @@ def test_labels_are_exported_in_every_format(annotated, tmp_path):  # noqa: F811
             await ann.answer(admitted, note="=a, note")
         await ann.undo()
         await settled(client.desk)
-        return list(client.desk._given.values())
+        return list(client.desk._answers.values())
 
     given = annotated(test)
     store = tmp_path / "labels.sqlite"

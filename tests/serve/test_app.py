@@ -12,7 +12,8 @@ import rankwise
 from rankwise.datasets import make_ordinal
 from rankwise.serve.app import Application
 from rankwise.serve.gate import ARROW
-from rankwise.serve.limits import Limits
+from rankwise.serve.limits import Limits, RateLimiter
+from rankwise.serve.problems import Problem
 from rankwise.serve.service import Service
 from rankwise.serve.store import Store
 from rankwise.serve.tokens import TokenFileError, Tokens
@@ -357,6 +358,25 @@ def test_limits(served, stream):
         problem(await client.post("/v1/predict", content=slow(), headers=headers), 408)
 
     served(test, limits=Limits(body=900, rows=2, seconds=0.3))
+
+
+def test_a_client_has_as_many_requests_as_its_bucket_has_whole_tokens(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("rankwise.serve.limits.time.monotonic", lambda: now[0])
+    limiter = RateLimiter(0.5)  # a full bucket holds one
+
+    def waits(client):
+        try:
+            limiter.check(client)
+        except Problem as refused:
+            return int(refused.headers["Retry-After"])
+        return 0
+
+    assert [waits("a"), waits("a"), waits("b")] == [0, 2, 0]
+    now[0] += 1.5
+    assert waits("a") == 1
+    now[0] += 1
+    assert [waits("a"), waits("a")] == [0, 2]
 
 
 def test_rates(served, stream):
