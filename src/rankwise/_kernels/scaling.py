@@ -79,7 +79,10 @@ def put_matrix(X, as_splines, knots, shift, factor, fill, starts, out):
 
 @kernel
 def count_rows(X, counts, mean, squares, most, out):
-    """Update mean and squares by Welford's rule, at most ``most`` times a feature; ``out`` gets each row, scaled."""
+    """Update mean and squares by Welford's rule, a feature at most ``most`` times; unless empty, ``out`` gets the rows.
+
+    Each row is scaled by the mean and deviation so far.
+    """
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             if counts[j] < most:
