@@ -40,9 +40,9 @@ def test_kernels_need_no_word_here(data):
 
 def test_dense_and_sparse_rows_say_the_same(data):
     X = data[0].to_numpy()
-    found = [far_scales(kernel_rows(rows), 1e3) for rows in (X, sparse.csr_matrix(X))]
-    assert found[0][:3:2] == (0, 1)
-    np.testing.assert_allclose(found[0], found[1])
+    scales = [far_scales(kernel_rows(rows), 1e3) for rows in (X, sparse.csr_matrix(X))]
+    assert scales[0][:3:2] == (0, 1)
+    np.testing.assert_allclose(scales[0], scales[1])
     assert far_scales(X[:, [0, 2]], 1e3) is None
     assert far_scales(np.zeros((3, 2)), 1e3) is None
     rare = np.zeros((400, 2))

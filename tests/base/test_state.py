@@ -9,7 +9,7 @@ from scipy import sparse
 
 from rankwise import PRIL, CuSumRank, MultiplicativePRIL
 from rankwise.base.row_data import kernel_rows
-from rankwise.base.state import COUNTS, StateArray, StateLayout, averaged
+from rankwise.base.state import COUNTS, Savepoint, StateArray, StateLayout, averaged
 
 LAYOUT = StateLayout(
     {
@@ -60,7 +60,7 @@ def test_a_savepoint_undoes_whatever_a_pass_may_change(dense):
     rows = kernel_rows(X.toarray() if dense else X)
     state = LAYOUT.fresh(100, 3)
     before = {name: array.copy() for name, array in state.items()}
-    savepoint = LAYOUT.savepoint(state, rows)
+    savepoint = Savepoint(LAYOUT, state, rows)
     for name in ("w", "w_lag", "W", "W_lag"):
         state[name][[3, 90]] += 1.0
     state["all"] += 1.0  # not of these columns only

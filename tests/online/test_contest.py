@@ -84,8 +84,8 @@ def test_chunks_of_any_size_end_in_the_same_model(estimator):
     X, y = turning(1200)
     whole, chunks, rows = (copy.deepcopy(estimator).set_params(classes=range(4)) for _ in range(3))
     predicted = whole.progressive_predict(X, y)
-    parts = [chunks.progressive_predict(X[a : a + 77], y[a : a + 77]) for a in range(0, 1200, 77)]
-    np.testing.assert_array_equal(np.concatenate(parts), predicted)
+    chunk_predictions = [chunks.progressive_predict(X[a : a + 77], y[a : a + 77]) for a in range(0, 1200, 77)]
+    np.testing.assert_array_equal(np.concatenate(chunk_predictions), predicted)
     for x, label in zip(X, y, strict=True):
         rows.learn_one(dict(enumerate(x)), int(label))
     for model in (chunks, rows):

@@ -52,10 +52,10 @@ def assert_rounds_equal(twin, model, stream):
         learner = KernelCuSumRank(**{**model.get_params(), "average": average})
         predicted = learner.progressive_predict(stream.X, admissible, sample_weight=stream.weight)
         np.testing.assert_array_equal(predicted, expected)
-        found = np.column_stack([learner.support_vectors_, learner.dual_coef_])
+        learnt = np.column_stack([learner.support_vectors_, learner.dual_coef_])
         counts = [total / twin.rounds if average else a for _, a, total in twin.support]
-        told = np.column_stack([[v for v, _, _ in twin.support], counts])
-        np.testing.assert_allclose(found[np.lexsort(found.T)], told[np.lexsort(told.T)], rtol=1e-6, atol=1e-9)
+        by_twin = np.column_stack([[v for v, _, _ in twin.support], counts])
+        np.testing.assert_allclose(learnt[np.lexsort(learnt.T)], by_twin[np.lexsort(by_twin.T)], rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(learner.intercept_, twin.sum_b / twin.rounds if average else twin.b, atol=1e-9)
         assert learner.n_violations_ == twin.loss
 
@@ -101,8 +101,8 @@ def test_linear_kernel_is_cusum_rank_in_every_round(step, margin, labels, interc
             continue
         linear, kernel = CuSumRank(**how, average=average), KernelCuSumRank("linear", **how, average=average)
         expected = linear.progressive_predict(X, y, sample_weight=stream.weight)
-        found = kernel.progressive_predict(X, y, sample_weight=stream.weight)
-        np.testing.assert_array_equal(found, expected)
+        predicted = kernel.progressive_predict(X, y, sample_weight=stream.weight)
+        np.testing.assert_array_equal(predicted, expected)
         assert (kernel.n_updates_, kernel.n_violations_) == (linear.n_updates_, linear.n_violations_)
         rtol, atol = (0, 0) if X is whole else (1e-7, 1e-9)
         w = kernel.dual_coef_.T @ kernel.support_vectors_

@@ -17,18 +17,18 @@ def _prepare(model, mask, options, predicting):
 
 
 @inlined
-def _score(X, i, room):
-    return dot(X, i, room[0])
+def _score(X, i, workspace):
+    return dot(X, i, workspace[0])
 
 
 @inlined
-def _predict(X, i, f, rounds, room):
+def _predict(X, i, f, rounds, workspace):
     return int(max(0.0, min(3.0, f + (rounds if f > 0.0 else 0.0))))
 
 
 @inlined
-def _step(X, i, f, lo, hi, c, past, room):
-    w, trace, mask = room
+def _step(X, i, f, lo, hi, c, past, workspace):
+    w, trace, mask = workspace
     if not np.isfinite(f):
         return NOT_FINITE
     if c == 0.0 or lo <= f <= hi:
@@ -40,8 +40,8 @@ def _step(X, i, f, lo, hi, c, past, room):
 
 
 @register_jitable
-def _finish(model, room):
-    model[0][0][:] = room[0]
+def _finish(model, workspace):
+    model[0][0][:] = workspace[0]
 
 
 LEARN = {plain: make_pass(_prepare, _score, _predict, _step, _finish, plain=plain) for plain in (True, False)}
@@ -124,7 +124,7 @@ def test_a_score_that_is_not_finite_ends_the_pass_and_nothing_is_written(value, 
 
 def test_a_prediction_below_zero_ends_the_pass():
     @inlined
-    def refuse(X, i, f, rounds, room):
+    def refuse(X, i, f, rounds, workspace):
         return -1 if i == 4 else 0
 
     learn = make_pass(_prepare, _score, refuse, _step, _finish)

@@ -59,8 +59,8 @@ def test_rounds_are_those_of_the_plain_twin(average, intercept, seed, n_classes,
     predicted = model.progressive_predict(stream.X, admissible, sample_weight=stream.weight)
     np.testing.assert_array_equal(predicted, expected)
     w = twin.sum_w / max(1, twin.rounds) if average else twin.w
-    found = np.column_stack([model.coef_, model.intercept_]) if intercept else model.coef_
-    np.testing.assert_allclose(found, w, atol=1e-12)
+    vectors = np.column_stack([model.coef_, model.intercept_]) if intercept else model.coef_
+    np.testing.assert_allclose(vectors, w, atol=1e-12)
     assert (model.n_mistakes_, model.cost_) == (twin.mistakes, pytest.approx(twin.cost))
     assert intercept or not model.intercept_.any()
 
@@ -87,8 +87,8 @@ def test_all_pairs_are_multi_vector_whatever_the_scoring(twin_of, seed, n_classe
     np.testing.assert_array_equal(model.coef_, multi_vector.w)
     scores = np.array([twin.scores(twin.w, x) for x in X])
     if n_classes > 2:
-        found = model.decision_function(X)
-        np.testing.assert_array_equal(found if scoring == "max-win" else n_classes * found, scores)
+        decisions = model.decision_function(X)
+        np.testing.assert_array_equal(decisions if scoring == "max-win" else n_classes * decisions, scores)
 
 
 def test_the_two_scorings_rank_classes_alike_but_are_not_the_same_numbers():
@@ -277,11 +277,11 @@ def test_classes_that_are_new_in_a_chunk_join_as_in_single_rows(form, cuts):
     for x, label, w in zip(X, y, weight, strict=True):
         predicted.append(rows.predict_one(dict(enumerate(x))))
         rows.learn_one(dict(enumerate(x)), label, w=w)
-    chunks, found = ImportanceWeightedPerceptron(), []
+    chunks, by_chunk = ImportanceWeightedPerceptron(), []
     for start, stop in itertools.pairwise([0, *cuts]):
-        part = slice(start, stop)
-        found += chunks.progressive_predict(X[part], form(y[part].tolist()), sample_weight=weight[part]).tolist()
-    assert found[1:] == predicted[1:]  # before the first row no class is known
+        chunk = slice(start, stop)
+        by_chunk += chunks.progressive_predict(X[chunk], form(y[chunk].tolist()), sample_weight=weight[chunk]).tolist()
+    assert by_chunk[1:] == predicted[1:]  # before the first row no class is known
     assert chunks.classes_.tolist() == rows.classes_.tolist() == ["a", "b", "c"]
     for name in ("coef_", "intercept_", "n_mistakes_", "cost_", "n_updates_"):
         np.testing.assert_array_equal(getattr(chunks, name), getattr(rows, name))

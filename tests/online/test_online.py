@@ -89,8 +89,8 @@ def test_scikit_learn_checks_with_other_parameters(estimator, check):
 
 def parameters_of(model):
     """Everything learnt, as arrays; cosines among support vectors follow from these."""
-    found = {name: array.copy() for name, array in model._state.items() if not name.startswith("support")}
-    return {name: array for name, array in found.items() if name not in ("row", "cosines")}
+    arrays = {name: array.copy() for name, array in model._state.items() if not name.startswith("support")}
+    return {name: array for name, array in arrays.items() if name not in ("row", "cosines")}
 
 
 def assert_same_model(a, b):
@@ -120,8 +120,8 @@ def test_rows_chunks_and_one_epoch_end_in_the_same_model(estimator):
     whole.partial_fit(stream.X, y, sample_weight=stream.weight)
     chunked, single, epoch = (clone(whole) for _ in range(3))
     for start, stop in ((0, 1), (1, 20), (20, 140), (140, 150)):
-        part = slice(start, stop)
-        chunked.partial_fit(stream.X[part], y[part], sample_weight=stream.weight[part])
+        chunk = slice(start, stop)
+        chunked.partial_fit(stream.X[chunk], y[chunk], sample_weight=stream.weight[chunk])
     for i in range(len(stream)):
         single.learn_one(dict(enumerate(stream.X[i])), one_label(y, i), w=stream.weight[i])
     epoch.set_params(n_epochs=1, shuffle=False).fit(stream.X, y, sample_weight=stream.weight)

@@ -80,9 +80,9 @@ def test_probabilities_are_those_of_a_distribution_whatever_comes(alpha):
     y = rng.integers(0, 7, (400, 2))
     model = OnlineCumulativeLink(classes=range(7), alpha=alpha)
     model.partial_fit(X, np.sort(y, axis=1), sample_weight=rng.exponential(size=400) ** 3)
-    found = model.predict_proba(np.vstack([X, 1e4 * X]))
-    assert (found >= 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    probabilities = model.predict_proba(np.vstack([X, 1e4 * X]))
+    assert (probabilities >= 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
     assert (np.diff(model.thresholds_) > 0).all()
     covariance = model._state["ww"]
     assert np.linalg.eigvalsh(covariance / np.sqrt(np.outer(*2 * [np.diag(covariance)]))).min() > -1e-8

@@ -63,7 +63,7 @@ def begun(estimator, form=np.asarray, classes=CLASSES):
 def bits(value):
     """Everything in a plain value, comparable."""
     if isinstance(value, dict):
-        return tuple((name, bits(part)) for name, part in sorted(value.items()))
+        return tuple((name, bits(entry)) for name, entry in sorted(value.items()))
     if isinstance(value, (list, tuple)):
         return tuple(map(bits, value))
     return (
@@ -117,8 +117,8 @@ def test_no_finite_row_can_poison_a_model(estimator, form):
                 model.learn_one(dict(enumerate(X[0])), int(y[0]), w=float(weight[0]))
             else:
                 model.partial_fit(form(X), y, sample_weight=weight)
-        except RowError as found:
-            error = found
+        except RowError as row_error:
+            error = row_error
         if error:
             refused += 1
             assert "Scale them" in str(error)

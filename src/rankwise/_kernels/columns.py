@@ -1,9 +1,8 @@
-"""A row times many columns of weights, and the update that goes with it: four columns in one register.
+"""Products of a row with many columns of weights, and the matching update: four columns in one register.
 
 ``W`` is C-contiguous with one row per feature and one column per class, so that an entry that is not stored costs
-nothing. Every column's sum runs over the features in order, one rounded product at a time, whatever the number of
-columns that share a pass, and a zero entry adds zero: a dense row, the same row in CSR form and the same row as a dict
-give the same bits.
+nothing. Every column's sum runs over the features in order, one rounded product at a time, however many columns share a
+pass, and a zero entry adds zero: a dense row, the same row in CSR form and the same row as a dict give the same bits.
 
 :mod:`rankwise._kernels.rows` holds the plain Python meaning of these operations and is the only user. The entries of a
 row are the places ``start .. stop - 1`` of ``data``; ``indices`` holds their columns, or is None for a dense row.

@@ -1,13 +1,13 @@
 """How kernels are compiled: always cached on disk, never holding the interpreter lock, never reordering sums.
 
-numba's disk cache notices an edit in the file that holds a kernel, not in the files of the functions it calls, and it
-numbers the files of a kernel's variants in the order in which they are compiled: two processes that compile different
-variants at the same time give both the same number, and one is later loaded in the place of the other. So the cache of
-a kernel is stamped here with a digest of its module, of those of the functions it closes over, and of all that these
-import from the package, and a file in it is named by what it holds and ends with a digest of it: a file that was cut or
-altered is named, removed and made again. Where numba finds no directory that it may write to, a read-only installation
-without a home, a private temporary one serves. This is the one place that knows how numba's cache works inside;
-``tests/kernels/test_compile`` says what broke when a new numba changes it.
+numba's disk cache notices edits in the file of a kernel, but not in the files of the functions it calls. It numbers the
+files of a kernel's variants in the order of compilation: two processes that compile different variants at the same time
+give both the same number, and one is later loaded in place of the other. So the cache of a kernel is stamped here with
+a digest of its module, of the modules of the functions it closes over, and of all that these import from the package.
+A file in it is named by its variant and this digest and ends with a digest of its content: a truncated or altered file
+is reported, removed and compiled again. If numba finds no writable directory (a read-only installation without a home),
+a private temporary one is used. Only this module depends on the internals of numba's cache;
+``tests/kernels/test_compile`` shows what broke when a new numba changes them.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from rankwise._warn import warn_user
 
-# Nobody calls these functions from C. The wrappers for that would take a quarter of the time of compilation.
-_UNCALLED = {"no_cfunc_wrapper": True}
+# These functions are never called from C: wrappers for that would take a quarter of the compilation time.
+_NO_C_WRAPPER = {"no_cfunc_wrapper": True}
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^ *(?:from|import) rankwise([\w.]*)(?: import (\([\w,\s]*|[\w, ]*))?", re.MULTILINE)
@@ -35,7 +35,7 @@ _IMPORT = re.compile(r"^ *(?:from|import) rankwise([\w.]*)(?: import (\([\w,\s]*
 
 @functools.cache
 def _imported_files(path):
-    """Files of the package that a source file names in its imports; of a package, all that it holds."""
+    """Files of the package that a source file imports; of an imported package, all its files."""
     files: set[Path] = set()
     for dotted, names in _IMPORT.findall(_content(path).decode()):
         module = _PACKAGE.joinpath(*filter(None, dotted.split(".")))
@@ -87,12 +87,12 @@ class _NamedByContent(IndexDataCacheFile):
         return self._intact(self._data_path(name), functools.partial(super()._load_data, name))
 
     def _intact(self, path, load):
-        """What a file holds, if there is one; a damaged one makes room for another."""
+        """What ``load`` returns, or None if the file is missing or damaged; a damaged file is removed."""
         try:
             content = Path(path).read_bytes()
         except FileNotFoundError:
             return None
-        with contextlib.suppress(Exception):  # what unpickling says of a file that is not what it should be
+        with contextlib.suppress(Exception):  # unpickling a wrong file may raise anything
             if hashlib.sha256(content[:-32]).digest() == content[-32:]:
                 return load()
         Path(path).unlink(missing_ok=True)
@@ -111,12 +111,12 @@ class _NamedByContent(IndexDataCacheFile):
 
 
 class _KernelCache(FunctionCache):
-    """Cache of a kernel on disk, without which it works too."""
+    """Cache of a kernel on disk; the kernel also works without it."""
 
     def __init__(self, function):
         super().__init__(function)
         digest = digest_of_sources(function)
-        # A factory makes kernels of one name from functions of several files: each state of the sources has its index.
+        # A factory makes kernels of one name from functions of several files: each state of the sources has an index.
         self._cache_file = _NamedByContent(self._cache_path, f"{self._impl.filename_base}.{digest[:12]}", digest)
 
     def load_overload(self, sig, target_context):
@@ -137,7 +137,7 @@ class _KernelCache(FunctionCache):
 
 
 def _cache_of(function):
-    """Cache of a kernel where numba would put it or, if it may write nowhere, in a private directory; or None."""
+    """Cache of a kernel where numba would put it, else in a private directory; None if neither is writable."""
     with contextlib.suppress(RuntimeError):  # no locator available
         return _KernelCache(function)
     directory, before = _private_directory(), numba.config.CACHE_DIR
@@ -154,7 +154,7 @@ def _cache_of(function):
 
 @functools.cache
 def _private_directory():
-    """Directory for temporary files that nobody else can write to: what is loaded from it is executed. None if none."""
+    """Temporary directory that nobody else can write to, as its content is executed; None if there is none."""
     usable = None
     with contextlib.suppress(OSError):
         directory = Path(tempfile.gettempdir(), f"rankwise-{os.geteuid() if hasattr(os, 'geteuid') else 'kernels'}")
@@ -174,27 +174,27 @@ def _private_directory():
 
 def kernel(function):
     """Compile a loop. Division by zero gives infinity as in numpy, not an exception."""
-    compiled = numba.njit(nogil=True, error_model="numpy", **_UNCALLED)(function)
-    if hasattr(compiled, "_cache"):  # there is none where numba is switched off
+    compiled = numba.njit(nogil=True, error_model="numpy", **_NO_C_WRAPPER)(function)
+    if hasattr(compiled, "_cache"):  # not if numba is switched off
         cache = _cache_of(function)
         compiled._cache = compiled._cache if cache is None else cache
     return compiled
 
 
 def register_jitable(function=None, **options):
-    """Let kernels call a function: numba's decorator of this name, which compiles less."""
-    decorate = extending.register_jitable(**_UNCALLED, **options)
+    """numba's decorator of this name without C wrappers: lets kernels call a function."""
+    decorate = extending.register_jitable(**_NO_C_WRAPPER, **options)
     return decorate if function is None else decorate(function)
 
 
 def overload(function, inline="never", **options):
-    """Give kernels another form of a function: numba's decorator of this name, which compiles less."""
-    return extending.overload(function, jit_options={**_UNCALLED, **options}, inline=inline)
+    """numba's decorator of this name without C wrappers: gives kernels another form of a function."""
+    return extending.overload(function, jit_options={**_NO_C_WRAPPER, **options}, inline=inline)
 
 
 def inlined(function):
-    """Compile a function into every kernel that calls it, once for each row. It must not make or return arrays.
+    """Compile a function, called once for each row, into every kernel that calls it. It must not make or return arrays.
 
-    The caller holds all arrays meanwhile, so references to them are not counted in it: counting costs more than a row.
+    The caller keeps all arrays alive, so references to them are not counted: counting costs more than a row.
     """
     return register_jitable(function, forceinline=True, _nrt=False)

@@ -8,7 +8,7 @@ vector width, array length and storage format. Here the order is part of the def
 Multiplication and addition are rounded separately (no fused operation). A zero entry adds exactly zero to its lane,
 so a dense row, the same row in CSR form and the same row as a dict of features give the same bits; so do one row at a
 time and a million rows in one call, AVX and NEON. Four lanes of float64 are one 256-bit register, which reads
-memory at full speed, so nothing is paid for it.
+memory at full speed, so the fixed order costs nothing.
 
 The functions below build LLVM instructions, because numba has no vector type and runs LLVM's straight-line vectoriser
 switched off. :mod:`rankwise._kernels.rows` holds their plain Python meaning and is the only user.
@@ -86,7 +86,7 @@ class _Vectors:
 
 
 def _in_steps(builder, length, step):
-    """Call ``step("full", place)`` for every four neighbours, then ``step("masked", place, mask)`` for what is left."""
+    """Call ``step("full", place)`` for every four neighbours, then ``step("masked", place, mask)`` for the rest."""
     whole = builder.and_(length, int64(-LANES))
     with loop(builder, int64(0), whole, LANES) as (position, _):
         step("full", position)

@@ -2,7 +2,7 @@
 
 numba has no vector type and runs LLVM's straight-line vectoriser switched off, so those operations build their vector
 instructions themselves. A vector is four doubles, one 256-bit register. This is the one place that uses numba's code
-generator (``numba.core.cgutils``); ``tests/kernels/test_llvm`` says what broke when a new numba changes it.
+generator (``numba.core.cgutils``); ``tests/kernels/test_llvm`` shows what broke when a new numba changes it.
 """
 
 from llvmlite import ir
@@ -26,7 +26,7 @@ def loop(builder, start, stop, step=1):
 
 
 def variable(builder, value):
-    """Place on the stack that holds a value at first."""
+    """Place on the stack, initialised with a value."""
     return cgutils.alloca_once_value(builder, value)
 
 

@@ -163,7 +163,7 @@ def _all_finite(values):
 
 
 def padded(n_columns):
-    """Smallest width of whole blocks of columns: weights of this width take part in whole registers only."""
+    """Smallest width of whole blocks of columns: weights of this width fill whole registers."""
     return -(-n_columns // LANES) * LANES
 
 
@@ -272,7 +272,7 @@ def dots(X, i, W, out):
 
 
 def dots_positive(X, i, W, out):
-    """The same where negative elements of W count as zero."""
+    """:func:`dots` with negative elements of W counted as zero."""
     columns, values = entries(X, i)
     out[:] = 0.0
     for j, x in zip(columns, values, strict=True):

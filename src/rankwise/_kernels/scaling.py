@@ -1,4 +1,4 @@
-"""Columns of numbers into rows of a matrix, scaled, bent and filled on the way."""
+"""Copy columns of numbers into a matrix, scaled, expanded into splines and with missing values filled in."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ FINITE, MISSING, INFINITE = 0, 1, 2
 
 @inlined
 def _filled(value, fill, worst):
-    """A number, with ``fill`` for one that is missing, and the worst met so far."""
+    """The value, or ``fill`` if it is missing, and the worst state so far."""
     if np.isfinite(value):
         return value, worst
     if np.isnan(value):
@@ -19,7 +19,7 @@ def _filled(value, fill, worst):
 
 @kernel
 def put_column(column, shift, factor, fill, out, j, start, stop):
-    """Write ``(value - shift) * factor`` into column j of some rows; return the worst state met."""
+    """Write ``(value - shift) * factor`` into column j of rows ``start .. stop - 1``; return the worst state met."""
     worst = FINITE
     for i in range(start, stop):
         value, worst = _filled(column[i], fill, worst)
@@ -33,10 +33,10 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
 
     Return the worst state met.
 
-    ``knots`` has three knots more on each side than the range that the splines cover; a value outside of the range
-    counts as its nearer end. At any value four splines are not zero: the recursion of de Boor and Cox builds them up
-    from degree 0. It is written out: the first of them begins three intervals before the value's own, ``l1`` to ``l3``
-    are the distances to the knots below the value, ``r1`` to ``r3`` to those above.
+    ``knots`` has three more knots on each side than the range that the splines cover; a value outside of the range
+    counts as its nearer end. At any value four splines are nonzero; the recursion of de Boor and Cox builds them up
+    from degree 0. It is unrolled: the first spline begins three intervals before the value's own, ``l1`` to ``l3`` are
+    the distances to the knots below the value, ``r1`` to ``r3`` to those above.
     """
     worst = FINITE
     n_splines = knots.size - 4
@@ -45,7 +45,7 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
         value, worst = _filled(column[i], fill, worst)
         value = min(max(value, low), high)
         m = 3
-        for k in range(4, n_splines):  # no jump depends on the value
+        for k in range(4, n_splines):  # no branch depends on the value
             m += int(value >= knots[k])
         l1, l2, l3 = value - knots[m], value - knots[m - 1], value - knots[m - 2]
         r1, r2, r3 = knots[m + 1] - value, knots[m + 2] - value, knots[m + 3] - value
@@ -65,11 +65,11 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
 
 
 @kernel
-def put_matrix(X, bent, knots, shift, factor, fill, starts, out):
-    """Write all columns of a matrix, bent ones as splines, to ``starts`` in ``out``; return the worst state met."""
+def put_matrix(X, as_splines, knots, shift, factor, fill, starts, out):
+    """Write all columns of a matrix, marked ones as splines, to ``starts`` in ``out``; return the worst state met."""
     worst = FINITE
     for j in range(X.shape[1]):
-        if bent[j]:
+        if as_splines[j]:
             state = put_splines(X[:, j], knots[j], shift[j], factor[j], fill[j], out, starts[j], 0, X.shape[0])
         else:
             state = put_column(X[:, j], shift[j, 0], factor[j, 0], fill[j], out, starts[j], 0, X.shape[0])
@@ -79,7 +79,10 @@ def put_matrix(X, bent, knots, shift, factor, fill, starts, out):
 
 @kernel
 def count_rows(X, counts, mean, squares, most, out):
-    """Count rows in, a feature at most ``most`` times, by Welford's rule; ``out`` gets each, scaled by those so far."""
+    """Update mean and squares by Welford's rule, a feature at most ``most`` times; unless empty, ``out`` gets the rows.
+
+    Each row is scaled by the mean and deviation so far.
+    """
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             if counts[j] < most:

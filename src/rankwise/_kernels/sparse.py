@@ -1,4 +1,4 @@
-"""Sparse matrices whose indices kernels can trust; scipy checks lengths when one is made, and what they say never."""
+"""Checks of the indices of sparse matrices, which kernels trust; scipy only checks lengths, when a matrix is made."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from scipy import sparse
 
 
 def require_sound(X: Any, name: str = "X") -> Any:
-    """Refuse a sparse matrix whose indices point outside of it; return it, or anything else, for further use.
+    """Refuse a sparse matrix whose indices point outside of it; return X, which may also be anything else.
 
-    Indices are read once, as fast as memory: a pass over the rows takes several times as long.
+    Indices are read once, at the speed of memory: a pass over the rows takes several times as long.
     """
     if not sparse.issparse(X) or X.ndim > 2:
         return X
@@ -35,7 +35,7 @@ def require_sound(X: Any, name: str = "X") -> Any:
 def _outside(axis: str, length: int, indices: NDArray[Any]) -> str:
     if indices.dtype not in (np.int32, np.int64):
         return f"{axis} indices of the type {indices.dtype}, which must be int32 or int64"
-    # As unsigned numbers negative ones are larger than any length: one look at each is enough.
+    # Read as unsigned, negative numbers are larger than any length, so one comparison is enough.
     if indices.size and int(indices.view(np.uint32 if indices.dtype == np.int32 else np.uint64).max()) >= length:
         bad = indices[(indices < 0) | (indices >= length)][0]
         return f"a {axis} index outside 0..{length - 1}: {bad}"

@@ -1,10 +1,10 @@
-"""What every estimator shares: reading X, y and weights, changing as a whole or not at all, predicting, files.
+"""What every estimator shares: reading X, y and weights, all-or-nothing changes, predictions, model files.
 
 :class:`SavedEstimator` can be saved; :class:`TableEstimator` reads a table of numbers; :class:`OrdinalEstimator` learns
-classes from it that are judged by their ranks. An algorithm's own file adds the learning and how a row is decided.
+classes from it and is scored by their ranks. An algorithm's own file adds how it learns and how it decides a row.
 
 **Threads.** One thread may change an estimator (``fit``, ``partial_fit``, ``learn_one`` ...) while any number of others
-read it (``predict``, ``decision_function``, ``score`` ...): a reader sees the model before or after a change, never
+read it (``predict``, ``decision_function``, ``score`` ...): a reader sees the model before or after a change, never in
 between. A second writer waits for the first.
 """
 
@@ -44,13 +44,13 @@ from rankwise.labels import (
     warn_of_classes,
 )
 
-_FAR = 1e3  # factor between the scales of two columns that is worth a word
+_FAR = 1e3  # ratio of the scales of two columns that deserves a warning
 
 
 class SavedEstimator(AllOrNothing, BaseEstimator, ABC):
-    """Estimator that changes as a whole or not at all, and that a model file can hold."""
+    """Estimator that changes as a whole or not at all, and that can be saved in a model file."""
 
-    #: Attribute that there is once a model has been learnt.
+    #: Attribute that exists once the model is fitted.
     _learnt: ClassVar[str]
 
     n_features_in_: int
@@ -130,7 +130,7 @@ class TableEstimator(SavedEstimator):
         return kernel_rows(checked)
 
     def _takes_as_is(self, X: Any) -> bool:
-        """Whether ``validate_data`` would find nothing to change or to say about X, which takes it long for one row."""
+        """Whether ``validate_data``, which is slow for one row, would return X unchanged and without a warning."""
         return (
             type(X) is np.ndarray
             and X.dtype in (np.float64, np.float32)
@@ -141,14 +141,14 @@ class TableEstimator(SavedEstimator):
         )
 
     def _finite(self, rows: Rows) -> Rows:
-        """The rows, all of them finite."""
+        """Return the rows; refuse those with NaN or infinity."""
         bad = first_non_finite(rows)
         if bad >= 0:
             self._refuse_row(rows, bad)
         return rows
 
     def _filled(self, out: NDArray[Any], kernel: Callable[..., int], rows: Rows, *arguments: Any) -> NDArray[Any]:
-        """What a kernel makes of the rows, in ``out``; it returns the first row with a score that is not finite."""
+        """Let a kernel fill ``out``; it returns the first row whose score is not finite, which is refused, or -1."""
         bad = kernel(rows, *arguments, out)
         if bad >= 0:
             self._refuse_row(rows, bad)
@@ -158,7 +158,7 @@ class TableEstimator(SavedEstimator):
         return check_weights(sample_weight, length(rows))
 
     def _refuse_row(self, rows: Rows, i: int, what: str = "the score is", advice: str = "Scale them.") -> NoReturn:
-        """Say what is wrong with a row whose score is not finite, or that would make the model so."""
+        """Raise an error about a row whose score is not finite, or that would make the model so."""
         columns, values = row_entries(rows, i)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size == 0:
@@ -181,7 +181,7 @@ class TableEstimator(SavedEstimator):
         )
 
     def _warn_of_scales(self, rows: Rows) -> None:
-        """Say that a linear model will hardly see some columns beside others, whose numbers are much larger."""
+        """Warn if a linear model will hardly use some columns, because others have much larger numbers."""
         scales = far_scales(rows, _FAR)
         if scales is not None:
             large, high, small, low = scales
@@ -200,7 +200,7 @@ class TableEstimator(SavedEstimator):
 
 
 class _NoProbabilitiesError(AttributeError):
-    """Its text names all estimators with the method, and is made when it is read: ``hasattr`` does not read it."""
+    """Names all estimators with the method; the text is built when it is read, which ``hasattr`` does not do."""
 
     def __str__(self) -> str:
         estimator, method = self.args
@@ -209,7 +209,7 @@ class _NoProbabilitiesError(AttributeError):
 
 
 class _NeedsProbabilities:
-    """A method that is not there, as ``hasattr`` says too; asked for, it names the estimators that have it."""
+    """Missing method: ``hasattr`` is false, and access raises an error that names the estimators that have it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -219,13 +219,13 @@ class _NeedsProbabilities:
 
 
 class OrdinalEstimator(ClassifierMixin, TableEstimator):
-    """Classifier that is judged by the ranks of its classes; it says which kinds of labels it learns from."""
+    """Classifier that is scored by the ranks of its classes; it declares which kinds of labels it learns from."""
 
     #: Kinds of label it learns from, see :data:`rankwise.labels.KINDS`.
     label_kinds: ClassVar[frozenset[str]] = frozenset({"exact", "interval"})
     #: Whether the order of the classes matters to it.
     ordered: ClassVar[bool] = True
-    #: Whether it follows curves by itself, so that numbers need not be bent for it.
+    #: Whether it fits curves by itself, so that its features need no splines.
     bends: ClassVar[bool] = False
 
     classes: Any
@@ -249,7 +249,7 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # One direction for all classes cannot separate classes that do not lie in a row, as some test data do not.
+        # One direction cannot separate classes that are not in order along a line, as in some of scikit-learn's checks.
         tags.classifier_tags.poor_score = True
         return tags
 

@@ -1,4 +1,4 @@
-"""Estimators that know the probability of every class: quantiles, intervals and decisions follow from it."""
+"""Estimators of class probabilities, from which quantiles, intervals and decisions follow."""
 
 from abc import abstractmethod
 from numbers import Real
@@ -19,7 +19,7 @@ DECISIONS = ("median", "mode", "mean")
 
 
 class ProbabilityModel(OrdinalEstimator):
-    """Base of the estimators with class probabilities; its parameter ``decision`` says which class they predict."""
+    """Base of the estimators with class probabilities; the parameter ``decision`` selects the class they predict."""
 
     decision: Any
 
@@ -55,7 +55,7 @@ class ProbabilityModel(OrdinalEstimator):
         """Lowest and highest class of an interval with a probability of at least ``level``, (n, 2), both included.
 
         The interval is the central one: at most ``(1 - level) / 2`` of the probability lies on either side. Its
-        probability is the model's own; it comes without a promise about new rows.
+        probability is the model's own, without a guarantee for new rows.
 
         Parameters
         ----------
@@ -94,6 +94,6 @@ class ProbabilityModel(OrdinalEstimator):
 
 
 def require_level(name: str, value: Any) -> None:
-    """Refuse what is not between 0 and 1."""
+    """Refuse a value that is not a number between 0 and 1."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, both excluded. Got {value!r} instead.")

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-_ROWS_LOOKED_AT = 500  # to see the scales of the columns
+_SAMPLED_ROWS = 500  # from which the scales of the columns are estimated
 _FEW = 1 << 16  # entries that are converted faster than a kernel for their types is compiled
 
 Rows = Any  # a C-contiguous 2-D array, or the tuple (data, indices, indptr) of a CSR matrix
 
 
 class _Alias:
-    """The memory of an array under an interface that calls it writable."""
+    """The memory of an array with an interface that declares it writable."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.keep = array
@@ -29,10 +29,10 @@ def for_kernel(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kernel_rows(X: Any) -> Rows:
-    """2-D array or CSR matrix, whose indices were checked (``require_sound``), as the row operations read it.
+    """2-D array or CSR matrix, with indices checked by ``require_sound``, in the form that the row operations read.
 
-    Kernels read float32 and wide indices too, and give the same bits for them. Few entries are converted: that takes
-    microseconds, and compiling a kernel for their types seconds.
+    Kernels read float32 and wide indices too, and give the same bits for them. Small inputs are converted: that takes
+    microseconds, while compiling a kernel for their types takes seconds.
     """
     if not sparse.issparse(X):
         return for_kernel(np.ascontiguousarray(X, dtype=np.float64 if X.size <= _FEW else None))
@@ -78,24 +78,24 @@ def first_row(rows: Rows, entries: NDArray[np.bool_]) -> int:
 
 
 def far_scales(rows: Rows, most: float) -> tuple[int, float, int, float] | None:
-    """Columns of the largest and the smallest scale, and these, if they differ by more than ``most``; by some rows.
+    """Column and scale of the largest and the smallest scale in some rows, if their ratio exceeds ``most``.
 
-    The scale is the root mean square of the entries that are not zero, so that ones and zeros have 1, rare ones too.
+    The scale is the root mean square of the nonzero entries, so indicators have scale 1, also rare ones.
     """
     n = length(rows)
     if isinstance(rows, tuple):
-        data, indices, indptr = (rows[0], rows[1], rows[2])
-        stop = int(indptr[min(n, _ROWS_LOOKED_AT)])
+        data, indices, indptr = rows
+        stop = int(indptr[min(n, _SAMPLED_ROWS)])
         values, columns = np.asarray(data[:stop], dtype=np.float64), indices[:stop]
     else:
-        sample = rows[:: max(1, n // _ROWS_LOOKED_AT)]
+        sample = rows[:: max(1, n // _SAMPLED_ROWS)]
         values, columns = sample.ravel().astype(np.float64), np.tile(np.arange(rows.shape[1]), sample.shape[0])
-    known = (values != 0.0) & np.isfinite(values)
-    if not known.any():
+    usable = (values != 0.0) & np.isfinite(values)
+    if not usable.any():
         return None
     with np.errstate(over="ignore", under="ignore"):
-        squares = np.bincount(columns[known], values[known] ** 2)
-    counts = np.bincount(columns[known])
+        squares = np.bincount(columns[usable], values[usable] ** 2)
+    counts = np.bincount(columns[usable])
     scales = np.sqrt(np.divide(squares, counts, out=np.zeros(counts.size), where=counts > 0))
     used = np.flatnonzero(scales > 0.0)
     if used.size == 0:
@@ -107,7 +107,7 @@ def far_scales(rows: Rows, most: float) -> tuple[int, float, int, float] | None:
 
 
 def refuse_lazy(X: Any) -> None:
-    """Refuse a frame of polars that is only a plan of its rows."""
+    """Refuse a polars LazyFrame, whose rows are not computed yet."""
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, whose rows are not computed yet: give X.collect().")
 

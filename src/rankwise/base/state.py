@@ -1,4 +1,4 @@
-"""State of an online model: named arrays that say their axes, how they are averaged and how they mix.
+"""State of an online model: named arrays with declared axes, averages and ways of mixing.
 
 A pass over rows changes the arrays in place. Everything else follows from their declarations: a fresh state, room for
 more features and classes, averages, undoing a pass, checking a state that comes from a file, and mixing the states of
@@ -29,15 +29,15 @@ State = dict[str, NDArray[Any]]
 ROUNDS, UPDATES, VIOLATIONS = 0, 1, 2
 
 GIVEN_ORDER: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # rows as they come
-NO_PREDICTIONS: NDArray[np.int32] = np.empty(0, dtype=np.int32)  # nobody asked
+NO_PREDICTIONS: NDArray[np.int32] = np.empty(0, dtype=np.int32)  # not requested
 NO_MASK: NDArray[np.bool_] = np.empty((0, 0), dtype=bool)  # every label is an interval
 
-#: Axes along which arrays may hold spare room behind what is known: growing doubles it.
+#: Axes along which arrays may have spare capacity behind the entries in use; growing doubles it.
 _WITH_ROOM = frozenset({"feature", "label", "slot"})
 FIRST_SLOTS = 8
 #: Numbers of a model stay below this: with rows of ordinary size, no sum or product of them overflows.
 LARGEST = 1e150
-_SPARSE_ENOUGH = 4  # undo by columns if a chunk touches less than one in so many
+_SPARSE_ENOUGH = 4  # undo by columns if a chunk touches at most one column in four
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class StateArray:
     """Declaration of one array of a state."""
 
     #: What each axis runs over: "feature"; "class" (K), "threshold" (K - 1), "padded class" (K, and spare columns to
-    #: fill registers), "label" (as many as are known so far, with spare room); "slot" (support vectors, with spare
-    #: room); or a fixed length.
+    #: fill registers), "label" (those known so far, with spare capacity); "slot" (support vectors, with spare
+    #: capacity); or a fixed length.
     axes: tuple[str | int, ...]
     dtype: Any = np.float64
     start: float = 0.0  #: entry of a fresh model
-    joins: float = 0.0  #: entry of what joins it later
+    joins: float = 0.0  #: entry of features, classes and slots that join later
     lag: str = ""  #: name of the array, of the same shape, that makes the average; none if empty
     #: What becomes of the states of several machines that began with the same one: "moves" (the mean, weighted by their
     #: updates), "adds" (the changes add up), "largest", or "follows" (computed from the others by the estimator). A
     #: tuple has one word for each entry.
     mixes: str | tuple[str, ...] = "moves"
-    local: bool = True  #: whether a row changes the entries of its own features only, along the axis "feature"
+    local: bool = True  #: whether a row changes only the entries of its own features along the axis "feature"
 
 
 def averaged(*axes: str | int, lag: str, **options: Any) -> StateArray:
@@ -97,9 +97,9 @@ class StateLayout:
         return grown_arrays
 
     def with_class(self, state: State, place: int, n_classes: int) -> State:
-        """State with one class more than ``n_classes`` at ``place``, whose threshold repeats the one beside it.
+        """State with one class more than ``n_classes`` at ``place``.
 
-        A class whose threshold repeats the one beside it has an empty interval: nothing is predicted otherwise.
+        Its threshold repeats the one beside it, so its interval is empty and no prediction changes.
         """
         wider = dict(state)
         for name, array in self.arrays.items():
@@ -121,7 +121,7 @@ class StateLayout:
         return np.asarray(state[name] - state[lag] * rate) if lag else state[name].copy()
 
     def trimmed(self, state: State, n_features: int, n_labels: int = 0) -> State:
-        """Copies of the arrays without spare room for features and labels."""
+        """Copies of the arrays without spare capacity for features and labels."""
         ends = {"feature": n_features, "label": n_labels}
         copies = {}
         for name, array in state.items():
@@ -130,7 +130,7 @@ class StateLayout:
         return copies
 
     def check(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
-        """Refuse a state whose arrays kernels would take for what they are not; spare room is equal for all."""
+        """Refuse arrays that are not as declared, as kernels trust them; spare capacity must be equal for all."""
         if not isinstance(state, dict) or set(state) != set(self.arrays):
             raise ValueError(f"expected the arrays {sorted(self.arrays)}, found {reprlib.repr(state)}")
         sizes = _sizes(n_features, n_classes)
@@ -145,10 +145,6 @@ class StateLayout:
         for name, declared in self.arrays.items():
             require_array(name, state[name], declared.dtype, tuple(_length(axis, sizes) for axis in declared.axes))
 
-    def savepoint(self, state: State, rows: Rows) -> Savepoint:
-        """Remember what a pass over these rows may change."""
-        return Savepoint(self, state, rows)
-
     def tame(self, state: State) -> bool:
         """Whether every number is small enough to go on learning with, see :data:`LARGEST`."""
         return all(_tame(state[name].reshape(-1)) for name, array in self.arrays.items() if array.dtype is np.float64)
@@ -157,8 +153,8 @@ class StateLayout:
 class Savepoint:
     """What a pass over some rows may change, as it was before.
 
-    Of arrays with one entry for each feature only those of the rows' own columns are kept, where these are few: a chunk
-    costs what its rows touch.
+    Of arrays with one entry for each feature only the entries of the rows' own columns are kept, if these are few: the
+    cost depends on what the rows touch.
     """
 
     def __init__(self, layout: StateLayout, state: State, rows: Rows) -> None:
@@ -212,7 +208,7 @@ def _touched_columns(rows: Rows, n_columns: int) -> NDArray[Any] | None:
 
 
 def _embedded(array: NDArray[Any], shape: list[int], fill: Any = 0) -> NDArray[Any]:
-    """The array in the first corner of a larger one."""
+    """Larger array that begins with this one along every axis."""
     larger = np.full(shape, fill, dtype=array.dtype)
     larger[tuple(slice(n) for n in array.shape)] = array
     return larger
@@ -233,13 +229,13 @@ def with_repeated_neighbour(values: NDArray[Any], place: int) -> NDArray[Any]:
     return np.insert(values, min(place, values.size), beside)
 
 
-# -- what model files say ----------------------------------------------------------------------------------------------
+# -- checks of model files ---------------------------------------------------------------------------------------------
 
 
 def require_array(
     name: str, array: Any, dtype: Any = None, shape: tuple[Any, ...] | None = None, *, finite: bool = True
 ) -> None:
-    """Refuse what is not the array that kernels will take it for, or that holds NaN or, unless allowed, infinity."""
+    """Refuse anything but the array that kernels expect, and NaN or, unless allowed, infinity in it."""
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name!r} must be an array, not {reprlib.repr(array)}")
     if shape is not None and (array.dtype != dtype or array.shape != shape):
@@ -257,7 +253,7 @@ def require_arrays(arrays: Any, like: Mapping[str, tuple[Any, tuple[int, ...]]])
 
 
 def require_features(features: Any, least: int) -> int:
-    """How many features there are, of which the names or the number is given."""
+    """Number of features, from their names or their number."""
     count = len(features) if isinstance(features, list) else features
     if type(count) is not int or not least <= count <= np.iinfo(np.int64).max:
         raise ValueError(f"features={reprlib.repr(features)}: names, or how many there are, at least {least}")
@@ -267,7 +263,7 @@ def require_features(features: Any, least: int) -> int:
 
 
 def require_classes(classes: Any) -> ClassOrder:
-    """Order of the classes, of which a file holds an array."""
+    """Order of the classes, from the array in a file."""
     if not isinstance(classes, np.ndarray):
         raise ValueError(f"classes must be an array, not {reprlib.repr(classes)}")
     return ClassOrder(classes)

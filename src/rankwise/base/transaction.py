@@ -1,13 +1,13 @@
-"""Changes that happen as a whole or not at all, and readers that see the model before or after one, never between.
+"""Changes that happen as a whole or not at all, and readers that see the model before or after one, never in between.
 
-One thread at a time changes an estimator, any number read it meanwhile. A writer works on a twin whose attributes
-become the estimator's by one assignment, ``self.__dict__ = twin.__dict__``: whatever goes wrong before it, an interrupt
-at any instruction too, leaves the estimator as it was. A reader takes ``self.__dict__`` once and never meets arrays of
-two models.
+One thread at a time may change an estimator while any number of threads read it. A writer works on a twin, whose
+attributes become the estimator's by one assignment, ``self.__dict__ = twin.__dict__``: any failure before that, also an
+interrupt at any instruction, leaves the estimator as it was. A reader takes ``self.__dict__`` once, so it never mixes
+the arrays of two models.
 
-Arrays that are too large to copy change in place, in compiled passes, which no interrupt can divide. The count of the
-gate is odd meanwhile, and a reader whose count was odd or has changed reads again; after some attempts in vain it
-waits for the writer.
+Arrays that are too large to copy change in place, in compiled passes, which no interrupt can divide. Meanwhile the
+count of the gate is odd. A reader whose count was odd or has changed reads again; after some attempts it waits for the
+writer.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,11 +33,11 @@ class Gate:
     def __init__(self) -> None:
         self.lock = RLock()
         self.count = 0
-        self.view: Any = None  # the last one, for the next reader
+        self.view: Any = None  # the last view, for the next reader
         self.prepared: Any = None  # what learning from single rows computes from the attributes, until one is set
 
 
-_QUIET = Gate()  # of what nobody changes
+_QUIET = Gate()  # gate of views, which nobody changes
 
 
 class AllOrNothing:
@@ -54,7 +54,7 @@ class AllOrNothing:
 
     @contextmanager
     def _afresh(self) -> Iterator[Self]:
-        """A twin to change; what it is at the end becomes this estimator, at once, unless something goes wrong."""
+        """Yield a twin to change; this estimator takes over its attributes at the end, at once, unless it fails."""
         with self._gate.lock:
             twin = self._twin()
             yield twin
@@ -72,7 +72,7 @@ class AllOrNothing:
         self._gate.view = None  # or it would keep the former model in memory
 
     def _view(self) -> Self:
-        """The estimator as it is now, to be read: a writer exchanges its attributes for others."""
+        """Snapshot of the estimator for a reader: a writer replaces the attributes of the estimator, not of this."""
         view: Self | None = self._gate.view
         if view is None or view.__dict__ is not self.__dict__:
             view = object.__new__(type(self))
@@ -84,7 +84,7 @@ class AllOrNothing:
     def _undisturbed(
         self, read: Callable[Concatenate[Any, P], Result], *arguments: P.args, **options: P.kwargs
     ) -> Result:  # fmt: skip
-        """What ``read`` finds in this estimator when nobody changes it meanwhile."""
+        """Result of ``read`` on this estimator, without changes by others meanwhile."""
         gate = self._gate
         for _ in range(_ATTEMPTS):
             count = gate.count
@@ -99,7 +99,7 @@ class AllOrNothing:
                 if gate.count == count:
                     return result
         with gate.lock:
-            gate.count += gate.count & 1  # nobody writes: it is odd if a writer was interrupted
+            gate.count += gate.count & 1  # nobody writes now: it is odd only if a writer was interrupted
             return read(self, *arguments, **options)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -107,21 +107,21 @@ class AllOrNothing:
 
 
 def require_fitted(estimator: Any) -> None:
-    """scikit-learn's ``check_is_fitted``, whose look at the tags of an estimator takes longer than a prediction."""
+    """scikit-learn's ``check_is_fitted`` without its look at the tags, which takes longer than a prediction."""
     is_fitted = getattr(estimator, "__sklearn_is_fitted__", None)
     if is_fitted is None or not is_fitted():
         check_is_fitted(estimator)
 
 
 def reader(method: Callable[Concatenate[Estimator, P], Result]) -> Callable[Concatenate[Estimator, P], Result]:
-    """Method that reads a fitted estimator: beside a writer it sees the model before or after the change."""
+    """Decorate a method that reads a fitted estimator: it sees the model before or after a concurrent change."""
 
-    def whole(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
+    def read_fitted(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
         require_fitted(self)
         return method(self, *arguments, **options)
 
     @wraps(method)
     def read(self: Estimator, /, *arguments: P.args, **options: P.kwargs) -> Result:
-        return self._undisturbed(whole, *arguments, **options)
+        return self._undisturbed(read_fitted, *arguments, **options)
 
     return read

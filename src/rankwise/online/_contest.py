@@ -1,19 +1,19 @@
-"""Whether averaged or last weights predict better, decided while a stream goes on: ``average="auto"``.
+"""Whether averaged or last weights predict better, decided during a stream: ``average="auto"``.
 
-The mean of the weights over all rounds never forgets. Where rows come in a random order it is the better model; where
-the world changes, or neighbouring rows are alike, the last weights are. So both predict some rows before these are
-learnt from, and the differences of their errors decide. With ``d = c (error of the mean - error of the last weights)``
-in a round that is judged, c its weight, and a window of W of them,
+The mean of the weights over all rounds never forgets. It is the better model if rows come in a random order; the last
+weights are better under drift or if neighbouring rows are alike. So both predict some rows before learning from them,
+and the differences of their errors decide. With ``d = c (error of the mean - error of the last weights)`` in a round
+that is judged, c its weight, and a window of W of them,
 
     lead = (1 - 1/W) lead + d,   spread = (1 - 1/W) spread + d^2,
 
 and the last weights predict when ``lead > sqrt(spread)``: when they lead by more than the standard error. The error is
 the distance to the nearest end of the label, in ranks, or whether the label admits the prediction if classes have no
-order. The first rounds are all judged, later ones one in eight, which costs little and lets a change show in a few
+order. The first rounds are all judged, later ones one in eight, which costs little and detects a change within a few
 hundred rounds.
 
-A pass gets a bool, and is compiled without all this, or a pair of a mode (:data:`LAST`, :data:`MEAN`, :data:`JUDGED`)
-and the array ``(lead, spread)``.
+A pass gets either a bool, and is compiled without the contest, or a pair of a mode (:data:`LAST`, :data:`MEAN`,
+:data:`JUDGED`) and the array ``(lead, spread)``.
 """
 
 from numba import types
@@ -72,13 +72,13 @@ def _overload_mode_of(average):
     return (lambda average: average[0]) if _is_pair(average) else (lambda average: int(average))
 
 
-def opened(average):
+def standing(average):
     """Lead and spread so far."""
     return (average[1][LEAD], average[1][SPREAD]) if _is_pair(average) else (0.0, 0.0)
 
 
-@overload(opened, inline="always")
-def _overload_opened(average):
+@overload(standing, inline="always")
+def _overload_standing(average):
     if _is_pair(average):
         return lambda average: (average[1][LEAD], average[1][SPREAD])
     return lambda average: (0.0, 0.0)
@@ -106,7 +106,7 @@ def _overload_is_due(average, rounds):
 def judged(average, last, mean, lo, hi, mask, i, ordered, c, lead, spread):
     """Lead and spread after the predictions of the last and of averaged weights for a label.
 
-    Arguments are many because a tuple that holds the mask would count references to it: ~30 ns a judged round.
+    There are many arguments because a tuple that holds the mask would count references to it: ~30 ns a judged round.
     """
     return _judged(last, mean, lo, hi, mask, i, ordered, c, lead, spread) if _is_pair(average) else (lead, spread)
 

@@ -1,15 +1,15 @@
 """What the kernel estimators share: kernels, blocks of rows, support vectors in slots, and the budget.
 
 Rows are taken in blocks: the kernel values of a block with all support vectors, and within the block, are computed
-together, and then the rounds of the block run in order. The sums are ordered such that the size of the blocks does not
-show in the result.
+together, and then the rounds of the block run in order. The order of the sums makes the result independent of the
+size of the blocks.
 
 ``budget`` bounds the number of support vectors. When it is full, a new one takes the place of the one with the smallest
-influence, whose share goes to its neighbours: :mod:`rankwise.online._support_budget`. An example that is a support
-vector already (in a later epoch) adds to its coefficients.
+influence, whose share goes to its neighbours: :mod:`rankwise.online._support_budget`. An example that is already a
+support vector (in a later epoch) adds to its coefficients.
 
-An algorithm supplies one compiled loop over the rounds of a block, which calls ``admit`` there when a row becomes a
-support vector.
+An algorithm supplies one compiled loop over the rounds of a block, which calls ``admit`` from there when a row becomes
+a support vector.
 """
 
 from abc import abstractmethod
@@ -33,8 +33,8 @@ from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSuppor
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;
-#: ``slots[b]``, the slot that row b holds already, or -1; ``taken[b]``, the slot that row b took, or -1; ``owner[s]``,
-#: the row that took slot s, or -1; and the table of cosines among the vectors that were there before.
+#: ``slots[b]``, the slot that row b already holds, or -1; ``taken[b]``, the slot that row b took, or -1; ``owner[s]``,
+#: the row that took slot s, or -1; and the table of cosines among the vectors from before the block.
 Block = tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
 #: Lower and upper ends and mask of some rows.
 LabelArrays = tuple[Codes, Codes, NDArray[np.bool_]]
@@ -87,14 +87,14 @@ class KernelEstimator(OnlineEstimator):
         super()._learn_epochs(X, y, sample_weight)
         self._state["row"][:] = -1  # outside of a fit the same rows do not come again
 
-    _learns_in_place = False  # arrays are exchanged for longer ones on the way, which a reader must not mix up
+    _learns_in_place = False  # a pass replaces arrays by longer ones, which a reader must not mix
 
     def _pass(
         self, state: State, rows: Rows, labels: LabelArrays, weight: Floats, order: NDArray[np.int64],
         predictions: Codes,
     ) -> int:  # fmt: skip
         self._make_ready(state, rows)
-        # Slots know their rows within one fit only, where the same rows come again.
+        # Slots remember their rows only during one fit, where the same rows come again.
         slot_of = np.full(length(rows), -1, dtype=np.int64)
         if order.size:
             held = np.flatnonzero(state["row"] >= 0)
@@ -104,13 +104,14 @@ class KernelEstimator(OnlineEstimator):
         for start in range(0, n_rows, _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, n_rows)
             picked = order[start:stop] if order.size else np.arange(start, stop)
-            some = lower[picked], upper[picked], mask[picked] if mask.size else mask
-            c = weight[picked] if weight.size else weight
-            guesses = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
-            how = self._averaging(state, order), guesses
-            bad, vectors, block = self._learn_block(state, rows, picked, some, c, slot_of[picked], how)
+            block_labels = lower[picked], upper[picked], mask[picked] if mask.size else mask
+            block_weight = weight[picked] if weight.size else weight
+            codes = np.empty(picked.size if predictions.size else 0, dtype=np.int32)
+            bad, vectors, block = self._learn_block(
+                state, rows, picked, block_labels, block_weight, slot_of[picked], self._averaging(state, order), codes
+            )
             if predictions.size:
-                predictions[picked] = guesses
+                predictions[picked] = codes
             if bad >= 0:
                 return int(picked[bad])
             taken = block[3]
@@ -125,7 +126,7 @@ class KernelEstimator(OnlineEstimator):
         return -1
 
     def _make_ready(self, state: State, rows: Rows) -> None:
-        """Room for support vectors, before the first rows, and no more of them than the budget of today."""
+        """Create the arrays of support vectors before the first rows, and shrink these to the current budget."""
         if "support" not in state and "support_data" not in state:
             store = SparseSupport if isinstance(rows, tuple) else DenseSupport
             state.update(store.start(self.n_features_in_))
@@ -146,7 +147,7 @@ class KernelEstimator(OnlineEstimator):
             state.pop("cosines", None)
 
     def _cosines(self, state: State, n_slots: int) -> NDArray[np.float32]:
-        """Cosines among the support vectors, in a table with room for some more."""
+        """Cosines among the support vectors, in a table for at least ``n_slots`` of them."""
         table = state.get("cosines")
         if table is not None and len(table) >= n_slots:
             return table
@@ -157,20 +158,21 @@ class KernelEstimator(OnlineEstimator):
             rows = rows.data, rows.indices, rows.indptr
         for start, values in self._kernel_blocks(rows, state):
             for s, products in enumerate(values, start):
-                older = np.flatnonzero(born[:size] <= born[s])  # a row that comes sees those that are there
+                older = np.flatnonzero(born[:size] <= born[s])  # a new row has kernel values with the vectors before it
                 lengths = of_slot[s] * of_slot[older]
                 cosines = np.divide(products[older], lengths, out=np.zeros(older.size), where=lengths > 0.0)
                 table[s, older] = table[older, s] = cosines
         return table
 
     def _learn_row(self, state: State, row: Rows, labels: LabelArrays, weight: Floats) -> int:
-        # Copies of all that a round changes, but for the vectors: of these only an evicted one is overwritten.
-        whole = self.budget is not None and state["size"][0] > self.budget
-        state = {name: array.copy() if whole or name not in VECTORS else array for name, array in state.items()}
+        # Copy all that a round changes, except the vectors: of these it overwrites only an evicted one.
+        shrinks = self.budget is not None and state["size"][0] > self.budget
+        state = {name: array.copy() if shrinks or name not in VECTORS else array for name, array in state.items()}
         self._make_ready(state, row)
         row_0, no_slot = np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
-        how = self._averaging(state, GIVEN_ORDER), NO_PREDICTIONS
-        bad, vectors, block = self._learn_block(state, row, row_0, labels, weight, no_slot, how)
+        bad, vectors, block = self._learn_block(
+            state, row, row_0, labels, weight, no_slot, self._averaging(state, GIVEN_ORDER), NO_PREDICTIONS
+        )
         if bad >= 0 or not self._layout.tame(state):
             return 0
         store = self._store(state)
@@ -193,7 +195,7 @@ class KernelEstimator(OnlineEstimator):
 
     def _learn_block(
         self, state: State, rows: Rows, picked: NDArray[Any], labels: LabelArrays, weight: Floats,
-        slots: NDArray[np.int64], how: tuple[Any, Codes],
+        slots: NDArray[np.int64], average: Any, predictions: Codes,
     ) -> tuple[int, Any, Any]:  # fmt: skip
         """Run a block; return the bad row or -1, its rows as vectors, and the block, still to be stored."""
         store = self._store(state)
@@ -211,15 +213,15 @@ class KernelEstimator(OnlineEstimator):
         values[:, :size] = self._kernel_values(state, vectors, size, squares)
         within = self._kernel_of(state, vectors, vectors, within_products, squares, squares)
         good = np.isfinite(np.diagonal(within))
-        if not good.all():  # as a support vector it would spoil every later score
+        if not good.all():  # such a support vector would spoil every later score
             return int(np.argmin(good)), vectors, None
-        if self.n_neighbors and size + picked.size > budget:  # a vector may have to go
+        if self.n_neighbors and size + picked.size > budget:  # a vector may be evicted
             state["cosines"] = self._cosines(state, budget)
         else:
             state.pop("cosines", None)
         taken, owner = np.full(picked.size, -1, dtype=np.int64), np.full(n_slots, -1, dtype=np.int64)
         block = values, within, slots, taken, owner, state.get("cosines", _NO_COSINES)
-        bad = self._block_pass(state, block, labels, weight, (budget, self.n_neighbors), *how)
+        bad = self._block_pass(state, block, labels, weight, (budget, self.n_neighbors), average, predictions)
         chosen = np.flatnonzero(taken >= 0)
         state["squares"][taken[chosen]] = squares[chosen]
         return int(bad), vectors, block
@@ -230,12 +232,12 @@ class KernelEstimator(OnlineEstimator):
 
     @reader
     def to_plain(self) -> dict[str, Any]:
-        """As for every estimator; cosines follow from the vectors."""
+        """As for every estimator, without the cosines, which follow from the vectors."""
         plain = super().to_plain()
         state = plain["state"]
         state.pop("cosines", None)
         for name in ("support_data", "support_indices"):
-            if name in state:  # behind the entries in use lies what an interrupted round was about to add
+            if name in state:  # an interrupted round may have left entries behind those in use
                 state[name] = state[name].copy()
                 state[name][int(state["support_used"][0]) :] = 0
         return plain
@@ -292,7 +294,7 @@ class KernelEstimator(OnlineEstimator):
         self, state: State, left: Any, right: Any, products: Floats | None, left_squares: Floats, right_squares: Floats
     ) -> Floats:
         if callable(self.kernel):
-            left, right = (_as_matrix(part, self.n_features_in_) for part in (left, right))
+            left, right = (_as_matrix(vectors, self.n_features_in_) for vectors in (left, right))
             shape = left.shape[0], right.shape[0]
             if 0 in shape:
                 return np.zeros(shape)
@@ -302,7 +304,7 @@ class KernelEstimator(OnlineEstimator):
             return values
         assert products is not None
         gamma = float(state["gamma"][0])
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the score, which is checked
+        with np.errstate(over="ignore", invalid="ignore"):  # scores that are not finite are refused later
             if self.kernel == "rbf":
                 products *= 2.0 * gamma
                 products -= gamma * left_squares[:, None]
@@ -331,7 +333,7 @@ class KernelEstimator(OnlineEstimator):
             yield start, np.ascontiguousarray(self._kernel_values(state, block, size, squares))
 
     def _filled(self, out: NDArray[Any], kernel: Callable[..., int], rows: Rows, *arguments: Any) -> NDArray[Any]:
-        """As for every estimator, of kernel values in place of rows."""
+        """As for every estimator, but the kernel reads kernel values instead of rows."""
         for start, values in self._kernel_blocks(rows):
             bad = kernel(values, *arguments, out[start:])
             if bad >= 0:
@@ -355,7 +357,7 @@ class KernelEstimator(OnlineEstimator):
 
 
 def _as_matrix(block: Any, n_features: int) -> Any:
-    """Array or sparse matrix of a block, for a kernel function of the user's."""
+    """Array or sparse matrix of a block, for the user's kernel function."""
     if isinstance(block, tuple):
         return sparse.csr_matrix(block, shape=(block[2].size - 1, n_features))
     return block

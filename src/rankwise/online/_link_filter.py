@@ -1,10 +1,10 @@
 """The filter of :class:`rankwise.OnlineCumulativeLink`: one row's label moves a normal distribution of the parameters.
 
-What the rows so far say about the parameters is kept as a normal distribution with mean theta and covariance P, an
-extended Kalman filter. The parameters are the weights, the lowest threshold and the logarithms of the gaps between
-neighbouring thresholds, so the thresholds stay in order. A row with the weight c moves the mean to the mode of the
-posterior, and its curvature there sharpens the distribution. With ``u = (t_hi - f, t_{lo-1} - f)``, C the derivatives
-of u (parameters x 2), ``S = C'PC`` and ``l(u)`` the loss:
+It is an extended Kalman filter: after the rows so far, the parameters have a normal distribution with mean theta and
+covariance P. The parameters are the weights, the lowest threshold and the logarithms of the gaps between neighbouring
+thresholds, so the thresholds stay in order. A row with the weight c moves the mean to the mode of the posterior, and
+its curvature there sharpens the distribution. With ``u = (t_hi - f, t_{lo-1} - f)``, C the derivatives of u
+(parameters x 2), ``S = C'PC`` and ``l(u)`` the loss:
 
     u      = argmin_v  (v - u0)' S^-1 (v - u0) / 2 + c l(v)          two variables: Newton's method
     theta += P C g                     g = -c l'(u)
@@ -14,11 +14,11 @@ The argmin never jumps, however uncertain the model is. A gap that shrinks is mu
 by 1 + change.
 
 Prior: weights are N(0, 1 / (alpha s_j)) with s_j the mean square of column j where it is not zero, so scaling a column
-changes no prediction. As s_j becomes known, the prior is exchanged whenever s_j has doubled or halved. A column that
-has had one value only is left to the thresholds: it tells nothing else, and its scale is not known.
+changes no prediction. As s_j becomes known, the prior is replaced whenever s_j has doubled or halved. A column with a
+single value so far is left to the thresholds: it carries no other information, and its scale is unknown.
 
-P is a full matrix, and a row costs O((d + K)^2); or weights are taken as independent of each other and of the
-thresholds, and a row costs what it has entries, and O(K^2).
+Either P is a full matrix, and a row costs O((d + K)^2); or the weights are treated as independent of each other and of
+the thresholds, and the cost of a row is its number of entries plus O(K^2).
 """
 
 import math
@@ -30,6 +30,7 @@ from rankwise._kernels.rows import column, dot, n_entries, value
 from rankwise.decisions.thresholds import rank
 from rankwise.losses._links import LINKS, log_terms
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online._threshold_models import score_row
 
 _LOGIT = LINKS["logit"]
 _SMALLEST, _LARGEST = 1e-40, 1e40  # of values that are learnt from: their squares and the inverses are still numbers
@@ -137,7 +138,7 @@ def _begin(j, variance, workspace):
 
 @register_jitable
 def _gains_of_row(X, i, workspace):
-    """The part of row i, into the gains of the lower end."""
+    """Set the gains of the lower end to the contribution of row i."""
     (ww, tw), gains_w, gains_t = workspace[3], workspace[5], workspace[6]
     gains_w[1, :] = 0.0
     for p in range(n_entries(X, i)):
@@ -174,7 +175,7 @@ def _absorb(X, i, g, m, curvature, workspace):
 def _exchange_prior(j, more, workspace):
     """Add to the precision of the prior of weight j, whose mean is zero; none of X is used.
 
-    The thresholds follow when all columns are done: so the order of columns makes no difference.
+    The thresholds follow after all columns, so the order of the columns makes no difference.
     """
     w, t, _, (ww, tw), _, gains_w, gains_t = workspace[:7]
     gains_w[1, :] = 0.0
@@ -188,7 +189,7 @@ def _exchange_prior(j, more, workspace):
     g, m = (-loss * weight, 0.0), (loss, 0.0, 0.0)
     _absorb(ww, 0, g, m, 0.0, workspace)
     _absorb_in_thresholds(workspace, g, m)
-    # What belongs to j is multiplied instead: taken from, nothing but rounding is left where ``kept`` is small.
+    # Multiply the entries of j instead: if ``kept`` is small, a subtraction leaves nothing but rounding.
     w[j] = weight * kept
     for r in range(gains_w.shape[1]):
         ww[j, r] = ww[r, j] = gains_w[0, r] * kept
@@ -262,11 +263,6 @@ def _prepare_alone(model, mask, options, predicting):
 
 
 @inlined
-def _score(X, i, workspace):
-    return dot(X, i, workspace[0])
-
-
-@inlined
 def _predict(X, i, f, rounds, workspace):
     return rank(f + workspace[10], workspace[1]) if np.isfinite(f) else -1
 
@@ -274,8 +270,8 @@ def _predict(X, i, f, rounds, workspace):
 def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row, absorb, exchange):
 
     @register_jitable
-    def know_columns(X, i, rounds, workspace):
-        """Take row i into the scales of its columns."""
+    def update_scales(X, i, rounds, workspace):
+        """Update the scales of the columns of row i."""
         prior, seen, square, first = workspace[4]
         for p in range(n_entries(X, i)):
             j, x = column(X, i, p), np.float64(value(X, i, p))
@@ -298,7 +294,7 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
 
     @register_jitable
     def add_thresholds(first, last, end, workspace):
-        """Add the part of the parameters first..last of the thresholds to the gains of an end."""
+        """Add the contribution of the parameters first..last of the thresholds to the gains of an end."""
         _, t, tt, _, _, _, gains_t = workspace[:7]
         for k in range(first, last + 1):
             factor = t[k] - t[k - 1] if k > 0 else 1.0
@@ -325,8 +321,8 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
         for p in range(n_entries(X, i)):
             if not abs(value(X, i, p)) < _LARGEST:
                 return NOT_FINITE
-        answer = rank(f + shift, t)
-        know_columns(X, i, past[0], workspace)
+        predicted = rank(f + shift, t)
+        update_scales(X, i, past[0], workspace)
         f = dot(X, i, workspace[0])
         upper, lower = hi < t.size, lo > 0
         gains_of_row(X, i, workspace)
@@ -358,9 +354,9 @@ def _make_pass(prepare, begin, gains_of_row, gains_of_threshold, variance_of_row
         absorb(X, i, (-d0, -d1), m, h00 + 2.0 * h01 + h11, workspace)
         _absorb_in_thresholds(workspace, (-d0, -d1), m)
         _move_thresholds(t, workspace[7])
-        return max(lo - answer, answer - hi, 0)
+        return max(lo - predicted, predicted - hi, 0)
 
-    return make_pass(prepare, _score, _predict, step)
+    return make_pass(prepare, score_row, _predict, step)
 
 
 #: A pass with a full covariance: ``model`` is the columns' scales, and w, t, tt, ww, tw, each as one row of numbers.

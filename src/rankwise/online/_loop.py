@@ -1,11 +1,11 @@
-"""The loop that every online algorithm shares: a pass over rows, compiled for each algorithm from what is its own.
+"""The loop that all online algorithms share: a pass over rows, compiled for each algorithm with its own functions.
 
-:func:`make_pass` closes over an algorithm's functions. In the order of their use, with ``model`` the arrays that are
-learnt and ``options`` what was chosen, beginning with whether predictions are averaged, or the standing of the contest
-that decides it (:mod:`rankwise.online._contest`):
+:func:`make_pass` closes over these functions. In the order of their use, with ``model`` the arrays that are learnt and
+``options`` the settings, of which the first is whether predictions are averaged, or the standing of the contest that
+decides it (:mod:`rankwise.online._contest`):
 
 ``prepare(model, mask, options, predicting)``
-    Highest code of a label, and ``workspace``: a tuple of all that the other functions need, scratch arrays included.
+    Highest code of a label, and ``workspace``: a tuple of all that the other functions need, also scratch arrays.
     ``mask`` holds the candidates of every row, or nothing if labels are intervals.
 ``score(X, i, workspace)``
     Score of row i by the last weights: a number, or whatever else ``predict`` and ``step`` understand.
@@ -13,24 +13,24 @@ that decides it (:mod:`rankwise.online._contest`):
     Code predicted with the averaged weights ``w - lag / rounds``, the last ones if ``rounds`` is zero; below zero if a
     score is not finite. Called only where predictions are asked for, before ``step``.
 ``step(X, i, score, lo, hi, c, past, workspace)``
-    Learn from row i with a label between the codes lo and hi and the weight c, which is zero if the row says nothing,
-    after ``past = (rounds, updates, violations)``. Return how many constraints were violated if the model changed and
-    :data:`UNCHANGED` if not; :data:`NOT_FINITE`, before any change, if the score is not finite.
+    Learn from row i with a label between the codes lo and hi and the weight c, which is zero if the row has no
+    information, after ``past = (rounds, updates, violations)``. Return how many constraints were violated if the model
+    changed and :data:`UNCHANGED` if not; :data:`NOT_FINITE`, before any change, if the score is not finite.
 ``both_right(X, i, score, lo, hi, rounds, workspace)``
     Whether the predictions with the last and with the averaged weights surely lie between lo and hi: a quick test that
     saves the contest the predictions themselves, for intervals.
 ``finish(model, workspace)``
     Write back what was learnt in ``workspace``.
 ``informs(lo, hi, highest, mask, workspace)``
-    Whether a label says anything; for classes, whether it admits fewer than all of them.
+    Whether a label is informative; for classes, whether it admits fewer than all of them.
 ``refuse(X, weight, workspace)``
     First row that must not be learnt from, or -1: for an algorithm that looks at all rows before it changes anything.
 ``repair(model, options)``
-    Compute again what follows from the arrays that a row was undone in.
+    Recompute what follows from the arrays in which a row was undone.
 
-A pass that learns in place from one row alone undoes it if the model would not be tame after it
-(:data:`rankwise.base.state.LARGEST`): nothing can interrupt it half-way. For that ``model`` begins with the arrays that
-have one entry, or row, for each feature, and the 1-D arrays that any row may change, each in a tuple.
+A pass that learns in place from a single row undoes it if the model would not be tame after it
+(:data:`rankwise.base.state.LARGEST`): nothing can interrupt it half-way. For that ``model`` begins with two tuples: the
+arrays with one entry, or row, for each feature, and the 1-D arrays that any row may change.
 
 ``score``, ``predict`` and ``step`` are made with :func:`rankwise._kernels.compile.inlined`, the others with
 ``register_jitable``.
@@ -41,7 +41,7 @@ import numpy as np
 from rankwise._kernels.compile import inlined, kernel, overload, register_jitable
 from rankwise._kernels.rows import column, n_entries, n_rows
 from rankwise.base.state import LARGEST, ROUNDS, UPDATES, VIOLATIONS
-from rankwise.online._contest import averages, is_due, judged, opened, settle
+from rankwise.online._contest import averages, is_due, judged, settle, standing
 
 #: What a step returns instead of a number of violations.
 UNCHANGED, NOT_FINITE = -1, -2
@@ -50,13 +50,13 @@ UNCHANGED, NOT_FINITE = -1, -2
 @register_jitable
 def write_back(values, array):
     """Copy values into an array of the same length, for ``finish``."""
-    for k in range(array.size):  # numba takes two seconds for an assignment of slices: it compiles the texts of errors
+    for k in range(array.size):  # numba compiles an assignment of slices in two seconds, with its error messages
         array[k] = values[k]
 
 
 @register_jitable
 def nothing_to_do(model, _):
-    """``finish`` and ``repair`` of an algorithm that learns in place and keeps nothing that follows."""
+    """``finish`` and ``repair`` of an algorithm that learns in place and has no derived arrays."""
 
 
 @inlined
@@ -73,13 +73,13 @@ def never_sure(X, i, score, lo, hi, rounds, workspace):
 
 @register_jitable
 def nothing_to_refuse(X, weight, workspace):
-    """``refuse`` of an algorithm that meets a bad row on its way."""
+    """``refuse`` of an algorithm that detects a bad row when it comes to it."""
     return -1
 
 
 @register_jitable
 def _n_touched(X, model):
-    """How many numbers a row alone may change; of several rows nothing is kept."""
+    """How many numbers a single row may change; zero for several rows, of which nothing is kept."""
     of_features, of_all = model[:2]
     n = 0
     for array in of_features:
@@ -96,22 +96,22 @@ def _flat(array):
 
 @overload(_flat, inline="always")
 def _overload_flat(array):
-    # Reshaping is a call of numpy's; for single rows, which most arrays have one number a feature for, it shows.
+    # Reshaping is a call into numpy, which is noticeable for single rows; most arrays have one number per feature.
     return (lambda array: array) if array.ndim == 1 else (lambda array: array.reshape(-1))
 
 
-#: What to do with the numbers that a row may change: keep a copy, look at them, or take them from the copy.
+#: Actions on the numbers that a row may change: keep a copy, look at them, or restore them from the copy.
 _KEEP, _LOOK, _PUT_BACK = 0, 1, 2
 
 
 @inlined
-def _exchange(array, first, stop, copy, place, what):
+def _exchange(array, first, stop, copy, place, action):
     """Keep, look at or put back some numbers of an array; return whether all are tame."""
     tame = True
     for j in range(first, stop):
-        if what == _KEEP:
+        if action == _KEEP:
             copy[place] = array[j]
-        elif what == _PUT_BACK:
+        elif action == _PUT_BACK:
             array[j] = copy[place]
         tame &= abs(array[j]) <= LARGEST  # false for NaN
         place += 1
@@ -119,7 +119,7 @@ def _exchange(array, first, stop, copy, place, what):
 
 
 @register_jitable
-def _touched(X, model, copy, what):
+def _touched(X, model, copy, action):
     """Keep, look at or put back all that row 0 may change; return whether it is tame."""
     of_features, of_all = model[:2]
     place, tame = 0, True
@@ -127,10 +127,10 @@ def _touched(X, model, copy, what):
         flat, width = _flat(array), array.size // max(1, array.shape[0])
         for p in range(n_entries(X, 0)):
             first = column(X, 0, p) * width
-            tame &= _exchange(flat, first, first + width, copy, place, what)
+            tame &= _exchange(flat, first, first + width, copy, place, action)
             place += width
     for array in of_all:
-        tame &= _exchange(array, 0, array.size, copy, place, what)
+        tame &= _exchange(array, 0, array.size, copy, place, action)
         place += array.size
     return tame
 
@@ -141,7 +141,7 @@ def _none_touched(X, model):
 
 
 @register_jitable
-def _nothing_touched(X, model, copy, what):
+def _nothing_touched(X, model, copy, action):
     return True
 
 
@@ -151,11 +151,11 @@ def make_pass(
 ):  # fmt: skip
     """Compile ``learn(X, labels, weight, order, model, counts, options, predictions)`` from an algorithm's functions.
 
-    It learns in place and returns -1, or the row whose score is not finite. ``labels`` are ``(lower, upper, mask)``. An
-    empty array stands for unit weights, the order given, and predictions that nobody asked for.
+    It learns in place and returns -1, or the row whose score is not finite. ``labels`` are ``(lower, upper, mask)``.
+    Empty arrays stand for unit weights, the given order and no predictions.
 
-    ``plain`` compiles for these three alone: a common case, in which a round of a fast algorithm need not test for the
-    others. ``in_place``: the arrays of the model are those that others read, and not copies. ``ordered``: a prediction
+    ``plain`` compiles for these three only: a common case, in which a round of a fast algorithm need not test for the
+    others. ``in_place``: other threads read the arrays of the model, which are not copies. ``ordered``: a prediction
     farther from the label is a larger error.
     """
     n_touched, touched = (_n_touched, _touched) if in_place else (_none_touched, _nothing_touched)
@@ -163,7 +163,7 @@ def make_pass(
     @kernel
     def learn(X, labels, weight, order, model, counts, options, predictions):
         lower, upper, mask = labels
-        lead, spread = opened(options[0])
+        lead, spread = standing(options[0])
         highest, workspace = prepare(model, mask, options, predictions.size > 0)
         rounds, updates, violations = float(counts[ROUNDS]), counts[UPDATES], counts[VIOLATIONS]
         bad = refuse(X, weight, workspace)
@@ -176,7 +176,7 @@ def make_pass(
             row_score = score(X, i, workspace)
             lo, hi = lower[i], upper[i]
             due, asked = is_due(options[0], rounds), not plain and predictions.size > 0
-            last = mean = lo  # right, if nothing below says otherwise
+            last = mean = lo  # right, unless predicted below
             if asked or (due and not both_right(X, i, row_score, lo, hi, rounds, workspace)):
                 averaged = averages(options[0], lead, spread)
                 # Way 0 is the last weights, way 1 their mean: a loop, so that predicting is compiled once.
@@ -189,7 +189,7 @@ def make_pass(
                         bad = i
                         break
             c = 1.0 if plain or not weight.size else weight[i]
-            # A row that says nothing is no round. Without "and" and "or": labels are no branch a processor can predict.
+            # A row without information is not a round. "&" instead of "and": no processor can predict such branches.
             informative = (c > 0.0) & informs(lo, hi, highest, mask, workspace)
             if due:
                 worth = c * informative

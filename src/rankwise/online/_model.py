@@ -1,4 +1,4 @@
-"""What an online model is: its state by declaration, classes and features that may grow, averages, files.
+"""Online models: a declared state, growing classes and features, averages, files.
 
 An algorithm declares the arrays of its state (:class:`rankwise.base.state.StateArray`); room for new features and
 classes, averages, undoing, checks and files follow from that.
@@ -40,13 +40,13 @@ class OnlineModel(OrdinalEstimator):
     _state: State
     _order: ClassOrder
     _features: FeatureIndex
-    _growing: bool  # a stream without declared classes meets them as it goes
+    _growing: bool  # whether a stream may bring new classes, as none were declared
 
     # -- what an algorithm may supply ------------------------------------------------------------------------------
 
     @property
     def _layout(self) -> StateLayout:
-        """The arrays of the state; an algorithm whose parameters decide which there are says so here."""
+        """The arrays of the state; an algorithm overrides this if they depend on more than its class."""
         layout = type(self).__dict__.get("_layout_of_class")
         if layout is None:
             has_averages = any(array.lag for array in self.arrays.values())
@@ -55,7 +55,7 @@ class OnlineModel(OrdinalEstimator):
         return layout
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
-        """Set what follows from other arrays when ``n_features`` are there and all but the first ``known`` are new."""
+        """Set what follows from other arrays for ``n_features``, of which all but the first ``known`` are new."""
 
     def _to_mix(self, state: State) -> State:
         """Arrays that move, in the coordinates that updates are added to."""
@@ -72,12 +72,12 @@ class OnlineModel(OrdinalEstimator):
         self._gate.prepared = None  # it follows from the attributes
 
     def __getattr__(self, name: str) -> Any:
-        # Names learnt from a stream become an array only when somebody looks.
+        # Names learnt from a stream become an array only on access.
         if name == "feature_names_in_" and "_features" in self.__dict__:
             names = self.__dict__["_features"].names()
             if len(names) and not isinstance(names, range) and all(isinstance(n, str) for n in names):
                 return np.array(names, dtype=object)
-        return object.__getattribute__(self, name)  # raises the error of the first look, which may say more
+        return object.__getattribute__(self, name)  # raises the original error, which may be more specific
 
     def _number(self, name: str, place: int) -> Any:
         """One number of the state."""
@@ -108,7 +108,7 @@ class OnlineModel(OrdinalEstimator):
         return not last_leads(*self._state["contest"].tolist())
 
     def _averaging(self, state: State, order: NDArray[np.int64]) -> Any:
-        """What tells a pass whether predictions are averaged; rows in a random order have nothing to judge."""
+        """First option of a pass: whether predictions are averaged. Rows in a random order are not judged."""
         if "contest" not in state:
             return False
         if self.average == "auto":
@@ -152,7 +152,7 @@ class OnlineModel(OrdinalEstimator):
         return state
 
     def _grow(self, new_names: Any, order: ClassOrder) -> None:
-        """Make room for new names and classes: a new state and a new index in the place of the old ones."""
+        """Make room for new names and classes: a new state and a new index replace the old ones."""
         state, n_features = self._state, self.n_features_in_ + len(new_names)
         if new_names:
             state = self._with_features(state, n_features)
@@ -197,5 +197,5 @@ class OnlineModel(OrdinalEstimator):
             self.n_iter_ = require_number("n_iter", plain["n_iter"])
 
     def _check_state(self, state: Mapping[str, NDArray[Any]], n_features: int, n_classes: int) -> None:
-        """Kernels trust the shapes of a state: refuse one that is not as declared."""
+        """Refuse a state that is not as declared: kernels trust its shapes."""
         self._layout.check(state, n_features, n_classes)

@@ -16,7 +16,7 @@ from rankwise.base.row_data import Rows
 
 
 class _Plan:
-    """How the values of a dict with these keys become a row; kept short, as it is used for every example."""
+    """How the values of a dict with these keys become a row; lean, because every example uses it."""
 
     __slots__ = ("indices", "indptr", "keys", "memory", "new", "pack_into", "row", "take", "values")
 
@@ -27,7 +27,7 @@ class _Plan:
         self.new = new  #: names that get the next columns, in their order
         self.take = take  #: places of the values in the order of their columns; None: as they come
         self.indices, self.indptr = indices, np.array([0, indices.size], dtype=np.int32)
-        # Of the row that is being learnt from, which one thread at a time does; readers have memory of their own.
+        # Memory of the row to learn from: one thread at a time learns; readers have memory of their own.
         self.values = np.empty(len(keys))
         self.memory = self.values.data
         self.pack_into = struct.Struct(f"{len(keys)}d").pack_into
@@ -37,8 +37,8 @@ class _Plan:
 class FeatureIndex:
     """Column of every feature name, or of every number if only their number is given.
 
-    Streams nearly always repeat the same keys in the same order, so the plan of the last dict is kept, one for rows to
-    learn from and one for rows to predict.
+    Streams nearly always repeat the same keys in the same order, so the plans of the last dicts are kept: one to learn
+    from and one to predict.
     """
 
     def __init__(self, names: int | Iterable[Hashable]) -> None:
@@ -46,7 +46,7 @@ class FeatureIndex:
         self._n = names if isinstance(names, int) else len(self._column or ())
         self._plans: list[_Plan | None] = [None, None]
 
-    _column: dict[Hashable, int] | None  # may hold names behind the first n, of an index that goes on from this one
+    _column: dict[Hashable, int] | None  # may hold names behind the first n, of a longer index that shares it
 
     def __getstate__(self) -> dict[str, Any]:
         return {"names": self._n if self._column is None else self.names()}
@@ -67,9 +67,9 @@ class FeatureIndex:
         return self._column is None or all(name == j for j, name in enumerate(self.names()))
 
     def joined(self, new: Iterable[Hashable]) -> FeatureIndex:
-        """Index in which these names have the next columns; this one stays as it is, though they share a dict."""
+        """Index in which these names have the next columns; it shares a dict with this one, which does not change."""
         column = self._column
-        if column is None or len(column) != self._n:  # the rest belongs to a change that was given up, or to a copy
+        if column is None or len(column) != self._n:  # the rest belongs to an abandoned change or to a copy
             column = {name: j for j, name in enumerate(self.names())}
         longer = FeatureIndex(())
         for name in new:
@@ -88,9 +88,9 @@ class FeatureIndex:
         return columns
 
     def row(self, x: Mapping[Hashable, Any], *, learning: bool) -> tuple[Rows, tuple[Hashable, ...]]:
-        """One row, and the names that are new in it: to learn from, they have the next columns; else they are left out.
+        """One row and the new names in it, which get the next columns when learning and are left out otherwise.
 
-        Nothing is remembered of new names: :meth:`joined` makes the index that knows them.
+        This index does not remember new names: :meth:`joined` makes one that knows them.
         """
         try:
             keys = tuple(x)
@@ -120,7 +120,7 @@ class FeatureIndex:
 
 
 def _bad_example(x: Any) -> Exception:
-    """Say what is wrong with an example that is no row of numbers."""
+    """Error about an example that is not a dict of numbers."""
     if not isinstance(x, Mapping):
         return TypeError(f"an example must be a dict, feature name -> number. Got a {type(x).__name__} instead.")
     for name, value in x.items():

@@ -4,8 +4,8 @@ An algorithm's own file supplies its state (:mod:`rankwise.online._model`), one 
 predicts; :class:`OnlineEstimator` turns that into ``fit``, ``partial_fit``, ``progressive_predict``, ``learn_one`` and
 ``predict_one``, which all run the same pass and so end in the same model, to the bit.
 
-A row without information, one whose label is missing or whose weight is zero, is no round: it changes nothing, not
-even an average.
+A row without information, whose label is missing or whose weight is zero, does not count as a round: it changes
+nothing, not even an average.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from rankwise._sklearn import PASSES, StrOptions
 from rankwise._types import Codes, Floats
 from rankwise.base.row_data import Rows, length, row_entries
-from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, State
+from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS, ROUNDS, Savepoint, State
 from rankwise.labels import (
     UNIT_WEIGHTS,
     ClassOrder,
@@ -91,24 +91,24 @@ class OnlineEstimator(OnlineModel):
     #: Whether chunks may bring classes that were not there before, unless all were declared.
     _meets_new_classes: ClassVar[bool] = False
 
-    #: Whether a pass changes arrays where they are, and never exchanges one for another.
+    #: Whether a pass changes arrays in place and never replaces one.
     _learns_in_place: ClassVar[bool] = True
     #: Whether a pass looks at all rows before it changes anything and keeps the numbers small by itself.
     _looks_first: ClassVar[bool] = False
 
-    # -- how labels are read; a ranker of labels has its own ways --------------------------------------------------
+    # -- how labels are read; label rankers override this ----------------------------------------------------------
 
     def _kernel_labels(self, labels: Any) -> KernelLabels:
         return labels.lower, labels.upper, NO_MASK if labels.mask is None else labels.mask
 
     def _informative(self, labels: Any, weight: Floats) -> Floats:
-        """Weights that are zero where a candidate set admits all classes: it says nothing, as a missing label does."""
+        """Weights, zero where a candidate set admits all classes: it is as uninformative as a missing label."""
         if labels.mask is None:
             return weight
         return np.where(labels.is_missing, 0.0, weight if weight.size else 1.0)
 
     def _read_example(self, y: Any) -> tuple[KernelLabels, ClassOrder]:
-        """The label of one example, and the order of the classes with those that it brings if they may be new."""
+        """The label of one example, and the order of the classes, with its new ones if it may bring any."""
         index, order = self._order.index, self._order
         try:  # the two common cases: a class, and an interval of classes
             if type(y) is not tuple:
@@ -127,23 +127,21 @@ class OnlineEstimator(OnlineModel):
         return self._kernel_labels(labels), order
 
     def _first_order(self, y: Any) -> ClassOrder | None:
-        """Order of the classes before the first example; None if nothing tells it."""
+        """Order of the classes at the first example; None if its label is missing and no classes are declared."""
         if self.classes is None and is_missing(y):
             return None
         return encode([_one_label(y)], self.classes, ordered=self.ordered).order
 
     def _known_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:
-        """Order of the classes for a chunk, declared now or before; None where its labels tell."""
+        """Order of the classes for a chunk, declared now or before; None where its labels determine it."""
         declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
         if first and not declared:
-            tells = isinstance(y, Labels) or getattr(getattr(y, "dtype", None), "ordered", False)
-            order = encode(y, None).order if tells else None
-            if order is None:
+            if not names_all_classes(y):
                 raise ValueError(
                     f"the first call of {type(self).__name__} on a stream needs all classes, lowest first: "
                     f"partial_fit(X, y, classes=[...]) or {type(self).__name__}(classes=[...])."
                 )
-            return order
+            return encode(y, None).order
         known = declared[0] if first else self._order
         for other in declared:
             if other != known:
@@ -151,7 +149,7 @@ class OnlineEstimator(OnlineModel):
         return known
 
     def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
-        """Labels of a chunk, which may bring classes that are not in the order if the estimator can take them."""
+        """Labels of a chunk, which may bring classes that are not in the order if the estimator accepts new ones."""
         return self._labels(y, order, rows)
 
     # -- batches ---------------------------------------------------------------------------------------------------
@@ -186,7 +184,7 @@ class OnlineEstimator(OnlineModel):
         for _ in range(self.n_epochs):
             order = generator.permutation(len(labels)) if self.shuffle else GIVEN_ORDER
             self._learn(rows, labels, weight, order.astype(np.int64), NO_PREDICTIONS)
-            if "contest" in self._state:  # rows that were learnt from before say nothing about those to come
+            if "contest" in self._state:  # predictions for rows of earlier epochs say nothing about new rows
                 judged.setdefault("contest", self._state["contest"].copy())
         self._state.update(judged)
         declared = self.classes is not None or getattr(labels, "names_all", False) or isinstance(y, Labels)
@@ -251,9 +249,9 @@ class OnlineEstimator(OnlineModel):
         state, in_place = self._state, self._learns_in_place
         if not in_place:
             state = {name: array.copy() for name, array in state.items()}
-        before = self._layout.savepoint(state, rows) if in_place and not self._looks_first else None
+        before = Savepoint(self._layout, state, rows) if in_place and not self._looks_first else None
         rounds = int(state["counts"][ROUNDS])
-        gate.count |= 1  # it is odd already if a writer was stopped between two instructions
+        gate.count |= 1  # already odd if a writer was interrupted between two instructions
         try:
             bad = self._pass(state, rows, codes, weight, order, predictions)
             if bad < 0 and (self._looks_first or (before or self._layout).tame(state)):
@@ -262,11 +260,11 @@ class OnlineEstimator(OnlineModel):
                 return
             if before:
                 surely(before.undo)
-        except BaseException:  # an interrupt, or a kernel function of the user's that fails half-way
+        except BaseException:  # an interrupt, or an error in the user's kernel function
             if target.__dict__ is not self.__dict__:
                 if before:
                     surely(before.undo)
-                elif in_place and state["counts"][ROUNDS] != rounds:  # the pass was at its end
+                elif in_place and state["counts"][ROUNDS] != rounds:  # the pass was complete
                     target._become(self)
             raise
         finally:
@@ -276,7 +274,7 @@ class OnlineEstimator(OnlineModel):
     def _name_culprit(
         self, rows: Rows, labels: KernelLabels, weight: Floats, order: NDArray[np.int64], bad: int
     ) -> NoReturn:  # fmt: skip
-        """Refuse the first row that takes the model beyond finite numbers, found by halving a pass over copies."""
+        """Refuse the first row that takes the model beyond finite numbers, found by bisection on copies."""
         if bad >= 0 and not np.isfinite(row_entries(rows, bad)[1]).all():
             self._refuse_row(rows, bad)
         if self._looks_first:
@@ -340,7 +338,7 @@ class OnlineEstimator(OnlineModel):
     def _prepare(self) -> Callable[[Rows, KernelLabels], int] | None:
         """Compiled pass over a row of weight 1, with all arguments that stay the same until an attribute is set.
 
-        A function, as river measures the memory of a model by what it refers to, but for functions.
+        It is a function because river measures a model's memory by everything it refers to except functions.
         """
         state = self._state
         compiled = self._compiled(state, self._averaging(state, GIVEN_ORDER), True)
@@ -392,7 +390,7 @@ class OnlineEstimator(OnlineModel):
     def _learn_grown(
         self, new_names: tuple[Hashable, ...], order: ClassOrder, row: Rows, labels: KernelLabels, weight: Floats
     ) -> None:
-        """Learn from a row that brings names or classes: with them, or neither."""
+        """Learn from a row with new names or classes: either all of it is learnt or nothing."""
         before, grown = self.__dict__, self._twin()
         grown._grow(new_names, order)
         state = grown._state
@@ -401,7 +399,7 @@ class OnlineEstimator(OnlineModel):
         try:
             self.__dict__ = grown.__dict__
             bad = self._learn_row(state, row, labels, weight)
-            if bad >= 0:  # here, and not below: an interrupt of this is undone there
+            if bad >= 0:  # inside the try block, so that an interrupt of this is undone too
                 self.__dict__ = before
         except BaseException:
             if self.__dict__ is grown.__dict__ and state["counts"][ROUNDS] == rounds:  # the row has not been learnt
@@ -418,7 +416,7 @@ class OnlineEstimator(OnlineModel):
 
 
 def surely(action: Callable[[], None]) -> None:
-    """Do what may be done twice to its end, also if it is interrupted."""
+    """Complete an action that may be done twice, even if it is interrupted."""
     try:
         action()
     except BaseException:
@@ -426,13 +424,18 @@ def surely(action: Callable[[], None]) -> None:
         raise
 
 
-#: Exact labels of the first codes, as a pass reads them; those of more classes are made when they come.
+#: Exact labels of the first codes, as a pass reads them; those of more classes are made when needed.
 _EXACT = [(code, code, NO_MASK) for code in np.arange(256, dtype=np.int32)[:, None]]
+
+
+def names_all_classes(y: Any) -> bool:
+    """Whether labels come with all classes, also those that do not occur."""
+    return isinstance(y, Labels) or bool(getattr(getattr(y, "dtype", None), "ordered", False))
 
 
 def _one_label(y: Any) -> Any:
     """One label: a list holds candidates here, also if it is a pair."""
     try:
         return set(y) if isinstance(y, list) else y
-    except TypeError:  # lists inside: who reads it says so
+    except TypeError:  # lists inside: the encoder reports them
         return y

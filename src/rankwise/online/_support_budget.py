@@ -1,29 +1,29 @@
-"""A full budget of support vectors: which one makes room, and who takes over its share.
+"""A full budget of support vectors: which one is evicted, and which ones take over its share.
 
-When every slot is taken, the vector with the smallest influence on the model makes room; of equals the oldest. Its
+When every slot is taken, the vector with the smallest influence on the model is evicted; of equals the oldest. Its
 influence is ``|a_s| sqrt(k(x_s, x_s))``, how far the model moves (in the kernel's own norm) without it, where
-``|a_s|`` is the larger one of the lengths of its last and its averaged coefficients.
+``|a_s|`` is the larger of the lengths of its last and its averaged coefficients.
 
-Dropping it would take its share from the score while thresholds and intercepts keep theirs, and would take from the
-average all that it has done in earlier rounds. So its feature is projected on those of the m vectors nearest to it:
+Dropping it would take its share from the score while thresholds and intercepts keep theirs, and would remove from the
+average all its contributions in earlier rounds. So its feature is projected on those of the m vectors nearest to it:
 
     phi(x_s) ~ sum_n b_n phi(x_n),   a_n += b_n a_s,   lag_n += b_n lag_s,
 
-the new vector among them. The same numbers b move the last coefficients and the lags, so what happens to the average is
-the projection of the average. b solves an m x m system of kernel values; a neighbour that is nearly a combination of
-nearer ones is left out (Wang and Vucetic, "Online passive-aggressive algorithms on a budget", 2010, project on one
-neighbour or on all; one is too few here, all cost the square of the budget).
+the new vector among them. The same numbers b move the last coefficients and the lags, so the average is projected too.
+b solves an m x m system of kernel values; a neighbour that is nearly a combination of nearer ones is left out (Wang and
+Vucetic, "Online passive-aggressive algorithms on a budget", 2010, project on one neighbour or on all; one is too few
+here, all cost the square of the budget).
 
 Nearness is the cosine ``k(x, z) / sqrt(k(x, x) k(z, z))``. The cosines among the vectors in the slots are kept in a
-table of single precision, of 4 bytes for each pair; a row that takes a slot knows its kernel values already. Those with
-a vector that was admitted in the block at hand come from these.
+table of single precision, 4 bytes for each pair. A row that takes a slot already has its kernel values, from which the
+cosines with vectors admitted in the current block are computed.
 """
 
 import numpy as np
 
 from rankwise._kernels.compile import kernel, register_jitable
 
-#: A neighbour counts if at least this part of its squared length is independent of the nearer ones.
+#: A neighbour counts if at least this fraction of its squared length is independent of the nearer ones.
 _INDEPENDENT = 1e-3
 
 
@@ -36,7 +36,7 @@ def cosine_of(value, first, second):
 
 @register_jitable
 def _cosine(s, u, table, owner, values, length):
-    """Cosine of the vectors in two slots: in the table, or among the values of the row that came later."""
+    """Cosine of the vectors in two slots: from the table, or from the kernel values of the row that came later."""
     if owner[s] < 0 and owner[u] < 0:
         return table[s, u]
     newer, older = (s, u) if owner[s] > owner[u] else (u, s)
@@ -45,7 +45,7 @@ def _cosine(s, u, table, owner, values, length):
 
 @register_jitable
 def _cosines_with(slot, closeness, size, block, length):
-    """As :func:`_cosine`, with the vectors in all slots: those that came later in the block over the others."""
+    """As :func:`_cosine`, with the vectors in all slots; those that came later in the block overwrite the others."""
     values, _, _, taken, owner, table = block
     came = owner[slot]
     for s in range(size):
@@ -59,7 +59,7 @@ def _cosines_with(slot, closeness, size, block, length):
 def _weakest(dual, lag, rounds, length, born, size, last_influence):
     """Slot of the vector with the smallest influence; slots of negative length are empty.
 
-    ``last_influence`` holds the influence of the last coefficients alone, at most the whole; negative: to be found.
+    ``last_influence`` is the influence of the last coefficients alone, a lower bound; negative if not yet computed.
     """
     slot, least = 0, np.inf
     rate = 1.0 / rounds if rounds > 0.0 else 0.0
@@ -107,7 +107,7 @@ def _nearest(closeness, size, slots, nearness):
 
 @register_jitable
 def _take_out(slot, dual, lag, memory):
-    """Keep the coefficients of a slot in memory, and set them to zero."""
+    """Move the coefficients of a slot to memory and set them to zero."""
     share, lag_share = memory[:2]
     for k in range(dual.shape[1]):
         share[k], dual[slot, k] = dual[slot, k], 0.0
@@ -116,11 +116,11 @@ def _take_out(slot, dual, lag, memory):
 
 @register_jitable
 def _hand_over(old_length, dual, lag, length, size, kept, memory):
-    """Add the share of a vector that is gone to those of its neighbours; memory holds it and its cosines."""
+    """Add the share of an evicted vector to those of its neighbours; memory holds it and its cosines."""
     table, owner, values = kept
     share, lag_share, closeness, slots, root, column, along, last_influence = memory
     n_near = _nearest(closeness, size, slots, along)
-    n = 0  # neighbours that count; of the matrix of their cosines, ``root`` is the triangular root, upper right
+    n = 0  # number of neighbours that count; ``root`` is the upper Cholesky factor of the matrix of their cosines
     for p in range(n_near):
         rest, cosine = 1.0, float(closeness[slots[p]])
         for q in range(n):
@@ -175,7 +175,7 @@ def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
         if closeness.size:
             _cosines_with(slot, closeness, size[0], block, length)
             closeness[slot] = cosine_of(values[b, slot], new_length, old_length)  # of the new vector, there from now on
-        for e in range(within.shape[0]):  # the row that held the slot holds it no more
+        for e in range(within.shape[0]):  # the row that held the slot no longer holds it
             if slots[e] == slot:
                 slots[e] = -1
             if taken[e] == slot:
@@ -195,7 +195,7 @@ def admit(b, block, dual, lag, rounds, vectors, budget, birth, memory):
 
 @kernel
 def shrink(dual, lag, rounds, length, born, size, limits, table):
-    """Let the weakest vectors go, one after the other, until the budget is kept; their lengths become -1."""
+    """Evict the weakest vectors, one after the other, until the budget is met; their lengths become -1."""
     owner, values = np.full(size, -1, dtype=np.int64), np.empty((0, 0))
     memory = scratch(size, dual.shape[1], limits)
     closeness = memory[2]
@@ -219,7 +219,7 @@ def remember(block, length, size, table):
             for s in range(size):
                 table[slot, s] = cosine_of(values[b, s], length[slot], length[s])
             table[slot, slot] = cosine_of(within[b, b], length[slot], length[slot])
-    # The columns for all rows at once: each of their numbers lies in another page of memory.
+    # The columns for all rows at once, because each of their numbers lies in another page of memory.
     for s in range(size):
         for b in range(taken.size):
             slot = taken[b]

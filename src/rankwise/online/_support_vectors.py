@@ -1,9 +1,9 @@
 """Support vectors of a kernel estimator: where they are kept, and inner products with them.
 
 Dense vectors lie side by side in the columns of one (d, capacity) array, so that the compiled loop over neighbouring
-support vectors is a vector instruction; sparse ones lie in a pool of entries with a start and a stop per slot. Either
-way an inner product is summed over the features in ascending order, so both give the same bits, and so does any way of
-cutting the rows into blocks (a BLAS product would not).
+support vectors uses vector instructions; sparse ones lie in a pool of entries with a start and a stop per slot. Either
+way an inner product is summed over the features in ascending order, so both give the same bits, for any division of the
+rows into blocks (a BLAS product would not).
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from rankwise._types import Floats
 from rankwise.base.row_data import Rows, row_entries
 from rankwise.base.state import State, grown, require_array
 
-#: State of the vectors themselves, of which a new vector changes what no slot in use refers to, and of their cosines.
+#: Arrays of the vectors, of which a new vector overwrites only what no slot in use refers to, and of their cosines.
 VECTORS = frozenset({"support", "support_data", "support_indices", "cosines"})
 
 
@@ -137,11 +137,10 @@ class SparseSupport:
             )
         if isinstance(rows, tuple):
             data, indices, indptr = rows
-            whole = sparse.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, n_features))
-            some = whole[picked]
+            block = sparse.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, n_features))[picked]
         else:
-            some = sparse.csr_matrix(rows[picked])
-        return some.data.astype(np.float64), some.indices.astype(np.int32), some.indptr.astype(np.int32)
+            block = sparse.csr_matrix(rows[picked])
+        return block.data.astype(np.float64), block.indices.astype(np.int32), block.indptr.astype(np.int32)
 
     @staticmethod
     def products(state: State, block: Rows, size: int) -> Floats:
@@ -215,7 +214,7 @@ class SparseSupport:
             and 0 <= used[0] <= min(indices.size, state["support_data"].size)
             and start.size == stop.size >= size
             and np.all((start >= 0) & (start <= stop) & (stop <= used[0]))
-            and (stop - start).sum() <= used[0]  # vectors that shared entries would take more than the file
+            and (stop - start).sum() <= used[0]  # vectors that share entries would need more memory than the file
             and np.all((indices[: used[0]] >= 0) & (indices[: used[0]] < max(n_features, 1)))
         ):
             raise ValueError(f"the sparse support arrays do not hold {size} vectors of {n_features} features")

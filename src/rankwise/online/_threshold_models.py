@@ -1,7 +1,6 @@
 """What the linear threshold perceptrons share: weights w, ordered thresholds t, their lazy averages, and predictions.
 
-Averages are lazy: with ``lag`` the sum of (round number x change) over the updates, ``w - lag / rounds`` is the mean of
-w over all rounds, so a round without an update costs nothing. Whether predictions use it is decided when predicting.
+Averages are lazy, see :mod:`rankwise.base.state`; whether predictions use them is decided when predicting.
 """
 
 from typing import Any
@@ -39,7 +38,7 @@ def move(ends, lag, k, amount, rounds):
 
 @register_jitable
 def restore_order(ends, lag, rounds):
-    """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds survive it.
+    """Sort the thresholds after a weighted update: never further from any ordered vector, so the bounds still hold.
 
     ``ends`` has its sentinels, which stay where they are.
     """
@@ -74,7 +73,7 @@ def move_violated(f, lo, hi, c, ends, sums, lag, rounds):
         a -= c
         violated += 1
         above += 1
-    # Only beside those that stayed can the order be lost, and only with weights.
+    # The order can be lost only next to thresholds that stayed, and only with weights.
     if (sums[below] > sums[below + 1]) | (sums[above - 1] > sums[above]):
         restore_order(sums, lag, rounds)
     return a, violated
@@ -82,7 +81,7 @@ def move_violated(f, lo, hi, c, ends, sums, lag, rounds):
 
 @inlined
 def reason_to_stay(f, lo, hi, c, ends):
-    """What a step returns that does not change the model: the constraints hold, or nothing is to be learnt; else 0."""
+    """Result of a step that changes nothing: the constraints hold, the score is not finite or c is zero; else 0."""
     if f > ends[lo] and f < ends[hi + 1]:
         return UNCHANGED
     if not np.isfinite(f):

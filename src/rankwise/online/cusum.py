@@ -20,8 +20,8 @@ Ranks need not lie along one direction, as PRank's must. The paper's constant la
 - **Imprecise labels** (ours): no update when yhat is admissible; otherwise the target is the best-scored admissible
   rank, and |y - k| is the distance to the nearest admissible one. Candidate sets may have gaps.
 
-What a round does once the answers ``<w_k, x>`` are known serves :mod:`rankwise.online.kernel_cusum` too. A margin is a
-pair of numbers: a wrong rank at distance m from the nearest admissible one is asked ``flat + slope * m``.
+What a round does once the answers ``<w_k, x>`` are known also serves :mod:`rankwise.online.kernel_cusum`. A margin is a
+pair of numbers: a wrong rank at distance m from the nearest admissible one gets the margin ``flat + slope * m``.
 """
 
 from abc import abstractmethod
@@ -67,7 +67,7 @@ def accumulate(scores, b, b_lag, rate):
 @register_jitable(forceinline=True)
 def best_rank(scores, n_classes):
     """Smallest maximiser."""
-    best, top = 0, scores[0]  # not scores[best]: every comparison would wait for a look-up
+    best, top = 0, scores[0]  # with scores[best] every comparison would wait for a look-up
     for k in range(1, n_classes):
         best, top = (k, scores[k]) if scores[k] > top else (best, top)
     return best
@@ -106,7 +106,7 @@ def scores_of_ranks(X, W, W_lag, b, b_lag, rate, out):
 
 @register_jitable
 def distances(lo, hi, mask, i, away):
-    """Fill in the ranks from each rank to the nearest admissible one; all of those lie between lo and hi."""
+    """Fill in the distance of each rank to the nearest admissible one, all of which lie between lo and hi."""
     for k in range(away.size):
         away[k] = max(lo - k, k - hi)
     nearest = lo
@@ -124,8 +124,8 @@ def winner_and_target(scores, lo, hi, mask, i, away, options):
     """The rank that wins when wrong ranks get the margin on top of their score, and the best-scored admissible rank.
 
     They are the same if and only if the winner is admissible; of equals the smallest rank wins. ``away`` is memory for
-    one number a rank. No branch depends on a label or a score: nobody could predict it. Passive-aggressive steps look
-    at the plain prediction and put the margin into the size of the step.
+    one number per rank. No branch depends on a label or a score, as processors cannot predict it. Passive-aggressive
+    steps use the plain prediction and put the margin into the size of the step.
     """
     flat, slope = (0.0, 0.0) if options.passive else (options.flat, options.slope)
     if mask.size:

@@ -1,4 +1,4 @@
-"""Kernel CuSum Rank: a cumulative-sum structured perceptron whose answers need not be linear.
+"""Kernel CuSum Rank: a cumulative-sum structured perceptron with nonlinear answers.
 
 CuSum Rank (:mod:`rankwise.online.cusum`) only ever adds multiples of examples to the vectors w_k of the ranks, so
 with a kernel it keeps, for every support vector s and rank k, the multiple a_{s,k} (Milidiu and Rocha, "Cumulative Sum
@@ -16,11 +16,11 @@ those of CuSum Rank; with the linear kernel it is CuSum Rank. A prediction costs
 support vector.
 
 Figure 5 as printed has one count per atom, which all examples would share, and subtracts the counts of the predicted
-atoms, which its update has made negative already: here the multiples belong to an example each and are only added.
+atoms, which its update has already made negative: here each multiple belongs to one example and is only added.
 
 Kernels, support vectors and their budget: :mod:`rankwise.online._kernel_models`. The influence of a support
-vector is ``|a_s| sqrt(k(x_s, x_s))`` with ``|a_s|`` the Euclidean length of its row of multiples: the length of what
-its removal would take from (w_1, ..., w_K).
+vector is ``|a_s| sqrt(k(x_s, x_s))`` with ``|a_s|`` the Euclidean length of its row of multiples: how far its removal
+would move (w_1, ..., w_K).
 """
 
 from collections.abc import Callable
@@ -93,10 +93,10 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
         As in :class:`rankwise.KernelPRIL`.
     budget : int or None, default None
         Largest number of support vectors. When it is reached, the one with the smallest influence
-        ``|a_s| sqrt(k(x_s, x_s))``, with ``|a_s|`` the Euclidean length of its coefficients, makes room, of equals the
+        ``|a_s| sqrt(k(x_s, x_s))``, with ``|a_s|`` the Euclidean length of its coefficients, is evicted; of equals the
         oldest. May be changed at any time, as in :class:`rankwise.KernelPRIL`.
     n_neighbors : int, default 32
-        Support vectors that take over the share of one that makes room, as in :class:`rankwise.KernelPRIL`.
+        Number of support vectors that take over the share of an evicted one, as in :class:`rankwise.KernelPRIL`.
     step, margin, delta, C, fit_intercept
         As in :class:`rankwise.CuSumRank`.
     n_epochs : int, default 5
@@ -115,7 +115,7 @@ class KernelCuSumRank(KernelEstimator, CumulativeEstimator):
 
     Examples
     --------
-    The lowest rank on one diagonal, the highest on the other: no linear score tells them apart.
+    The lowest rank on one diagonal, the highest on the other: no linear score separates them.
 
     >>> import numpy as np
     >>> from rankwise import KernelCuSumRank

@@ -1,4 +1,4 @@
-"""Kernel PRIL: the threshold perceptron with a score that need not be linear.
+"""Kernel PRIL: the threshold perceptron with a nonlinear score.
 
 PRIL (:mod:`rankwise.online.pril`) only ever adds multiples of examples to w, so with a kernel k its score is
 
@@ -83,11 +83,11 @@ class KernelPRIL(KernelEstimator, ThresholdEstimator):
         1 for polynomial.
     budget : int or None, default None
         Largest number of support vectors. When it is reached, the one with the smallest influence
-        ``|a_s| sqrt(k(x_s, x_s))`` makes room, of equals the oldest. May be changed at any time: with a smaller one the
-        next rows to learn from first evict as many as are too many, a larger one leaves room to grow.
+        ``|a_s| sqrt(k(x_s, x_s))`` is evicted; of equals the oldest. May be changed at any time: after a smaller value,
+        the surplus is evicted before the next rows are learnt; a larger value leaves room to grow.
     n_neighbors : int, default 32
-        Support vectors that take over the share of one that makes room: it is projected on those nearest to it, which
-        takes a table of ``4 budget^2`` bytes. 0 drops it: faster, and for averaged predictions far worse.
+        Number of support vectors that take over the share of an evicted one: it is projected on those nearest to it,
+        which takes a table of ``4 budget^2`` bytes. 0 drops the share: faster, and for averaged predictions far worse.
     n_epochs : int, default 5
         Passes over the rows in ``fit``.
     shuffle, average, random_state, classes

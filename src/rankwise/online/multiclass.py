@@ -15,20 +15,20 @@ With two classes this is the binary ``w += c y x``, y = +-1, where w_2 = w = -w_
     w_yr    += c x  for every r != y,     then     w_yhat,r -= c x  for every r != yhat           (all-pairs)
 
 From zero, w_ij = w_i - w_j holds before and after every such update: w_yr and w_r,yhat gain c x for the other classes
-r, w_y,yhat gains 2 c x, and the other pairs stay. Also sum_r w_r = 0. Therefore
+r, w_y,yhat gains 2 c x, and the other pairs do not change. Also sum_r w_r = 0. Therefore
 
 - linear scoring, ``sum_j <w_rj, x>``, is K <w_r, x>: it predicts as multi-vector does in every round (the paper's
   section 4.2);
 - max-win scoring, the number of pairs that r wins (``<w_rj, x> > 0``; a tie is won by neither), is the number of
-  classes with a smaller <w_j, x>: whoever has the largest linear score has won most pairs, and equals equally many.
+  classes with a smaller <w_j, x>: the class with the largest linear score wins most pairs, and equals equally many.
 
 So **both scorings predict and learn exactly as multi-vector does**, and all of them are computed from K vectors; the
 pair vectors are their differences. The paper leaves max-win open ("empirically, roughly the same").
 
 **Labels.** When the label is a set of candidates (an interval is one), there is no update while yhat is among them, and
 otherwise y is the best-scored candidate. A class that is new in a stream joins with a zero vector, its pairs with
-w_rj = -w_j: where they would be had it been there all the time, neither a label nor a prediction. The round that
-brought it is learnt from but is not counted as a mistake, since it could not have been predicted.
+w_rj = -w_j: as if it had always been there without being a label or a prediction. The round that brings it is learnt
+from but is not counted as a mistake, since the class could not have been predicted.
 """
 
 from collections.abc import Iterator
@@ -47,9 +47,9 @@ from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.transaction import reader
-from rankwise.labels import ClassOrder, Labels, encode, is_missing
+from rankwise.labels import ClassOrder, encode, is_missing
 from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
-from rankwise.online._online_estimator import OnlineEstimator
+from rankwise.online._online_estimator import OnlineEstimator, names_all_classes
 
 
 @register_jitable(forceinline=True)
@@ -96,11 +96,11 @@ def _step(X, i, best, lo, hi, c, past, workspace):
         return NOT_FINITE
     if c == 0.0 or (lo <= best <= hi and (mask.size == 0 or mask[i, best])):
         return UNCHANGED
-    # The best-scored class that the label admits, and whether the learner could have predicted any.
-    target, could = -1, False
+    # The best-scored class that the label admits, and whether the learner could have predicted any of them.
+    target, predictable = -1, False
     for k in range(lo, hi + 1):
         if mask.size == 0 or mask[i, k]:
-            could |= known[k]
+            predictable |= known[k]
             if target < 0 or scores[k] > scores[target]:
                 target = k
     rounds = past[0]
@@ -109,8 +109,8 @@ def _step(X, i, best, lo, hi, c, past, workspace):
     b[best] -= c * intercept
     b_lag[target] += c * rounds * intercept
     b_lag[best] -= c * rounds * intercept
-    cost[0] += c * could
-    return int(could)
+    cost[0] += c * predictable
+    return int(predictable)
 
 
 @register_jitable
@@ -145,8 +145,8 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
     fit_intercept : bool, default True
         Learn an intercept for every class. The paper has none.
     n_epochs, shuffle, average, random_state, classes
-        As in :class:`rankwise.PRIL`. The order of the classes decides ties and what an interval admits, nothing else.
-        Unless they are declared, new classes may come at any time, in chunks as in single rows.
+        As in :class:`rankwise.PRIL`. The order of the classes only decides ties and what an interval admits.
+        Unless they are declared, new classes may appear at any time, in chunks and in single rows.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         As in :class:`rankwise.PRIL`; ``classes_`` grows where a stream brings new ones.
     n_mistakes_ : int
         Rounds in which the learner's own prediction (of the last weights, not of averaged ones) was not admissible;
-        not those that brought the class in question.
+        not rounds that introduced the class in question.
     cost_ : float
         Sum of the weights of those rounds: what Theorem 3 bounds, see
         :func:`rankwise.bounds.importance_weighted_cost`.
@@ -194,7 +194,7 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         "b": averaged("class", lag="b_lag"),
         "counts": COUNTS,
         "cost": StateArray((1,), mixes="adds"),
-        "known": StateArray(("class",), bool, start=True, mixes="largest"),  # classes that it could have predicted
+        "known": StateArray(("class",), bool, start=True, mixes="largest"),  # classes that it can predict
     }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -227,43 +227,44 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
 
     def _known_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:
         nothing_declared = first and classes is None and self.classes is None
-        return None if nothing_declared and not _names_all(y) else super()._known_order(classes, y, first)
+        return None if nothing_declared and not names_all_classes(y) else super()._known_order(classes, y, first)
 
     def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
-        if order is not None and "_state" in self.__dict__ and self._growing and not _names_all(y):
+        if order is not None and "_state" in self.__dict__ and self._growing and not names_all_classes(y):
             order = next((later for _, later in _new_classes(y, order)), order)
-        if order is None:  # a single class is no cause for a warning where others may follow
+        if order is None:  # no warning about a single class, as others may follow
             y = encode(y, n_rows=length(rows), ordered=self.ordered)
         return super()._chunk_labels(y, order, rows)
 
     def _learn_chunk(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool, top: int | None = None
     ) -> NDArray[np.int32]:
-        """Split a chunk where a class first appears: until then it is no prediction, in chunks as in single rows."""
+        """Split a chunk where a class first appears: it cannot be predicted before, in chunks as in single rows."""
         first, declared = not self.__sklearn_is_fitted__(), classes is not None or self.classes is not None
-        may_grow = not declared and not _names_all(y) and (first or self._growing)
+        may_grow = not declared and not names_all_classes(y) and (first or self._growing)
         places = [row for row, _ in _new_classes(y, None if first else self._order)] if may_grow else []
         n = len(y)
-        new = set(places[first:])  # rows before the first class of all say nothing
-        starts = sorted({0, *new, *(row + 1 for row in new if row + 1 < n)})  # a class is known behind its first row
+        new = set(places[first:])  # rows before the very first class have no information
+        starts = sorted({0, *new, *(row + 1 for row in new if row + 1 < n)})  # a class is known after its first row
         if not places or starts == [0] or (X.shape[0] if hasattr(X, "shape") else len(X)) != n:
             return super()._learn_chunk(X, y, classes, sample_weight, predict=predict, top=top)
-        parts = []
+        predictions = []
         with self._afresh() as model:
-            if not first:  # earlier pieces are learnt when a later one turns out bad
+            if not first:  # a bad segment must also undo the earlier ones
                 model._state = {name: array.copy() for name, array in self._state.items()}
             learn = super(ImportanceWeightedPerceptron, model)._learn_chunk
             for start, stop in zip(starts, [*starts[1:], n], strict=True):
-                piece = np.arange(start, stop)
-                inputs, weight = take_rows(X, piece), None if sample_weight is None else take_rows(sample_weight, piece)
+                segment = np.arange(start, stop)
+                inputs = take_rows(X, segment)
+                weight = None if sample_weight is None else take_rows(sample_weight, segment)
                 before = model.predict(take_rows(inputs, [0])) if predict and start in new else None
                 try:
-                    codes = learn(inputs, take_rows(y, piece), None, weight, predict=predict, top=top)
+                    codes = learn(inputs, take_rows(y, segment), None, weight, predict=predict, top=top)
                 except RowError as error:
                     raise RowError(error.reason, error.row + start, error.column) from None
                 # The row that brings a class was predicted without it.
-                parts.append(model.classes_[codes] if before is None else before)
-        return self._order.codes(np.concatenate(parts)) if predict else np.concatenate(parts)
+                predictions.append(model.classes_[codes] if before is None else before)
+        return self._order.codes(np.concatenate(predictions)) if predict else np.concatenate(predictions)
 
     @property
     def coef_(self) -> Floats:
@@ -330,38 +331,33 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         return out, codes
 
 
-def _names_all(y: Any) -> bool:
-    """Whether labels come with all classes, those that do not occur included."""
-    return isinstance(y, Labels) or bool(getattr(getattr(y, "dtype", None), "ordered", False))
-
-
 def _new_classes(y: Any, known: ClassOrder | None) -> Iterator[tuple[int, ClassOrder]]:
-    """Rows of labels that bring classes, in turn, and the order of the classes from each on."""
+    """Rows whose labels bring new classes, in turn, and the order of the classes from each row on."""
     labels = encode(y, ordered=False)
     values = labels.order.values.tolist()
-    ahead = {value for value in values if known is None or value not in known.index}
-    if not ahead:
+    unseen = {value for value in values if known is None or value not in known.index}
+    if not unseen:
         return
-    codes = [code for code, value in enumerate(values) if value in ahead]
+    codes = [code for code, value in enumerate(values) if value in unseen]
     missing = labels.is_missing & (len(values) > 1)
     for row in np.flatnonzero(labels.admissible()[:, codes].any(axis=1)).tolist():
         one = take_rows(y, [row])
         if missing[row] and is_missing(one[0] if isinstance(one, list) else np.asarray(one).ravel()[0]):
             continue
-        brought = [value for value in encode(one, ordered=False).order.values.tolist() if value in ahead]
-        if brought:
-            first, *others = brought
+        new = [value for value in encode(one, ordered=False).order.values.tolist() if value in unseen]
+        if new:
+            first, *others = new
             known = ClassOrder([first]) if known is None else known.inserted(first)[0]
             for value in others:
                 known = known.inserted(value)[0]
-            ahead -= set(brought)
+            unseen -= set(new)
             yield row, known
-        if not ahead:
+        if not unseen:
             return
 
 
 class MulticlassPerceptron(ImportanceWeightedPerceptron):
-    """Multi-class perceptron without intercepts: the papers' baseline that knows no order of the classes.
+    """Multi-class perceptron without intercepts: the papers' baseline that ignores the order of the classes.
 
     It is ``ImportanceWeightedPerceptron(scheme="multi-vector", fit_intercept=False)`` under its usual name.
 

@@ -14,7 +14,7 @@ Everything is kept as exponents. With the sums S_j = sum c x_j sum_i tau_i and S
     one-sided: w_j = exp(eta S_j) / Z        two-sided: w_j = 2 sinh(eta S_j) / Z
 
 and the prediction does not depend on Z, so a round costs one exponential per feature it touches, none of them can
-overflow after a common shift, and Z is computed when somebody asks for ``coef_``. Thresholds are a monotone function of
+overflow after a common shift, and Z is computed only when needed (``coef_``). Thresholds are a monotone function of
 their integer sums, so Lemma 1 keeps them in order (in both forms; the paper's proof of its Lemma 2 has an inequality
 reversed); with weights the sums are sorted after the update.
 
@@ -155,7 +155,7 @@ def _finish(model, workspace):
 
 @register_jitable
 def _repair(model, options):
-    """Weights of all features: a new zero for the exponents may have changed any."""
+    """Recompute the weights of all features: a new zero for the exponents may have changed any."""
     (S, _, w), (_, _, _, scale) = model
     for j in range(S.size):
         w[j] = _weight(scale[ETA] * S[j], scale[SHIFT], options[2])
@@ -242,7 +242,7 @@ class MultiplicativePRIL(ThresholdEstimator):
         return _learn, model, options
 
     def _settle(self, state: State, known: int, n_features: int) -> None:
-        if not self.signed:  # an exponent of 0 is a weight above 0 there
+        if not self.signed:  # there an exponent of 0 is a positive weight
             state["w"][known:] = np.exp(-state["scale"][SHIFT])
 
     def _with_classes(self, state: State, order: ClassOrder) -> State:
@@ -275,22 +275,23 @@ class MultiplicativePRIL(ThresholdEstimator):
         return np.asarray(t * (self.norm / total))
 
     def _unscaled(self) -> tuple[Floats, Floats, float]:
-        """Weights and thresholds up to a common factor, and what that factor is one over."""
+        """Weights and thresholds up to a common factor, and the inverse of that factor for ``norm=1``."""
         check_is_fitted(self)
         state = self._state
         rounds = float(state["counts"][ROUNDS])
         eta, shift = state["scale"]
-        sides = []
+        exponents, weights = [], []
         for sums, lag in (("S", "S_lag"), ("T", "T_lag")):
-            exponents = eta * (state[sums] - state[lag] / rounds) if rounds and self._averages else eta * state[sums]
-            out = np.empty(exponents.size)
-            _weights(exponents, shift, self.signed, out)
-            sides.append((exponents, out))
-        w, t = sides[0][1], sides[1][1]
-        exponents = np.concatenate([sides[0][0][: self.n_features_in_], sides[1][0]])
-        total = np.exp(exponents - shift).sum()
+            exponent = eta * (state[sums] - state[lag] / rounds) if rounds and self._averages else eta * state[sums]
+            out = np.empty(exponent.size)
+            _weights(exponent, shift, self.signed, out)
+            exponents.append(exponent)
+            weights.append(out)
+        w, t = weights
+        known = np.concatenate([exponents[0][: self.n_features_in_], exponents[1]])
+        total = np.exp(known - shift).sum()
         if self.signed:
-            total += np.exp(-exponents - shift).sum()
+            total += np.exp(-known - shift).sum()
         return w, np.maximum.accumulate(t) if t.size else t, float(total) if total > 0 else 1.0
 
     def _project(self, rows: Rows) -> Floats:

@@ -1,8 +1,8 @@
 """Cumulative links from a stream: class probabilities by recursive maximum likelihood, without a rate to tune.
 
 The model is that of :mod:`rankwise.batch.cumulative_link`: ``P(y <= k | x) = F(t_k - <w, x>)``, and a label [lo, hi]
-has the loss ``-log(F(t_hi - f) - F(t_{lo-1} - f))``. What the rows so far say about the parameters is kept as a normal
-distribution, which :mod:`rankwise.online._link_filter` moves row by row: its docstring has the mathematics.
+has the loss ``-log(F(t_hi - f) - F(t_{lo-1} - f))``. The parameters have a normal distribution, which
+:mod:`rankwise.online._link_filter` updates row by row; its docstring has the mathematics.
 
 Up to ``MAX_FULL`` features the covariance is a full matrix; beyond that there is a variance for each weight, and one
 matrix for the thresholds.
@@ -30,7 +30,7 @@ from rankwise.online._threshold_models import LinearScoreEstimator, scores_of_ro
 #: Most features with a full covariance.
 MAX_FULL = 256
 _VARIANCE_OF_LEVEL, _VARIANCE_OF_LOG_GAP = 10.0, 1.0  # of the thresholds, before any row
-_NEW_GAP = 0.05  # room of a class that joins between two others
+_NEW_GAP = 0.05  # width of a class that joins between two others
 
 _COMMON = {
     "t": StateArray(("threshold",)),
@@ -166,16 +166,16 @@ class OnlineCumulativeLink(LinkModel, LinearScoreEstimator):
     def _pass(self, state, rows, labels, weight, order, predictions):
         if not predictions.size or self._by_median:
             return super()._pass(state, rows, labels, weight, order, predictions)
-        # Probabilities decide before every row.
+        # Probabilities decide, so every row is predicted and learnt by itself.
         lower, upper, mask = labels
         for i in range(length(rows)):
-            here = slice(i, i + 1)
-            row = (*rows[:2], rows[2][i : i + 2]) if isinstance(rows, tuple) else rows[here]
+            only = slice(i, i + 1)
+            row = (*rows[:2], rows[2][i : i + 2]) if isinstance(rows, tuple) else rows[only]
             if scores_of_rows(row, state["w"], state["w"], 0.0, np.empty(1)) >= 0:
                 return i
             predictions[i] = self._codes(row)[0]
-            label = lower[here], upper[here], mask
-            if self._pass(state, row, label, weight[here], GIVEN_ORDER, NO_PREDICTIONS) >= 0:
+            label = lower[only], upper[only], mask
+            if self._pass(state, row, label, weight[only], GIVEN_ORDER, NO_PREDICTIONS) >= 0:
                 return i
         return -1
 

@@ -14,7 +14,7 @@ Interval Labeled Data", Algorithm 1). Every round, with c the weight of the exam
 
 With exact labels, lo = hi, this is PRank (Crammer and Singer, 2001). With unit weights the thresholds stay on the
 integers and so in order (Lemma 1); with other weights they are sorted after the update, which brings them no further
-from any ordered vector, so the mistake bounds of :mod:`rankwise.bounds` survive.
+from any ordered vector, so the mistake bounds of :mod:`rankwise.bounds` still hold.
 
 Passive-aggressive steps (not in the paper) move as little as possible such that every constraint holds with margin 1:
 
@@ -56,7 +56,7 @@ def perceptron_step(X, i, f, lo, hi, c, ends, t, t_lag, rounds, cap, softness, b
 
 @register_jitable
 def _multiplier(k, f, lo, shift, t, cap, softness):
-    """lam_k when the score has moved by ``shift`` = a |x|^2."""
+    """lam_k after the score has moved by ``shift`` = a |x|^2."""
     if k < lo:
         loss = 1.0 - (f - t[k]) - shift
     else:
@@ -166,7 +166,7 @@ def _make_passes(move_thresholds, margin):
     @inlined
     def step(X, i, f, lo, hi, c, past, workspace):
         w, w_lag, ends, t, t_lag, cap, softness, breaks = workspace
-        # Both comparisons are false for a score that is NaN or infinite: it never passes for a satisfied one.
+        # At least one comparison is false for a score that is NaN or infinite, so it never counts as satisfied.
         if f - ends[lo] > margin and ends[hi + 1] - f > margin:
             return UNCHANGED
         if not np.isfinite(f):
@@ -251,19 +251,18 @@ class PRIL(LinearThresholdEstimator):
         self._store_parameters(locals())
 
     def _compiled(self, state, average, plain):
-        kernels, cap, softness = _PERCEPTRON, np.inf, 0.0
-        if self.step != "perceptron":
-            kernels = _PASSIVE_AGGRESSIVE
-            cap, softness = float(self.C) if self.step == "pa1" else np.inf, 0.5 / self.C if self.step == "pa2" else 0.0
+        passes = _PERCEPTRON if self.step == "perceptron" else _PASSIVE_AGGRESSIVE
+        cap = float(self.C) if self.step == "pa1" else np.inf
+        softness = 0.5 / self.C if self.step == "pa2" else 0.0
         model = (state["w"], state["w_lag"]), (state["t"], state["t_lag"])
-        return kernels[plain], model, (average, cap, softness)
+        return passes[plain], model, (average, cap, softness)
 
 
 class PRank(PRIL):
     """Threshold perceptron for exact labels (Crammer and Singer, 2001): :class:`PRIL` with lo = hi.
 
-    Parameters, attributes and methods are those of :class:`PRIL`; rows without a label are passed over, interval labels
-    are refused.
+    Parameters, attributes and methods are those of :class:`PRIL`; rows without a label are skipped, interval labels are
+    refused.
 
     Examples
     --------
