@@ -151,6 +151,25 @@ def test_per_class_covers_within_each_class():
         assert sets[of_class, k].mean() > 0.74
 
 
+def test_bounds_per_class_hold_for_every_truth_that_the_labels_admit():
+    X, y = make_ordinal(400, 3, 4, noise=1.0, random_state=0)
+    inner = rw.CumulativeLink().fit(X[:100], y[:100])
+    rng = np.random.default_rng(0)
+    lower, upper = np.maximum(1, y[100:] - rng.integers(0, 2, 300)), np.minimum(4, y[100:] + rng.integers(0, 2, 300))
+
+    def bounds(labels):
+        return rw.ConformalOrdinal(inner, level=0.7, cv="prefit", per_class=True).fit(X[100:], labels).bounds_
+
+    guaranteed = bounds(np.column_stack([lower, upper]))
+    assert np.isfinite(guaranteed).all()
+    scores = _nonconformity.class_scores("shortest", inner, X[100:], inner.classes_)
+    for k in range(4):  # the truth that asks most of a class: imprecise rows are of it where they fit it badly
+        admits = (lower <= k + 1) & (k + 1 <= upper)
+        truth = np.where(admits & (scores[:, k] > guaranteed[k]), k + 1, np.where(lower == k + 1, upper, lower))
+        assert bounds(truth)[k] <= guaranteed[k]
+    assert (bounds(y[100:]) <= guaranteed).all()
+
+
 def test_a_prefit_estimator_is_not_fitted_again():
     X, y = make_ordinal(300, 3, 4, noise=0.5, random_state=0)
     inner = rw.PRIL(random_state=0).fit(X[:100], y[:100])

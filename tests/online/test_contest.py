@@ -62,6 +62,16 @@ def test_rounds_are_those_of_a_plain_contest(drift):
     assert model._averages is not drift
 
 
+def test_a_huge_weight_leaves_the_standing_finite():
+    """Its square would overflow, and the last weights could not lead any more."""
+    X, y = turning(800)
+    model = PRIL(classes=range(4)).partial_fit(X, y)
+    last, mean = (model.set_params(average=average).predict(X) for average in (False, True))
+    row = np.flatnonzero(last != mean)[:1]  # the last weights are right: nothing moves
+    model.set_params(average="auto").partial_fit(X[row], last[row], sample_weight=[1e200])
+    assert np.isfinite(model._state["contest"]).all()
+
+
 @each
 def test_the_better_weights_predict_and_show(estimator):
     X, y = turning()

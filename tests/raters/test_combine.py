@@ -26,6 +26,13 @@ def test_each_way_says_what_its_description_says(how, expected):
     assert combined.labels.tolist() == expected
 
 
+def test_shares_that_add_up_to_a_whole_vote_are_one():
+    """Ten tenths, added one after the other, are a little less than one."""
+    labels = [*[(1, 10)] * 10, 11]
+    answers = {"item": ["a"] * 11, "rater": list(range(11)), "label": labels}
+    assert combine(answers, "majority", classes=range(1, 13)).labels.tolist() == [(1, 11)]
+
+
 def test_labels_of_the_model_are_intervals_that_estimators_take():
     labels = combine(ANSWERS, "model", classes=CLASSES, level=0.5).labels
     assert isinstance(labels, Labels)

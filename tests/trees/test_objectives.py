@@ -160,3 +160,12 @@ def test_slopes_of_the_logit_far_away(f, low, high):
     exponential(np.array([f]), e)
     found = logit_slopes(f, e[0], high, low, *(x[i] for x, i in zip(exponentials(scale), (1, 0), strict=True)))
     np.testing.assert_allclose(found, expit([f - high, low - f]), rtol=1e-13)
+
+
+def test_no_run_of_a_candidate_set_is_given_up():
+    """A run whose probability is zero in floating point keeps a weight: later rounds may raise it again."""
+    labels, weight, f = labels_and_scores(gaps=True)
+    objective = make_objective(labels, weight, "likelihood", "logit", 1)
+    f[K : K + 12] = 1e4
+    objective.step(f, T)
+    assert (objective.risk.rows.weight > 0.0).all()

@@ -117,6 +117,7 @@ class KernelEstimator(OnlineEstimator):
             taken = block[3]
             self._store(state).store(state, vectors, taken)
             self._remember(state, block)
+            del vectors, block  # the next block takes their memory, whose pages are there already
             if order.size:
                 chosen = np.flatnonzero(taken >= 0)
                 former = state["row"][taken[chosen]]
