@@ -105,30 +105,34 @@ _KEEP, _LOOK, _PUT_BACK = 0, 1, 2
 
 
 @inlined
-def _exchange(array, first, stop, copy, place, action):
-    """Keep, look at or put back some numbers of an array; return whether all are tame."""
-    tame = True
-    for j in range(first, stop):
-        if action == _KEEP:
-            copy[place] = array[j]
-        elif action == _PUT_BACK:
-            array[j] = copy[place]
-        tame &= abs(array[j]) <= LARGEST  # false for NaN
-        place += 1
+def _exchange(array, first, n, copy, place, action):
+    """Keep, look at or put back n numbers of an array; return whether those looked at are tame."""
+    # A loop for each action, and no index that could be negative, as far as numba knows: so they run in registers.
+    tame, first, n, place = True, np.uintp(first), np.uintp(n), np.uintp(place)
+    if action == _KEEP:
+        for j in range(n):
+            copy[place + j] = array[first + j]
+    elif action == _LOOK:
+        for j in range(n):
+            tame &= abs(array[first + j]) <= LARGEST  # false for NaN
+    else:
+        for j in range(n):
+            array[first + j] = copy[place + j]
     return tame
 
 
 @register_jitable
 def _touched(X, model, copy, action):
-    """Keep, look at or put back all that row 0 may change; return whether it is tame."""
+    """Keep, look at or put back all that row 0 may change; return whether what is looked at is tame."""
     of_features, of_all = model[:2]
+    n = n_entries(X, 0)
+    run = n if n > 0 and column(X, 0, n - 1) - column(X, 0, 0) == n - 1 else 1  # neighbouring columns at once
     place, tame = 0, True
     for array in of_features:
         flat, width = _flat(array), array.size // max(1, array.shape[0])
-        for p in range(n_entries(X, 0)):
-            first = column(X, 0, p) * width
-            tame &= _exchange(flat, first, first + width, copy, place, action)
-            place += width
+        for p in range(0, n, run):
+            tame &= _exchange(flat, column(X, 0, p) * width, run * width, copy, place, action)
+            place += run * width
     for array in of_all:
         tame &= _exchange(array, 0, array.size, copy, place, action)
         place += array.size
