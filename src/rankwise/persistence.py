@@ -21,6 +21,7 @@ import math
 import os
 import reprlib
 import tempfile
+from collections import UserList
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -299,6 +300,10 @@ def _pack(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"objects": _pack_all(value.tolist(), name, arrays), "strings": value.dtype.kind == "U"}
     if isinstance(value, dict) and all(isinstance(k, str) for k in value):
         return {"dict": {k: _pack(v, f"{name}:{k}", arrays) for k, v in value.items()}}
+    if isinstance(
+        value, UserList
+    ):  # columns in ColumnTransformer of scikit-learn 1.6, which warn if they are looked at
+        value = value.data
     if isinstance(value, (list, tuple, range)):
         return {"tuple" if isinstance(value, tuple) else "list": _pack_all(value, name, arrays)}
     if _is_known(value):  # a part of the model: as a parameter it is not fitted

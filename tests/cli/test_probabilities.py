@@ -35,7 +35,7 @@ def test_probabilities_and_intervals_are_columns(files):
     model = rw.load(folder / "CumulativeLink.rankwise")
     found = _predicted(folder / "CumulativeLink.rankwise", folder / "rows.csv", "--proba", "--interval", 0.8)
     P = model.predict_proba(frame)
-    np.testing.assert_allclose(found[[f"P({k})" for k in (1, 2, 3, 4)]], P, rtol=1e-12)
+    np.testing.assert_allclose(found[[f"P({k})" for k in (1, 2, 3, 4)]], P, rtol=1e-12, atol=1e-15)
     ends = found[["prediction_lower", "prediction_upper"]].to_numpy()
     np.testing.assert_array_equal(ends, model.predict_interval(frame, 0.8))
     np.testing.assert_array_equal(found["prediction"], model.predict(frame))

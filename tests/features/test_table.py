@@ -196,8 +196,8 @@ class TestNumbers:
         [
             (pd.period_range("2020", periods=60, freq="D"), r"extension<pandas\.period"),
             (pd.interval_range(0, 60), r"extension<pandas\.interval"),
-            ([10**30 + i for i in range(60)], "integers of more than 64 bits"),
-            ([10**400, 0.5] * 30, "integers of more than 64 bits"),
+            (pd.Series([10**30 + i for i in range(60)], dtype=object), "integers of more than 64 bits"),
+            (pd.Series([10**400, 0.5] * 30, dtype=object), "integers of more than 64 bits"),
         ],
     )
     def test_a_column_of_a_type_without_a_kind_is_refused_by_name(self, values, what):

@@ -173,7 +173,8 @@ NOWHERE = """
 import warnings
 from numba.core import caching
 # What numba finds in a read-only installation for a user without a home.
-caching.CacheImpl._locator_classes = [caching.UserProvidedCacheLocator, caching.IPythonCacheLocator]
+names = "UserProvidedCacheLocator", "IPythonCacheLocator"  # with a "_" before numba 0.62
+caching.CacheImpl._locator_classes = [getattr(caching, name, None) or getattr(caching, f"_{name}") for name in names]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import numpy as np

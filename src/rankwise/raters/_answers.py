@@ -105,7 +105,7 @@ def _column_names(table: Any) -> list[Any]:
 
 def _values(column: Any) -> list[Any]:
     """Values of a column of any library, as Python objects."""
-    for method in ("to_pylist", "to_list", "tolist"):
+    for method in ("to_pylist", "tolist", "to_list"):
         if hasattr(column, method):
             return list(getattr(column, method)())
     return list(column)
