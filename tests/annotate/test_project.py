@@ -56,6 +56,13 @@ def test_a_model_before_the_first_answer_knows_nothing():
     assert to_bytes(model) == to_bytes(new_model(make_items(), CLASSES))
 
 
+def test_columns_without_a_value_are_as_good_as_none():
+    items = Items({"id": list("abcd"), "remark": [None] * 4}, Shown(text="remark"))
+    assert items.features == ["remark"]
+    assert new_model(items, CLASSES).encoder == "none"
+    assert not items.features
+
+
 def test_items_without_columns_are_asked_at_random(annotated):
     items = Items({"id": ["a", "b", "c"], "photo": ["1.png", "2.png", "3.png"]}, Shown(image="photo"))
 

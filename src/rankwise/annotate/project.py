@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.annotate.items import Items
+from rankwise.features.table import NoColumnsError
 from rankwise.io import TableError, open_table
 from rankwise.io._table import read_columns
 from rankwise.labels import ClassOrder, Labels, declared_order, format_labels
@@ -94,9 +95,8 @@ def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
             model = TableModel(learner).fit_encoder(table)
             model.partial_fit(table.slice(0, 1), ["?"])  # now it knows its columns, and nothing else
             return model
-        except ValueError as error:
-            if "no column is left to learn from" not in str(error):
-                raise
+        except NoColumnsError:  # learn from the answers alone
+            pass
     items.forget_features()
     model = TableModel(learner, encoder="none")
     model.partial_fit(np.ones((1, 1)), ["?"])

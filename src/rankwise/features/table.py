@@ -30,6 +30,10 @@ from rankwise.features._kinds import kind_of
 from rankwise.features._rules import Rules
 
 
+class NoColumnsError(ValueError):
+    """A table of which no column is left to learn from."""
+
+
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode numbers, dates, categories, booleans and texts of a table as a matrix of features.
 
@@ -197,7 +201,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns = self._fit_columns(table, kinds)
         if not columns:
             reasons = "; ".join(f"{name!r}: {note}" for name, note in list(notes.items())[:5])
-            raise ValueError(f"no column is left to learn from: all are ignored or left out ({reasons}).")
+            raise NoColumnsError(f"no column is left to learn from: all are ignored or left out ({reasons}).")
         rules = self._rules
         refuse_problems(table, columns, rules)
         columns, products = bent_numbers(self.numbers, table, columns, rules)
