@@ -179,6 +179,7 @@ def test_weights_of_classes():
     [
         ({"engine_params": {"reg_alpha": 1.0}}, "knows no parameter"),
         ({"engine_params": {"num_leaves": 3}}, "sets it"),
+        ({"engine_params": {"machines": "elsewhere:12400", "num_machines": 2}}, "rankwise.dask"),
         ({"engine_params": {"boosting": "dart"}}, "boosting"),
         ({"class_weight": {9: 1.0}}, "none of the classes"),
         ({"categorical_features": [9]}, "no column"),

@@ -19,6 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from rankwise._threads import at_most_cores
 from rankwise._types import Floats
 from rankwise.auto._candidates import CONSTANT, Candidate
 from rankwise.calibration._inner import fitted_to, rows_at
@@ -175,7 +176,9 @@ class Search:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # solvers that stop early show in the errors of the folds
-                judged = Parallel(self.n_jobs, prefer="threads")(delayed(judge)(fold) for fold in range(n_folds))
+                judged = Parallel(at_most_cores(self.n_jobs), prefer="threads")(
+                    delayed(judge)(fold) for fold in range(n_folds)
+                )
         except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
             if candidate.name == self.default:
                 raise

@@ -54,7 +54,7 @@ class AutoOrdinal(ChoosingEstimator):
     most_rows : int, default 50000
         Maximum number of rows on which candidates are compared.
     n_jobs : int, optional
-        Folds that are fitted at the same time, in threads.
+        Folds that are fitted at the same time, in threads; at most one a core.
     verbose : bool, optional
         Show progress on stderr; by default if it is a terminal.
     random_state : int, default 0

@@ -21,6 +21,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 
 from rankwise._sklearn import HasMethods, Interval, StrOptions
+from rankwise._threads import at_most_cores
 from rankwise._types import Floats, Places
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.state import require_array, require_number
@@ -53,7 +54,7 @@ class PathCV(ChoosingEstimator):
     rule : {"best", "one-se"}, default "best"
         The strength with the best mean score; or the strongest whose score is within one standard error of it.
     n_jobs : int, optional
-        Folds that are fitted at the same time, in threads.
+        Folds that are fitted at the same time, in threads; at most one a core.
 
     Attributes
     ----------
@@ -126,7 +127,9 @@ class PathCV(ChoosingEstimator):
             with warnings.catch_warnings():  # of solvers that stop early in a fold, and of classes missing there
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.simplefilter("ignore", UserWarning)
-                by_split = Parallel(model.n_jobs, prefer="threads")(delayed(scores)(*split) for split in splits)
+                by_split = Parallel(at_most_cores(model.n_jobs), prefer="threads")(
+                    delayed(scores)(*split) for split in splits
+                )
             model._choose(alphas, np.array(by_split))
             best = clone(model.estimator).set_params(alpha=model.alpha_)
             model.best_estimator_ = best.fit(X, labels, **weights(slice(None)))

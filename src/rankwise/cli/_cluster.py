@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankwise._threads import at_most_cores
 from rankwise.cli import _estimators
 from rankwise.cli._exit import complain
 from rankwise.cli._print import rich_progress
@@ -44,6 +45,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
     import distributed
 
     if address is None:
+        n_workers = at_most_cores(n_workers)
         with (
             distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             distributed.Client(cluster) as client,

@@ -46,6 +46,7 @@ from rankwise.solvers.smoothing import minimise_by_smoothing
 
 _BOTH = np.ones(2)
 _NUMBERS_A_ROUND = 60_000  # that the client receives at most: half a megabyte
+_MOST_THREADS = 256  # that wait for rounds at the same time, one a label
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,7 @@ class MissingLabelsOnDask(OnDask, Plain):
 
     def _solve_all(self, blocks: Blocks, weight: Any, constant: NDArray[np.bool_]) -> dict[int, BinarySolution]:
         wanted = np.flatnonzero(~constant).tolist()
-        size = max(1, _NUMBERS_A_ROUND // (blocks.n_features + 1) ** 2)
+        size = min(_MOST_THREADS, max(1, _NUMBERS_A_ROUND // (blocks.n_features + 1) ** 2))
         solved: dict[int, BinarySolution] = {}
         for first in range(0, len(wanted), size):
             some = wanted[first : first + size]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
+from rankwise._threads import at_most_cores
 from rankwise._types import Places
 from rankwise.bounds._checks import integer
 from rankwise.calibration._inner import fitted_to, known_classes, labels_of
@@ -160,7 +161,7 @@ def cross_val_predict(
     sample_weight : array-like of shape (n,), optional
         Importance of each row.
     n_jobs : int, optional
-        Number of folds to fit at the same time, in threads.
+        Number of folds to fit at the same time, in threads; at most one a core.
 
     Returns
     -------
@@ -187,5 +188,5 @@ def cross_val_predict(
     def predict(train: Places, test: Places) -> NDArray[Any]:
         return np.asarray(getattr(fitted_to(estimator, X, labels, weight, train), method)(rows_at(X, test)))
 
-    folds = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(*split) for split in splits)
+    folds = Parallel(n_jobs=at_most_cores(n_jobs), prefer="threads")(delayed(predict)(*split) for split in splits)
     return np.asarray(np.concatenate(folds)[np.argsort(tested)])

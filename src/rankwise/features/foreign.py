@@ -22,6 +22,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._threads import at_most_cores
 from rankwise.features._coherent import is_coherent
 
 Check = Callable[[Any, Any], bool]  # of a value, and of the model whose other attributes are set
@@ -227,6 +228,8 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
         model.func is not None or model.inverse_func is not None
     ):
         raise ValueError("a FunctionTransformer may only pass its columns on")
+    if hasattr(model, "n_jobs"):  # processes, in some
+        model.n_jobs = at_most_cores(model.n_jobs)
     for name, is_right in known.items():
         if name in plain:
             value = revived(plain[name])

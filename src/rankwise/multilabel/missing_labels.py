@@ -32,6 +32,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
+from rankwise._threads import at_most_cores
 from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import TableEstimator
@@ -69,7 +70,8 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
     max_iter : int, default 10000
         Maximum number of passes over the annotated rows of a label; warns if a label needs more.
     n_jobs : int, default -1
-        Number of threads, which work on different labels and share X; -1 uses all cores. Does not change the result.
+        Number of threads, at most one a core, which work on different labels and share X; -1 uses all cores. Does not
+        change the result.
     random_state : int, RandomState or None
         Seed of the order of the rows in the solver.
 
@@ -173,7 +175,9 @@ class MissingLabelClassifier(ClassifierMixin, TableEstimator):
             )  # fmt: skip
 
         try:
-            solved = Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(solve)(j) for j in range(codes.shape[1]))
+            solved = Parallel(n_jobs=at_most_cores(self.n_jobs), require="sharedmem")(
+                delayed(solve)(j) for j in range(codes.shape[1])
+            )
         except FloatingPointError:
             raise ValueError(
                 f"the scores are not finite although X is: its features are too large for this model, up to "

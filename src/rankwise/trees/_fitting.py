@@ -33,6 +33,7 @@ _OURS = {
     "lambda_l2", "max_bin", "bagging_fraction", "bagging_freq", "feature_fraction", "monotone_constraints", "seed",
     "categorical_feature", "pre_partition",
 }  # fmt: skip
+_NETWORK = {"num_machines", "machines", "machine_list_filename", "local_listen_port"}
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def check_engine_params(params: Any) -> None:
     for key in params:
         if key in _OURS:
             raise ValueError(f"engine_params must not hold {key!r}: the estimator sets it by its own parameters.")
+        if key in _NETWORK:
+            raise ValueError(f"engine_params must not hold {key!r}: rankwise.dask connects machines.")
     if params.get("boosting", "gbdt") != "gbdt":
         raise ValueError(f"engine_params: boosting must be 'gbdt'. Got {params['boosting']!r} instead.")
     with translated():

@@ -1,33 +1,17 @@
 """Rows that several threads or machines process together, with sums in a fixed order."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Self
 
-import joblib
 import numpy as np
 
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.solvers.row_sums import Sums
 
 BLOCK = 1 << 14  # rows that one thread takes at a time
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Threads to use: all cores that the process may use for None, counted from the last for a negative number.
-
-    ``OMP_NUM_THREADS`` bounds it, which joblib sets in its workers: searches in parallel do not fight for the cores.
-    """
-    cores = joblib.cpu_count()
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    if allowed.isdigit() and int(allowed) > 0:
-        cores = min(cores, int(allowed))
-    if n_jobs is None:
-        return int(cores)
-    return int(max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs))
 
 
 class Team:

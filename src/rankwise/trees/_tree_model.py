@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._threads import n_threads
 from rankwise._types import Floats
 from rankwise.base.probabilities import ProbabilityModel
 from rankwise.base.row_data import Rows, first_row, length
@@ -21,7 +22,6 @@ from rankwise.labels import decode
 from rankwise.trees._growth import load_lightgbm
 from rankwise.trees._model_text import read_trees
 from rankwise.trees._reading import places_of
-from rankwise.trees._rows import n_threads
 from rankwise.trees._tree_columns import RawColumn, RawColumns, coded, holds_only_numbers, is_frame
 
 _MOST_CATEGORIES = 1 << 20

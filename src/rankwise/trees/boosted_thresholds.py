@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, Interval, StrOptions
+from rankwise._threads import n_threads
 from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS
@@ -28,7 +29,7 @@ from rankwise.losses._links import LINKS
 from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
 from rankwise.trees._model_text import without_trees
 from rankwise.trees._reading import constraints_of, make_objective, row_weights
-from rankwise.trees._rows import ALONE, Team, n_threads
+from rankwise.trees._rows import ALONE, Team
 from rankwise.trees._tree_model import TreeModel
 
 _NARROW = 64  # columns up to which LightGBM counts row by row, which is faster
@@ -85,7 +86,7 @@ class BoostedThresholds(TreeModel):
     importance_type : {"gain", "split"}, default "gain"
         What ``feature_importances_`` adds up: how much splits lower the loss, or how many there are.
     n_jobs : int, optional
-        Threads; all cores that the process may use by default.
+        Threads; by default all cores that the process may use, which are also the most.
     random_state : int, RandomState or None, default None
         Seed of the rows held out and of samples of rows and columns.
     verbose : bool or "auto", default "auto"

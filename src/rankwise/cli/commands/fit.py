@@ -58,7 +58,9 @@ class RunOptions:
             "and the workers must see the files.", "ADDRESS",
         ),
     ] = None  # fmt: skip
-    workers: Annotated[int | None, _learning("Learn on a Dask cluster of N processes on this machine.", min=1)] = None
+    workers: Annotated[
+        int | None, _learning("Learn on a Dask cluster of N processes on this machine, at most one a core.", min=1)
+    ] = None
 
     @property
     def on_cluster(self) -> bool:

@@ -26,7 +26,7 @@ def tune(
     ] = None,
     metric: Annotated[Metric, typer.Option(help="Error to minimise.")] = Metric.mae,
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds in which candidates are compared.")] = 5,
-    jobs: Annotated[int, typer.Option(min=1, help="Folds fitted at the same time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Folds fitted at the same time, at most one a core.")] = 1,
     seed: Seed = 0,
     json: AsJSON = False,
 ) -> None:
