@@ -107,6 +107,8 @@ def check_engine_params(params: Any) -> None:
             raise ValueError(f"engine_params must not hold {key!r}: the estimator sets it by its own parameters.")
         if key in _NETWORK:
             raise ValueError(f"engine_params must not hold {key!r}: rankwise.dask connects machines.")
+    if type(params.get("max_depth", 0)) is not int:
+        raise ValueError(f"engine_params: max_depth must be a whole number. Got {params['max_depth']!r} instead.")
     if params.get("boosting", "gbdt") != "gbdt":
         raise ValueError(f"engine_params: boosting must be 'gbdt'. Got {params['boosting']!r} instead.")
     with translated():

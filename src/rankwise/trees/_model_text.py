@@ -1,9 +1,10 @@
 """LightGBM's text of a model: read into arrays, and checked before LightGBM itself sees it.
 
 LightGBM trusts its own files: a child that points back, a feature that is not there or a wrong size ends in an endless
-loop or in memory that is not its own. So :func:`read_trees` takes nothing but what LightGBM writes: known lines in
-their order, one tree for each round, numbers that are numbers, lists as long as they must be, every node reached once
-from the root, features and categories that exist, sizes that are those of the text.
+loop or in memory that is not its own, and a tree too deep in a stack that overflows, because contributions descend by
+recursion. So :func:`read_trees` takes nothing but what LightGBM writes: known lines in their order, one tree for each
+round, numbers that are numbers, lists as long as they must be, every node reached once from the root, no deeper than a
+fit makes them, features and categories that exist, sizes that are those of the text.
 
 Texts end with the trees: what LightGBM writes behind them (its parameters, say) is not needed to predict.
 """
@@ -19,6 +20,7 @@ from rankwise._types import Floats
 Places = NDArray[np.int64]
 
 END = "end of trees\n"
+DEEPEST = 1024  # splits above a leaf: 200 kB of the stack in LightGBM's recursion, where a thread may have 512 kB
 _MOST_LEAVES = 1 << 20
 _HEADER = ("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective",
            "average_output", "feature_names", "monotone_constraints", "feature_infos", "tree_sizes")  # fmt: skip
@@ -171,7 +173,7 @@ def _sets(fields: dict[str, str], n_cat: int, places: Floats) -> list[Places]:
 
 
 def _require_tree(left: Places, right: Places, m: int) -> None:
-    """Refuse a tree in which a node is reached twice, or before its parent."""
+    """Refuse a tree in which a node is reached twice, or before its parent, or that is too deep."""
     children = np.concatenate([left, right])
     if sorted(children.tolist()) != [*range(-m, 0), *range(1, m - 1)] and m > 1:
         raise ValueError("every split but the root, and every leaf, must have one parent")
@@ -179,6 +181,12 @@ def _require_tree(left: Places, right: Places, m: int) -> None:
     for child in (left, right):
         if ((child >= 0) & (child <= parents)).any():
             raise ValueError("a split must come after its parent")
+    level = np.zeros(int(m > 1), dtype=np.int64)
+    for _ in range(DEEPEST):
+        below = np.concatenate([left[level], right[level]])
+        level = below[below >= 0]
+    if level.size:
+        raise ValueError(f"no tree is deeper than {DEEPEST} splits")
 
 
 def _lines(text: str, known: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, str]:

@@ -27,7 +27,7 @@ from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.labels import Labels, require_support
 from rankwise.losses._links import LINKS
 from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
-from rankwise.trees._model_text import without_trees
+from rankwise.trees._model_text import DEEPEST, without_trees
 from rankwise.trees._reading import constraints_of, make_objective, row_weights
 from rankwise.trees._rows import ALONE, Team
 from rankwise.trees._tree_model import TreeModel
@@ -55,6 +55,7 @@ class BoostedThresholds(TreeModel):
         Factor of every tree.
     max_leaf_nodes : int or "auto", default "auto"
         Maximum number of leaves of a tree. "auto" grows with the square root of the number of rows, from 4 to 31.
+        No tree is deeper than 1024 splits.
     min_samples_leaf : int or "auto", default "auto"
         Minimum number of rows in a leaf. "auto" is 1 % of the rows, from 3 to 20.
     l2_regularization : float, default 1.0
@@ -286,9 +287,11 @@ class BoostedThresholds(TreeModel):
         if stopping is None:
             stopping = "none" if self.warm_start else "folds" if n_rows <= FEW else "held out"
         done = self.n_iter_ if self.warm_start and self.__sklearn_is_fitted__() else 0
+        params |= self.engine_params or {}
+        params["max_depth"] = min(params["max_depth"], DEEPEST) if params.get("max_depth", 0) > 0 else DEEPEST
         return TreeSettings(
             type(self).__name__, int(self.max_iter) - done, int(self.n_iter_no_change), stopping if n_rows > 1 else
-            "none", float(self.validation_fraction), {**params, **(self.engine_params or {})}, self.verbose,
+            "none", float(self.validation_fraction), params, self.verbose,
         )  # fmt: skip
 
     def _require_same(self, before: Mapping[str, Any]) -> None:
