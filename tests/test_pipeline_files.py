@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -198,6 +199,58 @@ def test_parts_that_do_not_fit_together_are_refused(pipeline, change, data, tmp_
     forged(tmp_path / "m", change)
     with pytest.raises(ModelFileError, match="does not describe a Pipeline that can exist"):
         rw.load(tmp_path / "m")
+
+
+HOSTILE = [
+    r"(a+)+$",
+    r"\w+\b",
+    r"\w+\w+",
+    r"(a|b|ab)*c",
+    r"a?a?a?a?",
+    r"(\w+)\1",
+    r"\w+x",
+    "(",
+    None,
+    r"(?=a)",
+    "[b-a]",
+]
+
+
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_a_pattern_on_which_a_text_takes_hours_is_refused(pattern, data, tmp_path):
+    model = make_pipeline(CountVectorizer(), rw.SVOR(alpha=0.1)).fit(data[0]["t"], data[1])
+    rw.save(model, tmp_path / "m")
+    forged(tmp_path / "m", lambda h, a: named(h, "CountVectorizer")["parameters"].update(token_pattern=pattern))
+    with pytest.raises(ModelFileError, match="token_pattern"):
+        rw.load(tmp_path / "m")
+    model[0].set_params(token_pattern=pattern)
+    with pytest.raises(ValueError, match="a model file cannot hold the token_pattern"):
+        rw.save(model, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?u)\b\w+\b",
+        r"\S+",
+        r"(?i)\b[a-z][a-z'-]+\b",
+        r"\w+|[^\w\s]",
+        r"#?\w{2,}",
+        r"([^ ,|]+)",
+        r"\b\d{4}\b|\b[A-Z]+\b",
+    ],
+)
+def test_patterns_of_words_are_kept_and_take_time_in_proportion(pattern, data, tmp_path):
+    model = make_pipeline(CountVectorizer(token_pattern=pattern, vocabulary=["wine"]), rw.PRIL()).fit(
+        data[0]["t"], data[1]
+    )
+    rw.save(model, tmp_path / "m")
+    model = rw.load(tmp_path / "m")
+    assert model[0].token_pattern == pattern
+    start = time.process_time()
+    model.predict(["a" * 10**5, "a-" * 10**5, "-" * 10**5, " " * 10**5, "a!" * 10**5, "1" * 10**5 + "é", "a é" * 10**5])
+    assert time.process_time() - start < 10.0
 
 
 def test_steps_that_make_other_features_are_refused(data, tmp_path):

@@ -8,6 +8,7 @@ refused when saving, and a file cannot hold one.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._threads import at_most_cores
 from rankwise.features._coherent import is_coherent
+from rankwise.features._patterns import is_linear
 
 Check = Callable[[Any, Any], bool]  # of a value, and of the model whose other attributes are set
 
@@ -188,6 +190,8 @@ _OPTIONAL = {
     "_name_to_fitted_passthrough", "_transformer_to_input_indices", "_min_degree", "_max_degree", "_n_out_full",
 }  # fmt: skip
 
+_A_PATTERN = r"(?u)\b\w\w+\b|[!?]"
+
 
 def is_fitted(model: Any) -> bool:
     """Whether this is a fitted estimator, ours or scikit-learn's."""
@@ -200,6 +204,7 @@ def is_fitted(model: Any) -> bool:
 
 def to_plain(model: Any) -> dict[str, Any]:
     """What a transformer has learnt, as plain values."""
+    _require_fast_words(model)
     if isinstance(model, Pipeline):
         learnt = {"steps": model.steps}
     else:
@@ -222,6 +227,7 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
     absent = known.keys() - plain.keys() - _OPTIONAL
     if absent:
         raise ValueError(f"a {type(model).__name__} needs {sorted(absent)}")
+    _require_fast_words(model)
     if isinstance(model, Pipeline) and model.memory is not None:  # a cache is pickles, which a later fit would load
         raise ValueError("a Pipeline in a file has no cache")
     if isinstance(model, preprocessing.FunctionTransformer) and (
@@ -240,6 +246,16 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
         model._validate_steps()
     if not is_coherent(model):
         raise ValueError(f"parameters and attributes of a {type(model).__name__} that do not fit together")
+
+
+def _require_fast_words(model: Any) -> None:
+    """Refuse a pattern of words on which a text could keep a reader busy for hours."""
+    pattern = model.token_pattern if getattr(model, "analyzer", "") == "word" else "."
+    if not isinstance(pattern, str) or not is_linear(pattern):
+        raise ValueError(
+            f"a model file cannot hold the token_pattern {reprlib.repr(pattern)} of a {type(model).__name__}: a text "
+            f"may take it hours. It holds patterns of single words, such as {_A_PATTERN!r}"
+        )
 
 
 def parameters(model: Any) -> dict[str, Any]:
