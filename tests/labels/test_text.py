@@ -1,6 +1,8 @@
 """Labels written as text: every form, every row, and back."""
 
+import contextlib
 import pickle
+import time
 import warnings
 from itertools import pairwise
 
@@ -403,3 +405,31 @@ def test_identifiers_warn():
         warnings.simplefilter("ignore", OrderWarning)
         PRIL(classes=names).fit(X, names)
         PRIL().fit(np.tile(X, (2, 1)), names * 2)  # every class twice
+
+
+HOSTILE = {
+    "digits": "1" * 50_000 + "x",
+    "zeros": "0" * 50_000 + "1",
+    "spaces": "1" + " " * 50_000 + "x",
+    "ranges": "1 to " * 10_000 + "\n1",
+    "dashes": "1-" * 25_000 + "1",
+    "dots": "1.." * 16_000 + "1",
+    "candidates": "1|" * 25_000 + "1",
+    "slashes": "1/" * 25_000 + "1",
+    "alternatives": "1 or " * 10_000 + "\n1",
+    "scores": "1 of " * 10_000 + "\n1",
+    "both ends": "between 1" + " and" * 12_000,
+    "exponent": "1e" + "1" * 50_000,
+    "units": "1" + " " * 50_000 + "starx",
+    "minus signs": "−" * 50_000,
+}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("classes", [None, [1, 2, 3], ["low", "a-b", "1 to 2"]], ids=str)
+@pytest.mark.parametrize("what", HOSTILE)
+def test_time_is_in_proportion_to_the_text(what, classes, language):
+    start = time.process_time()
+    with contextlib.suppress(ValueError):
+        parse_labels([HOSTILE[what], "1"], classes, language=language)
+    assert time.process_time() - start < 5.0

@@ -23,7 +23,10 @@ from rankwise.labels._order import ClassOrder, as_text, one_line, show
 #: For error messages.
 FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+# Labels may come from anybody: each pattern takes time in proportion to the text.
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_LONGEST_END = 100  # characters of a number in an interval
+_LONGEST_INTERVAL = 1000
 _ONE = re.compile(_NUMBER)
 _BOUND = re.compile(r"(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _PLUS = re.compile(rf"({_NUMBER})\s*\+(.*)")
@@ -107,6 +110,7 @@ class LabelReader:
             self._code.setdefault(text.translate(_SIGNS), code)
         exact = self._values if order is not None and order.is_exact_in_float else []
         self._number = {float(value): code for code, value in enumerate(exact)}
+        self._longest = min(_LONGEST_INTERVAL, 4 + 2 * max(_LONGEST_END, *map(len, self.texts), 0))
         self._missing, self._phrases, self._or, self._unit = _patterns(language)
 
     def parse(self, text: str) -> Any:
@@ -196,7 +200,7 @@ class LabelReader:
             code = self.order.code(self._end(name, text)) + step
         if not 0 <= code < len(values):
             raise ValueError(
-                f"there is no class {'>' if step > 0 else '<'} {name}. Got {text!r} with the classes {show(values)}."
+                f"there is no class {'>' if step > 0 else '<'} {name[:40]}. Got {one_line(text)} with the classes {show(values)}."
             )
         return self._values[code]
 
@@ -223,6 +227,8 @@ class LabelReader:
     def intervals(self, text: str) -> list[tuple[Any, Any]]:
         """All intervals that a text can be read as: names and negative numbers may hold a ``-`` themselves."""
         plain = text.translate(_SIGNS)
+        if len(plain) > self._longest:
+            return []
         cuts = [(i, i + 1) for i, sign in enumerate(plain) if sign == "-"]
         cuts += [match.span() for match in _DOTS.finditer(plain)]
         ends = [(self.value(plain[:i]), self.value(plain[j:])) for i, j in cuts]
@@ -251,8 +257,8 @@ class LabelReader:
                 continue
             if "/" in plain and not self._neighbours(values):
                 raise ValueError(
-                    f"cannot read {one_line(text)} as a label: it may be a score out of {names[-1]} or list "
-                    f"candidates. Write {names[0]}, or {'|'.join(names)}."
+                    f"cannot read {one_line(text)} as a label: it may be a score out of {names[-1][:20]} or list "
+                    f"candidates. Write {names[0][:20]}, or {'|'.join(names)[:100]}."
                 )
             return frozenset(values)
         return None
@@ -280,14 +286,14 @@ def _patterns(
     return (
         _MISSING | {word.lower() for word in words["?"]},
         [(sign, _phrase(phrase)) for sign in signs for phrase in words[sign]],
-        re.compile(rf"\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
+        re.compile(rf"(?<!\s)\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
         re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
     )
 
 
 def _phrase(phrase: str) -> re.Pattern[str]:
-    pattern = r"\s+".join(re.escape(word) for word in phrase.split())
-    return re.compile(pattern.replace("X", "(.+?)").replace("Y", "(.+)"), re.IGNORECASE)
+    pattern = r"\s++".join(re.escape(word) for word in phrase.split())
+    return re.compile(pattern.replace("X", r"(.*?\S)").replace("Y", "(.+)"), re.IGNORECASE | re.DOTALL)
 
 
 def _name(text: str, whole: str) -> str:
@@ -301,7 +307,8 @@ def _number(text: str) -> int | float:
     value = float(text)
     if not np.isfinite(value):
         raise ValueError(f"{one_line(text)} is too large for a label.")
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) and abs(value) < 2**63 else value
+    # Python reads no more than 4300 digits as a whole number.
+    return int(text) if len(text) < 1000 and re.fullmatch(r"[+-]?\d+", text) and abs(value) < 2**63 else value
 
 
 class UnreadableLabelsError(RowError):
