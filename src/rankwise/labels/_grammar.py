@@ -200,7 +200,8 @@ class LabelReader:
             code = self.order.code(self._end(name, text)) + step
         if not 0 <= code < len(values):
             raise ValueError(
-                f"there is no class {'>' if step > 0 else '<'} {name[:40]}. Got {one_line(text)} with the classes {show(values)}."
+                f"there is no class {'>' if step > 0 else '<'} {name[:40]}. "
+                f"Got {one_line(text)} with the classes {show(values)}."
             )
         return self._values[code]
 
