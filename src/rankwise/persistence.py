@@ -201,7 +201,7 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
     is_foreign = name in foreign.KNOWN
     parameters = foreign.parameters(model) if is_foreign else model.get_params(deep=False)
-    packed = {
+    packed: dict[str, Any] = {
         "estimator": name,
         "parameters": {k: _pack(v, f"{place}parameter:{k}", arrays) for k, v in parameters.items()},
     }

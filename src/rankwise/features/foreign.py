@@ -83,6 +83,8 @@ def _spline(t: Any, c: Any, k: int, extrapolate: Any) -> BSpline:
         raise ValueError("a spline needs as many knots as coefficients, and its degree and one more")
     if not (np.isfinite(t).all() and (np.diff(t) >= 0).all()):
         raise ValueError("the knots of a spline must be finite and in order")
+    if extrapolate not in (True, False, "periodic"):
+        raise ValueError(f"a spline has no extrapolation {extrapolate!r}")
     return BSpline.construct_fast(t.astype(np.float64), c.astype(np.float64), k, extrapolate=extrapolate)
 
 
