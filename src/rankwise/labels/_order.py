@@ -31,6 +31,8 @@ class OrderWarning(UserWarning):
 class UnknownOrderError(ValueError):
     """The order of the classes matters, and neither the labels nor a parameter tell it."""
 
+    __module__ = "rankwise.labels"  # the public name, in tracebacks and pickles
+
 
 def is_missing(value: Any) -> bool:
     """Return whether a single label is missing: None, NaN, NaT, pandas' NA or numpy's masked."""

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
-from rankwise.labels import ClassOrder, Labels, check_weights, encode, infer_order
+from rankwise.labels import ClassOrder, Labels, UnknownOrderError, check_weights, encode, infer_order
 from rankwise.labels._encode import has_intervals, settle_order
-from rankwise.labels._order import UnknownOrderError
 from rankwise.labels._read import read
 
 _FOR_ANY_LABEL = (
