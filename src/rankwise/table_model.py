@@ -91,6 +91,15 @@ def _takes_categories(estimator: Any) -> bool:
     return isinstance(chosen, str) and chosen == "from_dtype"
 
 
+def _is_penalised(estimator: Any) -> bool:
+    """Whether the estimator inside all others, such as those that calibrate or search, has a penalty."""
+    while True:
+        inside = estimator[-1] if isinstance(estimator, Pipeline) else getattr(estimator, "estimator", None)
+        if inside is None or isinstance(inside, str):
+            return bool(getattr(estimator, "is_penalised", True))
+        estimator = inside
+
+
 def name_categories(estimator: Any, encoder: Any) -> None:
     """Tell an estimator that takes categories which of the encoder's columns hold them."""
     if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
@@ -108,8 +117,10 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
     encoder : TableEncoder, another transformer, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
         curves by themselves, such as kernels, and ``TableEncoder.for_trees()`` for :class:`BoostedThresholds`, which
-        gets numbers, missing values and categories as they are. Any transformer of scikit-learn or skrub can take its
-        place. The string "none" hands rows to the estimator as they are, for matrices of numbers and CSR matrices.
+        gets numbers, missing values and categories as they are. For estimators without a penalty, such as
+        ``CumulativeLink(alpha=0)``, a TableEncoder leaves out reference levels (its ``drop_first``). Any transformer of
+        scikit-learn or skrub can take its place. The string "none" hands rows to the estimator as they are, for
+        matrices of numbers and CSR matrices.
 
     Attributes
     ----------
@@ -290,6 +301,14 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
         return CumulativeLink(alpha="auto") if self.estimator is None else self.estimator
 
     def _new_encoder(self) -> Any:
+        encoder = self._untold_encoder()
+        first = table_encoder(encoder)
+        if first is not None and first.drop_first == "auto" and not _is_penalised(self._template()):
+            first.set_params(drop_first=True)
+        return encoder
+
+    def _untold_encoder(self) -> Any:
+        """A new encoder that does not know yet whether the estimator has a penalty."""
         if self.encoder is None:
             if _takes_categories(self.estimator):
                 return TableEncoder.for_trees()
