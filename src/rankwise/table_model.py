@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
 from rankwise.features import TableEncoder
@@ -106,7 +107,7 @@ def name_categories(estimator: Any, encoder: Any) -> None:
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
+class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -298,7 +299,15 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
         self.encoder_, self.estimator_ = encoder, estimator
 
     def _template(self) -> Any:
-        return CumulativeLink(alpha="auto") if self.estimator is None else self.estimator
+        return self._defaults()["estimator"]() if self.estimator is None else self.estimator
+
+    def _defaults(self) -> dict[str, Callable[[], Any]]:
+        return {"estimator": lambda: CumulativeLink(alpha="auto"), "encoder": self._default_encoder}
+
+    def _default_encoder(self) -> TableEncoder:
+        if _takes_categories(self.estimator):
+            return TableEncoder.for_trees()
+        return TableEncoder(numbers="linear" if getattr(self.estimator, "bends", False) else "auto")
 
     def _new_encoder(self) -> Any:
         encoder = self._untold_encoder()
@@ -310,9 +319,7 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
     def _untold_encoder(self) -> Any:
         """A new encoder that does not know yet whether the estimator has a penalty."""
         if self.encoder is None:
-            if _takes_categories(self.estimator):
-                return TableEncoder.for_trees()
-            return TableEncoder(numbers="linear" if getattr(self.estimator, "bends", False) else "auto")
+            return self._default_encoder()
         if isinstance(self.encoder, str) and self.encoder == "none":
             return None
         if isinstance(self.encoder, type) or not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):
