@@ -4,7 +4,8 @@ The log is written first and never changed. Each event has a number, ``seq``, it
 
 - *feedback*: features, label and weight of a row;
 - *correction* and *retraction* of an earlier feedback, ``target``: another label and weight, or none;
-- *rollback* and *promotion*: a new version of the model.
+- *rollback* and *promotion*: a new version of the model;
+- *note*: a fact that an application keeps in this order, which no model learns from.
 
 **Effective rows.** A feedback counts with the label and weight of its last correction, at its own place in the order;
 after a retraction it counts no more. ``rows`` gives effective rows, as of any event.

@@ -208,15 +208,16 @@ class Writer:
         return self.submit(Call(action, future=Future() if future is None else future))
 
     def feedback(
-        self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0
-    ) -> list[int]:
+        self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0,
+        contexts: list[str | None] | None = None,
+    ) -> list[int]:  # fmt: skip
         """Log and learn rows, and wait until that is done; return their places."""
         texts = [str(label) for label in labels]
         model = self.replica.rows
         request = FeedbackRequest(
             ids=ids, labels=texts, weights=check_weights(weights, len(rows)).tolist(),
             features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
-            coded=model.labels(texts), version=self.replica.version.version, future=Future(),
+            coded=model.labels(texts), version=self.replica.version.version, future=Future(), contexts=contexts,
         )  # fmt: skip
         places: list[int] = self.submit(request).result()
         return places
