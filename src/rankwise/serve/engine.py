@@ -30,11 +30,13 @@ class Engine(Writer):
 
     # -- corrections -------------------------------------------------------------------------------------------------
 
-    def change(self, id: str, label: str | None, weight: float | None, future: Any = None) -> Any:
+    def change(
+        self, id: str, label: str | None, weight: float | None, future: Any = None, actor: str | None = None
+    ) -> Any:
         """Correct an earlier feedback, or retract it if ``label`` is None; the future gets the place of the event."""
-        return self.call(lambda: self._change(id, label, weight), future)
+        return self.call(lambda: self._change(id, label, weight, actor), future)
 
-    def _change(self, id: str, label: str | None, weight: float | None) -> dict[str, Any]:
+    def _change(self, id: str, label: str | None, weight: float | None, actor: str | None) -> dict[str, Any]:
         store = self.store
         target, kind, old_label, old_weight, _ = store.find([id]).get(id, (0, "", "", 0.0, ""))
         if kind != "feedback":
@@ -47,8 +49,8 @@ class Engine(Writer):
         if is_done:  # the same request again: the same answer
             return {"id": id, "seq": target, "state": before[0]}
         with store.transaction() as cursor:
-            seq = store.event(cursor, wanted, target=target, label=label, weight=weight if label is not None else None)
-        store.mark(seq)
+            weight = None if label is None or weight is None else weight + 0.0  # there is no -0.0 in a database
+            seq = store.event(cursor, wanted, target=target, label=label, weight=weight, actor=actor)
         if self.replica.version.holds(target) and target <= self.replica.seq:
             self.rebuild()
         else:
@@ -93,7 +95,7 @@ class Engine(Writer):
 
     # -- versions ----------------------------------------------------------------------------------------------------
 
-    def roll_back(self, version: int, seq: int | None = None, future: Any = None) -> Any:
+    def roll_back(self, version: int, seq: int | None = None, future: Any = None, actor: str | None = None) -> Any:
         """Begin a version with the model of an earlier one at a place of the log; the future gets its number."""
         future = Future() if future is None else future
         with self.store.reader() as reader:  # beside the writer
@@ -106,29 +108,29 @@ class Engine(Writer):
         place = end if seq is None else seq
         if not goal.began <= place <= end:
             raise ConflictError(f"version {version} goes from event {goal.began} to {end}, not to {place}.")
-        self._in_background(lambda: self._build_and_begin(goal, place, future))
+        self._in_background(lambda: self._build_and_begin(goal, place, actor, future))
         return future
 
-    def _build_and_begin(self, goal: Version, place: int, future: Any) -> None:
+    def _build_and_begin(self, goal: Version, place: int, actor: str | None, future: Any) -> None:
         try:
             with self.store.reader() as reader:
                 while True:
                     replica = built(reader, goal, place)
-                    number = self.call(partial(self._begin_from, goal, place, replica)).result()
+                    number = self.call(partial(self._begin_from, goal, place, replica, actor)).result()
                     if number:
                         break
             self.deliver([(future, number, None)])
         except Exception as error:
             self.deliver([(future, None, error)])
 
-    def _begin_from(self, goal: Version, place: int, replica: Replica) -> int:
+    def _begin_from(self, goal: Version, place: int, replica: Replica, actor: str | None) -> int:
         """Begin the version of a rollback; 0 if corrections came in between."""
         store = self.store
         if any(goal.holds(seq) for seq in store.changed_since(replica.as_of, place)):
             return 0
         context = json.dumps({"version": goal.version, "seq": place})
         with store.transaction() as cursor:
-            seq = store.event(cursor, "rollback", context=context)
+            seq = store.event(cursor, "rollback", context=context, actor=actor)
             report = {"to_version": goal.version, "to_seq": place}
             version = store.add_version(cursor, "rollback", goal.root, [*goal.upto(place), (seq, None)], seq, report)
             content = to_bytes(replica.rows.model)
@@ -137,11 +139,11 @@ class Engine(Writer):
             self._keep_last(cursor)
         return self._now_at(new, seq)
 
-    def promote(self, number: int, future: Any = None) -> Any:
+    def promote(self, number: int, future: Any = None, actor: str | None = None) -> Any:
         """Serve a challenger from now on; the future gets the number of its version."""
-        return self.call(lambda: self._promote(number), future)
+        return self.call(lambda: self._promote(number, actor), future)
 
-    def _promote(self, number: int) -> int:
+    def _promote(self, number: int, actor: str | None) -> int:
         store = self.store
         challenger = store.connection.execute(
             "SELECT root, trained_to, report, state FROM challengers WHERE number = ?", (number,)
@@ -153,13 +155,12 @@ class Engine(Writer):
             raise ConflictError(f"challenger {number} is promoted already.")
         report = json.loads(report)
         with store.transaction() as cursor:
-            seq = store.event(cursor, "promotion", context=json.dumps({"challenger": number}))
+            seq = store.event(cursor, "promotion", context=json.dumps({"challenger": number}), actor=actor)
             ranges: Ranges = [(trained_to if report["learns"] else seq, None)]
             version = store.add_version(cursor, "promotion", root, ranges, seq, report)
             cursor.execute("UPDATE challengers SET state = 'promoted' WHERE number = ?", (number,))
             new = Replica(version, store.model(root))
             self._keep_last(cursor)
-        store.mark(seq)
         new.replay(store, seq)
         return self._now_at(new, seq)
 
@@ -170,7 +171,6 @@ class Engine(Writer):
             self.store.add_snapshot(cursor, snapshot, to_bytes(model))
 
     def _now_at(self, replica: Replica, seq: int) -> int:
-        self.store.mark(seq)
         former = self.replica
         self.replica = replica
         self._snapshot_at = seq
