@@ -70,6 +70,8 @@ PIPELINES = {
             remainder="drop",
         ),
     ),
+    "the rest scaled": (NUMBERS, make_column_transformer((StandardScaler(), ["a"]), remainder=MinMaxScaler())),
+    "a constant column in splines": (NUMBERS, make_pipeline(PolynomialFeatures(2), SplineTransformer())),
     "passed on": (NUMBERS, make_column_transformer((StandardScaler(), ["a"]), remainder="passthrough")),
 }
 
@@ -89,6 +91,58 @@ def test_the_same_predictions_after_loading(columns, before, data, tmp_path):
         whole = rw.TableModel(rw.SVOR(alpha=0.1), before).fit(X, y)
         rw.save(whole, tmp_path / "m")
         np.testing.assert_array_equal(rw.load(tmp_path / "m").predict(X), whole.predict(X))
+
+
+FRAMES = {
+    "columns": lambda: make_pipeline(
+        make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(sparse_output=False), ["c"])),
+        MaxAbsScaler(),
+        rw.SVOR(),
+    ),
+    "short names": lambda: make_pipeline(
+        make_column_transformer(
+            (OrdinalEncoder(), ["c"]), remainder=make_pipeline(SimpleImputer(), RobustScaler()),
+            verbose_feature_names_out=False,
+        ),
+        Nystroem(n_components=5, random_state=0),
+        rw.SVOR(),
+    ),
+    "an encoder": lambda: make_pipeline(rw.TableEncoder(), rw.OnlineScaler(), rw.SVOR()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["default", "pandas", "polars"])
+@pytest.mark.parametrize("name", FRAMES)
+def test_transformers_that_put_out_frames_do_so_after_loading(name, kind, data, tmp_path):
+    X, y = data[0][["a", "b", "c"]], data[1]
+    model = FRAMES[name]().set_output(transform=kind).fit(X, y)
+    rw.save(model, tmp_path / "m")
+    copy = rw.load(tmp_path / "m")
+    np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))  # no warning of names
+    for k in (1, 2):
+        assert type(copy[:k].transform(X)) is type(model[:k].transform(X))
+        assert list(copy[:k].get_feature_names_out()) == list(model[:k].get_feature_names_out())
+    rw.save(copy, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    model = rw.TableModel(rw.SVOR(), model[0]).fit(X, y)
+    rw.save(model, tmp_path / "m")
+    copy = rw.load(tmp_path / "m")
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    copy.fit(X, y)  # the parameter, too, puts out frames
+    assert type(copy.encoder_.transform(X)) is type(model.encoder_.transform(X))
+
+
+def test_an_output_of_no_kind_is_refused(data, tmp_path):
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), rw.SVOR()).fit(data[0][NUMBERS], data[1])
+    for change in (
+        lambda h, a: step(h, 0).update(output="sys"),
+        lambda h, a: step(h, 0).update(output={"list": []}),
+        lambda h, a: step(h, 1).update(output="pandas"),
+    ):
+        rw.save(model, tmp_path / "m")
+        forged(tmp_path / "m", change)
+        with pytest.raises(ModelFileError, match="no output"):
+            rw.load(tmp_path / "m")
 
 
 def test_the_best_of_a_search(data, tmp_path):

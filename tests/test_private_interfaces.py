@@ -15,9 +15,10 @@ import pytest
 import typer
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 from typer.core import TyperGroup
 
-from rankwise._sklearn import Interval, Options, StrOptions, take_rows
+from rankwise._sklearn import Interval, Options, StrOptions, output_frame, set_output_frame, take_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "rankwise"
@@ -122,6 +123,16 @@ def test_scikit_learn_takes_rows_of_every_container(form):
     rows = take_rows(form([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), slice(1, 3))
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
     np.testing.assert_array_equal(rows, [[3.0, 4.0], [5.0, 6.0]])
+
+
+def test_scikit_learn_keeps_what_set_output_was_given_where_model_files_look_for_it():
+    # If this fails, sklearn.utils._set_output has changed.
+    scaler = StandardScaler()
+    assert output_frame(scaler) is None
+    assert output_frame(scaler.set_output(transform="pandas")) == "pandas"
+    other = StandardScaler().fit([[0.0], [2.0]])
+    set_output_frame(other, "pandas")
+    assert isinstance(other.transform([[1.0]]), pd.DataFrame)
 
 
 def test_typer_reports_wrong_usage_as_the_command_catches_it():

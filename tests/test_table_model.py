@@ -234,3 +234,36 @@ def test_a_model_without_probabilities_names_those_that_have_them():
     with pytest.raises(AttributeError) as caught:
         rw.TableModel(rw.PRIL()).predict_proba  # noqa: B018
     assert "These have them: BlendedOrdinal" in str(caught.value.__cause__)
+
+
+def _reference_of(model, table, y):
+    return [c.reference for c in model.fit(table, y).encoder_._encoding.others]
+
+
+def test_estimators_without_a_penalty_get_a_reference_level():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"colour": rng.choice(["blue", "red"], 80, p=[0.3, 0.7])})
+    y = rng.integers(1, 4, 80)
+    free = rw.CumulativeLink(alpha=0)
+    encoders = {"None": None, "auto": rw.TableEncoder()}
+    found = {name: _reference_of(rw.TableModel(free, encoder), table, y) for name, encoder in encoders.items()}
+    assert found == {"None": ["red"], "auto": ["red"]}
+    assert encoders["auto"].drop_first == "auto"
+    assert _reference_of(rw.TableModel(rw.SVOR(regularize="none")), table, y) == ["red"]
+    wrapped = rw.CalibratedOrdinal(free, cv=2, random_state=0)
+    assert _reference_of(rw.TableModel(wrapped), table, y) == ["red"]
+    assert _reference_of(rw.TableModel(rw.CumulativeLink(alpha=0.1)), table, y) == [None]
+    assert _reference_of(rw.TableModel(), table, y) == [None]
+    always = rw.TableModel(rw.SVOR(), rw.TableEncoder(drop_first=True))
+    assert _reference_of(always, table, y) == ["red"]
+
+
+def test_a_reference_level_survives_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(size=400), "colour": rng.choice(["blue", "red"], 400)})
+    y = np.digitize(table["size"] + rng.logistic(size=400), [-1, 1])
+    model = rw.TableModel(rw.CumulativeLink(alpha=0), rw.TableEncoder(numbers="spline")).fit(table, y)
+    rw.save(model, tmp_path / "model.rankwise")
+    again = rw.load(tmp_path / "model.rankwise")
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert again.encoder_.get_feature_names_out().tolist() == model.encoder_.get_feature_names_out().tolist()

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 __all__ = [
     "COUNT", "NOT_NEGATIVE", "PASSES", "POSITIVE", "HasMethods", "Interval", "Options", "StrOptions",
-    "cross_val_predict_encodes", "take_rows",
+    "cross_val_predict_encodes", "output_frame", "set_output_frame", "take_rows",
 ]  # fmt: skip
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -40,3 +40,16 @@ def cross_val_predict_encodes() -> bool:
             return False
         frame = frame.f_back
     return False
+
+
+def output_frame(model: Any) -> str | None:
+    """The kind of frame that ``set_output`` asked a transformer for, itself and not its parts; None if it did not."""
+    frame: str | None = vars(model).get("_sklearn_output_config", {}).get("transform")
+    return frame
+
+
+def set_output_frame(model: Any, frame: Any) -> None:
+    """Make :func:`output_frame` be this; ``set_output`` would overwrite that of its parts, too."""
+    if frame not in ("default", "pandas", "polars") or not hasattr(model, "set_output"):
+        raise ValueError(f"a {type(model).__name__} has no output {str(frame)[:20]!r}")
+    model._sklearn_output_config = {"transform": frame}

@@ -34,6 +34,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
 from rankwise._files import write_whole
+from rankwise._sklearn import output_frame, set_output_frame
 from rankwise._version import __version__
 from rankwise.features import foreign
 
@@ -200,10 +201,12 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
     is_foreign = name in foreign.KNOWN
     parameters = foreign.parameters(model) if is_foreign else model.get_params(deep=False)
-    packed = {
+    packed: dict[str, Any] = {
         "estimator": name,
         "parameters": {k: _pack(v, f"{place}parameter:{k}", arrays) for k, v in parameters.items()},
     }
+    if output_frame(model) is not None:
+        packed["output"] = output_frame(model)
     if fitted:
         learnt = foreign.to_plain(model) if is_foreign else model.to_plain()
         packed["model"] = {k: _pack(v, f"{place}model:{k}", arrays) for k, v in learnt.items()}
@@ -223,6 +226,8 @@ def _unpack_estimator(packed: Mapping[str, Any], arrays: dict[str, NDArray[Any]]
     if is_foreign:
         parameters = {k: foreign.revived(v) for k, v in parameters.items()}
     model = estimator(**parameters)
+    if "output" in packed:
+        set_output_frame(model, packed["output"])
     if fitted:
         learnt = {k: _unpack(v, arrays, fitted=True) for k, v in packed["model"].items()}
         if is_foreign:

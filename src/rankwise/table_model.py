@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
 from rankwise.features import TableEncoder
@@ -91,13 +92,22 @@ def _takes_categories(estimator: Any) -> bool:
     return isinstance(chosen, str) and chosen == "from_dtype"
 
 
+def _is_penalised(estimator: Any) -> bool:
+    """Whether the estimator inside all others, such as those that calibrate or search, has a penalty."""
+    while True:
+        inside = estimator[-1] if isinstance(estimator, Pipeline) else getattr(estimator, "estimator", None)
+        if inside is None or isinstance(inside, str):
+            return bool(getattr(estimator, "is_penalised", True))
+        estimator = inside
+
+
 def name_categories(estimator: Any, encoder: Any) -> None:
     """Tell an estimator that takes categories which of the encoder's columns hold them."""
     if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
+class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -108,8 +118,10 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
     encoder : TableEncoder, another transformer, "none" or None, default=None
         How columns become features; None takes ``TableEncoder()``, with ``numbers="linear"`` for estimators that follow
         curves by themselves, such as kernels, and ``TableEncoder.for_trees()`` for :class:`BoostedThresholds`, which
-        gets numbers, missing values and categories as they are. Any transformer of scikit-learn or skrub can take its
-        place. The string "none" hands rows to the estimator as they are, for matrices of numbers and CSR matrices.
+        gets numbers, missing values and categories as they are. For estimators without a penalty, such as
+        ``CumulativeLink(alpha=0)``, a TableEncoder leaves out reference levels (its ``drop_first``). Any transformer of
+        scikit-learn or skrub can take its place. The string "none" hands rows to the estimator as they are, for
+        matrices of numbers and CSR matrices.
 
     Attributes
     ----------
@@ -287,13 +299,27 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, BaseEstimator):
         self.encoder_, self.estimator_ = encoder, estimator
 
     def _template(self) -> Any:
-        return CumulativeLink(alpha="auto") if self.estimator is None else self.estimator
+        return self._defaults()["estimator"]() if self.estimator is None else self.estimator
+
+    def _defaults(self) -> dict[str, Callable[[], Any]]:
+        return {"estimator": lambda: CumulativeLink(alpha="auto"), "encoder": self._default_encoder}
+
+    def _default_encoder(self) -> TableEncoder:
+        if _takes_categories(self.estimator):
+            return TableEncoder.for_trees()
+        return TableEncoder(numbers="linear" if getattr(self.estimator, "bends", False) else "auto")
 
     def _new_encoder(self) -> Any:
+        encoder = self._untold_encoder()
+        first = table_encoder(encoder)
+        if first is not None and first.drop_first == "auto" and not _is_penalised(self._template()):
+            first.set_params(drop_first=True)
+        return encoder
+
+    def _untold_encoder(self) -> Any:
+        """A new encoder that does not know yet whether the estimator has a penalty."""
         if self.encoder is None:
-            if _takes_categories(self.estimator):
-                return TableEncoder.for_trees()
-            return TableEncoder(numbers="linear" if getattr(self.estimator, "bends", False) else "auto")
+            return self._default_encoder()
         if isinstance(self.encoder, str) and self.encoder == "none":
             return None
         if isinstance(self.encoder, type) or not (hasattr(self.encoder, "fit") and hasattr(self.encoder, "transform")):

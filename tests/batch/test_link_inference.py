@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from scipy.linalg import inv
 
-from rankwise import CumulativeLink
+from rankwise import CumulativeLink, load, save
 from rankwise.losses._links import LINKS
 from tests.reference.cumulative_link import objective
 
@@ -160,3 +160,12 @@ def test_standard_errors_and_likelihood_are_those_of_statsmodels(link):
     np.testing.assert_allclose(model.coef_, theirs.params[:3], rtol=1e-4)
     np.testing.assert_allclose(table["std_err"][:3], theirs.bse[:3], rtol=1e-4)
     assert model.objective_ == pytest.approx(-theirs.llf / len(lower), abs=1e-6)
+
+
+def test_a_maximum_likelihood_model_is_read_from_its_file(tmp_path):
+    X, lower, _ = _data(False)
+    model = CumulativeLink(alpha=0).fit(X, lower)
+    save(model, tmp_path / "model.rankwise")
+    again = load(tmp_path / "model.rankwise")
+    assert np.isnan(again.gap_)
+    assert again.inference(X, lower).equals(model.inference(X, lower))

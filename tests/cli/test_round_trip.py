@@ -237,7 +237,7 @@ class TestEvaluate:
         assert found["mae"] == pytest.approx(claims.lower)
         assert found["mae_at_worst"] == pytest.approx(claims.upper)
         said = succeed("evaluate", model, folder / "test.csv", *options)
-        assert f"at most {claims.upper:.4f} whatever the truth" in said
+        assert f"at most {claims.upper:.4f}, whatever the truth" in said
 
     def test_unlabelled_rows_are_left_out(self, folder, model):
         found = facts("evaluate", model, folder / "test.csv", "--label", "said")

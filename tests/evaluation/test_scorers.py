@@ -111,7 +111,8 @@ def test_words_have_the_order_of_the_estimator():
     codes = np.digitize(X[:, 0], [-0.5, 0.5])
     of_words, of_codes = CumulativeLink(classes=names), CumulativeLink()
     scorers = [getattr(metrics, name) for name in metrics.__all__ if name.startswith("neg_") and "set" not in name]
-    assert len(scorers) == 5
+    scorers += [metrics.quadratic_weighted_kappa_scorer, metrics.kendall_tau_scorer, metrics.accuracy_within_one_scorer]
+    assert len(scorers) == 10
     for scorer in scorers:
         by_words = cross_val_score(of_words, X, names[codes], scoring=scorer, cv=KFold(3))
         np.testing.assert_allclose(by_words, cross_val_score(of_codes, X, codes, scoring=scorer, cv=KFold(3)))

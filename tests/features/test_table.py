@@ -418,3 +418,90 @@ def test_a_column_of_nan_alone_is_left_out_in_every_form(form):
     encoder = TableEncoder().fit(form(np.array([[1.0, np.nan], [2.0, np.nan]])))
     assert list(encoder.notes_.values()) == ["no value"]
     assert encoder.n_features_in_ == 1
+
+
+def _with_gaps(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "score": rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], n),
+            "colour": rng.choice(["blue", "green", "red"], n, p=[0.2, 0.5, 0.3]),
+            "shape": rng.choice(["flat", "round"], n).astype(object),
+            "origin": rng.choice(["north", "south"], n).astype(object),
+        }
+    )
+    table.loc[rng.random(n) < 0.2, ["shape", "origin"]] = None
+    return table
+
+
+class TestReferenceLevels:
+    @pytest.mark.parametrize("numbers", ["linear", "spline", "spline+products"])
+    @pytest.mark.parametrize(
+        "more", [{}, {"indicate_missing": True}, {"max_categories": 1}, {"min_category_rows": 350}]
+    )
+    def test_no_features_add_up_to_a_constant(self, numbers, more):
+        table = _with_gaps()
+        matrix = TableEncoder(numbers=numbers, drop_first=True, **more).fit_transform(table)
+        assert np.linalg.matrix_rank(np.column_stack([matrix, np.ones(len(table))])) == matrix.shape[1] + 1
+
+    def test_the_most_frequent_category_is_the_reference_and_missing_ones_are_a_level(self):
+        table = _with_gaps()
+        encoder = TableEncoder(numbers="linear", drop_first=True).fit(table)
+        names = encoder.get_feature_names_out().tolist()
+        assert names[:4] == ["size", "score", "colour=blue", "colour=red"]
+        # Both columns are missing in the same rows: one indicator tells it.
+        assert names[-1] == "shape is missing"
+        assert "origin is missing" not in names
+        rows = pd.DataFrame({"size": 0.0, "score": 3.0, "colour": ["green", "red", "violet", None],
+                             "shape": "flat", "origin": "north"})  # fmt: skip
+        np.testing.assert_array_equal(encoder.transform(rows)[:, 2:4], [[0, 0], [0, 1], [0, 0], [0, 0]])
+
+    def test_the_reference_does_not_depend_on_the_order_of_the_rows(self):
+        table = pd.DataFrame({"colour": ["b", "a", "c", "b", "a", "c"]})
+        for rows in (table, table[::-1]):
+            assert TableEncoder(drop_first=True).fit(rows).get_feature_names_out().tolist() == ["colour=b", "colour=c"]
+
+    def test_the_first_spline_is_left_out_and_the_others_stay_as_they_are(self):
+        table = _with_gaps()[["size"]]
+        every, fewer = (TableEncoder(numbers="spline", drop_first=drop).fit(table) for drop in (False, True))
+        np.testing.assert_array_equal(fewer.transform(table), every.transform(table)[:, 1:])
+        assert fewer.get_feature_names_out().tolist() == every.get_feature_names_out().tolist()[1:]
+        ends = pd.DataFrame({"size": [-99.0, None, 99.0]})
+        np.testing.assert_array_equal(fewer.transform(ends), every.transform(ends)[:, 1:])
+
+    def test_a_reference_is_known_and_is_not_rare(self):
+        table = pd.DataFrame({"colour": ["a"] * 5 + ["b"] * 3 + ["c"]})
+        refusing = TableEncoder(drop_first=True, unknown="refuse").fit(table)
+        assert refusing.transform(table).sum() == 4
+        with pytest.raises(RowError, match=r"must be one of those met in fit\. Got 'd'"):
+            refusing.transform(pd.DataFrame({"colour": ["d"]}))
+        rare = TableEncoder(drop_first=True, max_categories=2).fit(table)
+        assert rare.get_feature_names_out().tolist() == ["colour=b", "colour is rare"]
+        np.testing.assert_array_equal(
+            rare.transform(pd.DataFrame({"colour": ["a", "c", "d"]})), [[0, 0], [0, 1], [0, 1]]
+        )
+
+    def test_a_column_with_one_level_alone_has_no_feature(self):
+        with pytest.raises(ValueError, match="no feature is left to learn from: 'colour' always"):
+            TableEncoder(drop_first=True).fit(pd.DataFrame({"colour": ["a", "a"]}))
+
+    def test_rows_of_a_service_have_the_same_bits(self):
+        from rankwise.features._number_rows import NumberRows
+
+        table = _with_gaps()[["size", "score"]]
+        encoder = TableEncoder(numbers="spline", drop_first=True).fit(table)
+        rows, finite = NumberRows(encoder._numbers, np.float64)(table.to_numpy())
+        assert finite
+        np.testing.assert_array_equal(rows, encoder.transform(table))
+
+    def test_what_it_learnt_is_plain(self):
+        table = _with_gaps()
+        encoder = TableEncoder(numbers="spline", drop_first=True).fit(table)
+        again = TableEncoder(numbers="spline", drop_first=True)
+        again.from_plain(encoder.to_plain())
+        np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
+        plain = encoder.to_plain()
+        next(c for c in plain["columns"] if c["name"] == "colour")["reference"] = "red"
+        with pytest.raises(ValueError, match="needs distinct texts"):
+            again.from_plain(plain)

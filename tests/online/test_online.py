@@ -550,3 +550,17 @@ def test_every_epoch_sees_every_row_once():
 def test_encoded_labels_tell_a_stream_its_classes():
     X, y = np.array([[0.0], [1.0]]), encode([(1, 2), 3], classes=[1, 2, 3])
     assert PRIL().partial_fit(X, y).classes_.tolist() == [1, 2, 3]
+
+
+@each
+def test_declared_classes_are_read_once(estimator, monkeypatch):
+    model, stream, y = prepared(estimator)
+    model.set_params(classes=[0, 1, 2, 3]).partial_fit(stream.X[:10], y[:10])
+    with monkeypatch.context() as patch:
+        patch.setattr("rankwise.online._online_estimator.declared_order", None)
+        model.partial_fit(stream.X[10:20], y[10:20])
+    with pytest.raises(ValueError, match="is not the same as before"):
+        model.set_params(classes=[0, 1, 2, 3, 4]).partial_fit(stream.X[:10], y[:10])
+    model.fit(stream.X, y)
+    with pytest.raises(ValueError, match="is not the same as before"):
+        model.set_params(classes=[0, 1, 2, 3]).partial_fit(stream.X[:10], y[:10])

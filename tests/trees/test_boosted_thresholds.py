@@ -214,9 +214,9 @@ def test_an_interrupt_keeps_finished_rounds(monkeypatch):
         return advance(self)
 
     monkeypatch.setattr(_growth.Growth, "advance", stopped)
-    with pytest.warns(UserWarning, match="interrupted; it keeps the 5 rounds"):
+    with pytest.warns(UserWarning, match="interrupted; it keeps the 6 rounds"):
         model = BoostedThresholds(**BRIEF).fit(X, y)
-    assert model.n_iter_ == model.booster_.num_trees() == 5
+    assert model.n_iter_ == model.booster_.num_trees() == 6
     assert model.predict_proba(X).shape == (300, 4)
 
 
@@ -334,3 +334,23 @@ def test_stages_of_a_model_that_is_not_fitted(method):
     X, _ = data(10)
     with pytest.raises(NotFittedError):
         next(getattr(BoostedThresholds(), method)(X))
+
+
+@pytest.mark.parametrize("sampled", [{"subsample": 0.7}, {"subsample": 0.3}, {"subsample": 0.4, "colsample": 0.4}])
+@pytest.mark.parametrize("early_stopping", [False, True, "cv"])
+def test_a_round_whose_sample_has_no_split_grows_no_tree_and_ends_nothing(early_stopping, sampled):
+    for seed in range(6):
+        X, y = np.random.default_rng(seed).normal(size=(17, 3)), np.arange(17) % 3
+        model = BoostedThresholds(**sampled, early_stopping=early_stopping, random_state=seed, n_jobs=1).fit(X, y)
+        assert model.n_iter_ == len(model.stage_thresholds_) == model.booster_.num_trees()
+    if sampled == {"subsample": 0.7} and not early_stopping:
+        assert model.n_iter_ >= 290  # of 300 rounds
+
+
+def test_trees_that_cannot_be_continued_stay_as_they_are():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 3
+    model = BoostedThresholds(warm_start=True, early_stopping=False, max_iter=5, n_jobs=1).fit(X, y)
+    before = model.predict_proba(X)
+    model.set_params(max_iter=20, min_samples_leaf=30).fit(X, y)  # no split has 30 rows on both sides
+    assert model.n_iter_ == model.booster_.num_trees() == 5
+    np.testing.assert_array_equal(model.predict_proba(X), before)

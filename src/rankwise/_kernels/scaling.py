@@ -28,10 +28,10 @@ def put_column(column, shift, factor, fill, out, j, start, stop):
 
 
 @kernel
-def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
+def put_splines(column, knots, shift, factor, fill, skip, out, j, start, stop):
     """Write the cubic B-splines of a column, scaled, into the columns of some rows from j on.
 
-    Return the worst state met.
+    The first ``skip`` splines, none or one, are left out. Return the worst state met.
 
     ``knots`` has three more knots on each side than the range that the splines cover; a value outside of the range
     counts as its nearer end. At any value four splines are nonzero; the recursion of de Boor and Cox builds them up
@@ -54,23 +54,25 @@ def put_splines(column, knots, shift, factor, fill, out, j, start, stop):
         share, other = first / (r1 + l2), second / (r2 + l1)
         first, second, third = r1 * share, l2 * share + r2 * other, l1 * other
         share, other, last = first / (r1 + l3), second / (r2 + l2), third / (r3 + l1)
-        for k in range(n_splines):
-            out[i, j + k] = -shift[k] * factor[k]
+        place = j - skip
+        for k in range(skip, n_splines):
+            out[i, place + k] = -shift[k] * factor[k]
         k = m - 3
-        out[i, j + k] = (r1 * share - shift[k]) * factor[k]
-        out[i, j + k + 1] = (l3 * share + r2 * other - shift[k + 1]) * factor[k + 1]
-        out[i, j + k + 2] = (l2 * other + r3 * last - shift[k + 2]) * factor[k + 2]
-        out[i, j + k + 3] = (l1 * last - shift[k + 3]) * factor[k + 3]
+        if k >= skip:
+            out[i, place + k] = (r1 * share - shift[k]) * factor[k]
+        out[i, place + k + 1] = (l3 * share + r2 * other - shift[k + 1]) * factor[k + 1]
+        out[i, place + k + 2] = (l2 * other + r3 * last - shift[k + 2]) * factor[k + 2]
+        out[i, place + k + 3] = (l1 * last - shift[k + 3]) * factor[k + 3]
     return worst
 
 
 @kernel
-def put_matrix(X, as_splines, knots, shift, factor, fill, starts, out):
+def put_matrix(X, as_splines, knots, shift, factor, fill, skip, starts, out):
     """Write all columns of a matrix, marked ones as splines, to ``starts`` in ``out``; return the worst state met."""
     worst = FINITE
     for j in range(X.shape[1]):
         if as_splines[j]:
-            state = put_splines(X[:, j], knots[j], shift[j], factor[j], fill[j], out, starts[j], 0, X.shape[0])
+            state = put_splines(X[:, j], knots[j], shift[j], factor[j], fill[j], skip[j], out, starts[j], 0, X.shape[0])
         else:
             state = put_column(X[:, j], shift[j, 0], factor[j, 0], fill[j], out, starts[j], 0, X.shape[0])
         worst = max(worst, state)

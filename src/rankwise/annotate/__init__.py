@@ -2,11 +2,7 @@
 
 The page (:mod:`rankwise.annotate.rater_app`) builds on the server and the log of :mod:`rankwise.serve`. Items and how
 they are shown are in :mod:`~rankwise.annotate.items`, the scale and the model in :mod:`~rankwise.annotate.project`,
-questions and answers in :mod:`~rankwise.annotate.desk`.
+questions and answers in :mod:`~rankwise.annotate.desk`. The backend is in :mod:`rankwise.annotate.label_studio`.
 
 This package needs the extra ``serve``: ``pip install 'rankwise[serve]'``.
 """
-
-from rankwise.annotate.label_studio import LabelStudioBackend, label_studio_app
-
-__all__ = ["LabelStudioBackend", "label_studio_app"]

@@ -203,7 +203,7 @@ def overlap(annotations: Any, truth: Any, classes: Any = None) -> Overlap:
     >>> ambiguity_degree(comparison)
     1.0
     """
-    labels, true = encode_both(annotations, truth, classes)
+    labels, true = encode_both(annotations, truth, classes, "overlap")
     if len(true) != len(labels):
         raise ValueError(f"annotations and truth must have the same number of rows. Got {len(labels)} and {len(true)}.")
     rows = true.is_exact & ~labels.is_missing

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,16 +17,18 @@ from rankwise.auto._candidates import DECISIONS, candidates
 from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, scores
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
+from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import reader
 from rankwise.calibration._inner import fitted_to
 from rankwise.evaluation import format_table
+from rankwise.features import TableEncoder
 from rankwise.labels import Labels, check_weights, encode, warn_of_classes
 
 _BLENDED = "blend"
 _COLUMNS = ("model", "what", "error", "error_se", "nearest", "farthest", "rows", "fit_seconds", "remark")
 
 
-class AutoOrdinal(ChoosingEstimator):
+class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
     """Choose a model for a table of raw columns and labels of any form, within a budget, and fit it.
 
     Candidates range from the frequencies of the classes and linear models to boosted trees and kernels, each with
@@ -206,6 +208,9 @@ class AutoOrdinal(ChoosingEstimator):
             return given
         verbose = sys.stderr.isatty() if self.verbose is None else self.verbose
         return _print_progress if verbose else None
+
+    def _defaults(self) -> dict[str, Callable[[], Any]]:
+        return {"encoder": TableEncoder}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

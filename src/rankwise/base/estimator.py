@@ -230,6 +230,11 @@ class OrdinalEstimator(ClassifierMixin, TableEstimator):
 
     classes: Any
 
+    @property
+    def is_penalised(self) -> bool:
+        """Whether collinear features have one best solution, because a penalty prefers small weights."""
+        return True
+
     predict_proba: Any = _NeedsProbabilities()
     predict_quantile: Any = _NeedsProbabilities()
     predict_interval: Any = _NeedsProbabilities()

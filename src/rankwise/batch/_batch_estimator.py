@@ -151,6 +151,11 @@ class BatchEstimator(OrdinalEstimator):
         self._look_at(labels.order, coded)
         return design, labels.order, coded
 
+    @property
+    def is_penalised(self) -> bool:
+        """Whether the objective has a ridge; without one, collinear columns have no weights of their own."""
+        return bool(self.alpha != 0.0 and getattr(self, "regularize", "weights") != "none")
+
     def _coded(self, design: Design, labels: Labels, weight: Floats) -> tuple[Design, RowSums]:
         """Rows and labels as the solvers need them."""
         return design, CodedRows(weight, labels.lower, labels.upper)
@@ -254,7 +259,8 @@ class BatchEstimator(OrdinalEstimator):
         self.alpha_ = plain["alpha"] if self.alpha == "auto" else float(self.alpha)
         require_number("alpha", self.alpha_, float)
         objective, lower_bound, n_iter = plain["certificate"]
-        for value in (objective, lower_bound):
+        is_unproven = type(lower_bound) is float and np.isnan(lower_bound)  # by maximum likelihood, and by EM
+        for value in (objective,) if is_unproven else (objective, lower_bound):
             require_number("a value of the certificate", value, float)
         require_number("n_iter", n_iter)
         theta = np.concatenate([plain["weights"], plain["offsets"]])

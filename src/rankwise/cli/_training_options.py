@@ -73,6 +73,16 @@ class EncodingOptions:
     unknown: Annotated[
         Unknown | None, _choice("How to encode categories that were not seen during training. By default ignore.")
     ] = None
+    drop_first: Annotated[
+        bool | None,
+        option(
+            "Leave out a reference level of each category and one spline of each number. By default for estimators "
+            "without a penalty (alpha = 0).",
+            _FEATURES,
+            None,
+            "--drop-first/--keep-first",
+        ),
+    ] = None
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -93,8 +103,9 @@ class EncodingOptions:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the encoder that were given."""
-        names = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown", "ngrams")
-        values = {name: getattr(self, name) for name in names} | {"indicate_missing": self.indicate_missing or None}
+        choices = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown")
+        values = {name: getattr(self, name) for name in (*choices, "ngrams", "drop_first")}
+        values["indicate_missing"] = self.indicate_missing or None
         return {name: getattr(value, "value", value) for name, value in values.items() if value is not None}
 
     def encoder_for(self, source: LabelledFiles, estimator: str = "") -> TableEncoder | str:

@@ -7,13 +7,14 @@ from rankwise.evaluation._progressive import Progress, progressive
 from rankwise.evaluation._simulation import AnnotationCurve, SimulatedRater, simulate_annotation
 from rankwise.evaluation._tables import compare, format_table
 from rankwise.evaluation._tradeoff import Annotated, annotation_tradeoff
-from rankwise.metrics._scorers import IntervalScorer, ProbabilityScorer
+from rankwise.metrics._scorers import IntervalScorer, MetricScorer, ProbabilityScorer
 
 __all__ = [
     "Annotated",
     "AnnotationCurve",
     "ErrorRange",
     "IntervalScorer",
+    "MetricScorer",
     "ProbabilityScorer",
     "Progress",
     "SimulatedRater",

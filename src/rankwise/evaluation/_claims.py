@@ -22,7 +22,7 @@ from rankwise.bounds._checks import integer
 from rankwise.labels import Labels
 from rankwise.labels._order import show
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic, loss_matrix
-from rankwise.metrics._compare import compare, mean
+from rankwise.metrics._compare import compare, mean, needs_order
 
 #: (end, p) -> limit of the expected lower (0) or upper (1) end, which lies below it with probability p if p > 1/2,
 #: above it with probability 1 - p otherwise; at least.
@@ -115,7 +115,10 @@ def error_range(
     (0.333, 1.0, 3)
     """
     _check_options(confidence, limits, missing, n_resamples)
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, keep_missing=missing == "counted")
+    labels, codes, weight = compare(
+        y_true, y_pred, classes, sample_weight, "error_range", ordered=needs_order(loss),
+        keep_missing=missing == "counted",
+    )  # fmt: skip
     theorem = _theorem(loss, alpha, beta, ambiguity, labels)
     losses = np.array([interval_insensitive(labels, codes, loss), interval_pessimistic(labels, codes, loss)])
     lower, upper = mean(losses[0], weight), mean(losses[1], weight)

@@ -42,7 +42,7 @@ def interval_confusion(
     """
     if counting not in get_args(Counting):
         raise ValueError(f"counting must be 'nearest', 'shared' or 'farthest'. Got {counting!r} instead.")
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, "interval_confusion")
     return confusion_of(labels, codes, weight, counting)
 
 

@@ -1,6 +1,8 @@
 """Quality of predictions, probabilities and sets of classes, as sums over batches; no rows are kept.
 
-Rows without a label, or without weight, are left out.
+Rows without a label, or with one that admits every class, are left out, and those without weight: all that is said is
+about the others. A mean over these, against their true classes, lies within the range of the nearest and the farthest
+classes that their labels admit.
 """
 
 import math
@@ -118,10 +120,11 @@ class ProbabilitySums:
         self.reliability = reliability if self.reliability is None else self.reliability + reliability
 
     def results(self) -> dict[str, Any]:
-        """Means; for imprecise labels, those of the best and the worst possible truth.
+        """Means; for imprecise labels, limits of those against the true classes.
 
-        ``log_score`` is that of the labels as given; the others are those against the nearest class, with
-        ``<name>_at_worst``. ``brier_scores`` has one number for each threshold.
+        ``log_score`` is that of the labels as given, which is not above that of the true classes. The others are
+        lower limits, with the upper ones as ``<name>_at_worst``: of the ranked probability score and of each of the
+        ``brier_scores``, one for each threshold, some truth attains them; of the calibration error none need do so.
         """
         if self.reliability is None:
             return {}
@@ -218,19 +221,21 @@ def describe(results: dict[str, Any]) -> dict[str, str]:
     """Results in words."""
     rows = f"{results['rows']:,}"
     if results["unlabelled_rows"]:
-        rows += f" with labels, {results['unlabelled_rows']:,} without"
+        rows += f" with labels, {results['unlabelled_rows']:,} left out: no label, or one that admits every class"
     facts = {"rows": rows}
     if "mae" not in results:
         return facts
-    facts["mean absolute error"] = f"{results['mae']:.4f} ranks (standard error {results['mae_se']:.4f})"
     inexact = results["rows"] - results["exact_labels"]
+    least, most = ("at least ", "at most ") if inexact else ("", "")
+    facts["mean absolute error"] = f"{least}{results['mae']:.4f} ranks (standard error {results['mae_se']:.4f})"
     if inexact:
-        worst = f"at most {results['mae_at_worst']:.4f} whatever the truth behind {inexact:,} imprecise labels"
-        facts["mean absolute error"] += f", and {worst}"
-    facts["wrong"] = f"{results['zero_one']:.2%} (standard error {results['zero_one_se']:.2%})"
-    facts["at most one rank off"] = f"{results['within_one']:.2%} (standard error {results['within_one_se']:.2%})"
+        worst = f"at most {results['mae_at_worst']:.4f}, whatever the truth behind {inexact:,} imprecise labels"
+        facts["mean absolute error"] += f", {worst}"
+    facts["wrong"] = f"{least}{results['zero_one']:.2%} (standard error {results['zero_one_se']:.2%})"
+    share = f"{results['within_one']:.2%} (standard error {results['within_one_se']:.2%})"
+    facts["at most one rank off"] = most + share
     if "log_score" in results:
-        facts["log score"] = f"{results['log_score']:.4f}"
+        facts["log score"] = f"{least}{results['log_score']:.4f}"
         facts["ranked probability score"] = _range(results, "ranked_probability_score", inexact)
         facts["calibration error"] = _range(results, "calibration_error", inexact) + ", of the events y <= k"
     if "sets" in results:
@@ -243,4 +248,5 @@ def describe(results: dict[str, Any]) -> dict[str, str]:
 
 def _range(results: dict[str, Any], name: str, inexact: int) -> str:
     """A score, or its range if labels are imprecise."""
-    return f"{results[name]:.4f}" + (f" to {results[f'{name}_at_worst']:.4f}" if inexact else "")
+    value = f"{results[name]:.4f}"
+    return f"at least {value}, at most {results[f'{name}_at_worst']:.4f}" if inexact else value

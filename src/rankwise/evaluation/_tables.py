@@ -82,7 +82,9 @@ def compare(
         fitted = clone(model).fit(X, y) if sample_weight is None else clone(model).fit(X, y, sample_weight)
         seconds = time.perf_counter() - start
         predicted = fitted.predict(X_test)
-        judged, codes, weight = on_one_scale(labels, predicted, fitted.classes_ if classes is None else classes, None)
+        judged, codes, weight = on_one_scale(
+            labels, predicted, fitted.classes_ if classes is None else classes, None, "compare"
+        )
         results.append({"model": name, **_losses(judged, codes, weight), "fit_seconds": seconds})
     return sorted(results, key=lambda row: row["mae"])
 
@@ -102,7 +104,7 @@ def _in_folds(models: Mapping[str, Any], X: Any, labels: Labels, cv: Any, sample
             fitted = fitted_to(model, X, labels, weight, train)
             seconds += time.perf_counter() - start
             share = weight[test] if weight.size else None
-            judged = on_one_scale(labels[test], fitted.predict(rows_at(X, test)), labels.order, share)
+            judged = on_one_scale(labels[test], fitted.predict(rows_at(X, test)), labels.order, share, "compare")
             folds.append(_losses(*judged))
         means = {loss: float(np.mean([fold[loss] for fold in folds])) for loss in folds[0]}
         spread = float(np.std([fold["mae"] for fold in folds], ddof=1)) if len(folds) > 1 else float("nan")

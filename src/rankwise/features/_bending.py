@@ -71,8 +71,7 @@ def bent_numbers(how: str, table: Any, columns: Sequence[Column], rules: Rules) 
     values = {id(c): c.read(table.column(c.name))[0] for c in numbers}
     spans = {c.name: float(np.nanmax(values[id(c)]) - np.nanmin(values[id(c)])) for c in numbers if c.part == "days"}
     bent: list[Column] = [
-        c.bent(values[id(c)], rules.scaling) if isinstance(c, NumberColumn) and _may_bend(c, spans) else c
-        for c in columns
+        c.bent(values[id(c)], rules) if isinstance(c, NumberColumn) and _may_bend(c, spans) else c for c in columns
     ]
     if how == "auto":
         how = _decided(table.num_rows, sum(c.width for c in bent), len(_pairs(columns)))

@@ -30,7 +30,7 @@ from rankwise.features._arrow import (
     parsed_numbers,
 )
 from rankwise.features._rules import Entries, Rules, refuse_missing
-from rankwise.features._splines import N_KNOTS, N_SPLINES, full_knots, knots_of, peaks, spline_values
+from rankwise.features._splines import N_KNOTS, N_SPLINES, are_independent, full_knots, knots_of, peaks, spline_values
 from rankwise.features._texts import TextColumn, fit_text
 
 _BETWEEN = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
@@ -55,11 +55,17 @@ class NumberColumn:
     knots: list[float] = field(default_factory=list)
     spline_shift: list[float] = field(default_factory=list)
     spline_factor: list[float] = field(default_factory=list)
+    drop_first: bool = False  #: whether the first spline is left out: all of them add up to one
 
     @property
     def width(self) -> int:
         """Features that it gives."""
-        return N_SPLINES if self.knots else 1
+        return N_SPLINES - self.skip if self.knots else 1
+
+    @property
+    def skip(self) -> int:
+        """Number of splines that are left out, the first ones."""
+        return int(self.drop_first)
 
     @property
     def label(self) -> str:
@@ -68,7 +74,7 @@ class NumberColumn:
         return f"{self.name}: {'days since ' + _dates.day_name(self.origin) if self.part == 'days' else self.part}"
 
     def names(self) -> list[str]:
-        return [f"{self.label} near {peak}" for peak in peaks(self.knots)] if self.knots else [self.label]
+        return [f"{self.label} near {peak}" for peak in peaks(self.knots)[self.skip :]] if self.knots else [self.label]
 
     def read(self, column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
         """Values, NaN where missing; and, for a column of texts, which are neither numbers nor dates."""
@@ -94,7 +100,7 @@ class NumberColumn:
         if not self.knots:
             return int(put_column(values, self.shift, self.factor, self.fill, out, j, start, stop))
         scale = np.asarray(self.spline_shift), np.asarray(self.spline_factor)
-        return int(put_splines(values, full_knots(self.knots), *scale, self.fill, out, j, start, stop))
+        return int(put_splines(values, full_knots(self.knots), *scale, self.fill, self.skip, out, j, start, stop))
 
     def problems(self, column: Any, rules: Rules) -> Iterator[RowError]:
         if self.part not in ("", "days"):  # all parts of a date have the same problems
@@ -122,16 +128,19 @@ class NumberColumn:
             f"{either(f'kinds={{{self.name!r}: ...}}', f'--kind {self.name}=category')})."
         )
 
-    def bent(self, values: Floats, scaling: str) -> NumberColumn:
+    def bent(self, values: Floats, rules: Rules) -> NumberColumn:
         """The same column with splines, if its finite values vary enough for them."""
         known = values[np.isfinite(values)]
         knots = knots_of(known) if known.size else None
         if knots is None:
             return self
         splines = spline_values(np.where(np.isnan(values), self.fill, values)[~np.isinf(values)], knots)
-        scale = [_scale(spline, "standard" if scaling in ("standard", "robust") else "none") for spline in splines.T]
-        shift, factor = (list(side) for side in zip(*scale, strict=True))
-        return replace(self, knots=knots, spline_shift=shift, spline_factor=factor)
+        if rules.has_reference and not are_independent(splines):
+            return self
+        how = "standard" if rules.scaling in ("standard", "robust") else "none"
+        shift, factor = (list(side) for side in zip(*(_scale(spline, how) for spline in splines.T), strict=True))
+        bent = replace(self, knots=knots, spline_shift=shift, spline_factor=factor)
+        return replace(bent, drop_first=rules.has_reference)
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,7 @@ class CategoryColumn:
     indicated: bool = False
     rare: bool = False  #: whether the other categories share a column
     codes: bool = False  #: whether one column holds the place of the category instead of ones
+    reference: str | None = None  #: the category that has no column: the others are compared with it
 
     @property
     def width(self) -> int:
@@ -169,6 +179,8 @@ class CategoryColumn:
         else:
             known = {text: place for place, text in enumerate(self.categories)}
             unknown = len(self.categories) if self.other or self.rare else -1
+            if self.reference is not None:
+                known[self.reference] = -1
             table = np.array([known.get(text, unknown) for text in texts] + [-1])
         places = table[codes]
         if self.codes:
@@ -182,7 +194,7 @@ class CategoryColumn:
         if rules.missing == "refuse":
             yield from refuse_missing(self.name, codes < 0)
         if rules.unknown == "refuse" and not self.hashed and not self.rare:
-            known = set(self.categories)
+            known = {*self.categories, self.reference}
             is_new = np.array([text not in known for text in texts] + [False])
             for row in np.flatnonzero(is_new[codes]).tolist():
                 text = texts[codes[row]]
@@ -204,13 +216,16 @@ KINDS = (*_CLASSES, "ignore")
 def from_plain(plain: Mapping[str, Any]) -> Column:
     """Column that ``asdict`` described, after checking that it can be one."""
     column: Column = _CLASSES[plain["kind"]](**plain)
-    flags = [column.indicated, *(getattr(column, flag, False) for flag in ("hashed", "other", "rare", "codes"))]
+    names = ("hashed", "other", "rare", "codes", "drop_first")
+    flags = [column.indicated, *(getattr(column, flag, False) for flag in names)]
     if not isinstance(column.name, str) or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
     if isinstance(column, NumberColumn):
         _check_number(column)
     elif isinstance(column, CategoryColumn):
         _check_texts(column.categories, "a column of categories")
+        if column.reference is not None:
+            _check_texts([*column.categories, column.reference], "a column of categories with a reference")
         if column.rare and column.other:
             raise ValueError("new categories are rare ones: they have no column besides")
     else:
@@ -266,17 +281,25 @@ def fit_column(name: str, kind: str, column: Any, rules: Rules) -> list[Column]:
 def _fit_category(name: str, column: Any, rules: Rules) -> CategoryColumn:
     texts, codes = coded_texts(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-    texts, counts = [t for t, c in zip(texts, counts, strict=True) if c], counts[counts > 0]
+    by_text = sorted(np.flatnonzero(counts).tolist(), key=texts.__getitem__)  # whatever the order of the rows
+    texts, counts = [texts[k] for k in by_text], counts[by_text]
     indicated = rules.indicate_missing and bool((codes < 0).any())
     if rules.categories == "hash":
         return CategoryColumn(name, "category", hashed=True, indicated=indicated)
     if rules.categories == "codes":
-        return CategoryColumn(name, "category", sorted(texts), indicated=indicated, codes=True)
+        return CategoryColumn(name, "category", texts, indicated=indicated, codes=True)
     frequent = np.flatnonzero(counts >= rules.min_category_rows)
     frequent = frequent[np.argsort(-counts[frequent], kind="stable")][: rules.max_categories]
     rare = frequent.size < len(texts)
     other = rules.unknown == "column" and not rare
-    return CategoryColumn(name, "category", sorted(texts[k] for k in frequent), False, other, indicated, rare)
+    reference = None
+    if rules.has_reference and texts:
+        # The most frequent one: differences from a rare category would all be uncertain.
+        first = int(np.argmax(counts))
+        reference, frequent = texts[first], frequent[frequent != first]
+        rare, indicated = len(texts) > frequent.size + 1, bool((codes < 0).any())
+    kept = [texts[k] for k in sorted(frequent)]
+    return CategoryColumn(name, "category", kept, False, other, indicated, rare, reference=reference)
 
 
 def _fit_date(name: str, column: Any, rules: Rules) -> Iterator[NumberColumn]:
@@ -324,6 +347,17 @@ def _scale(values: Floats, scaling: str) -> tuple[float, float]:
     if not np.isfinite(shift) or not np.isfinite(factor):
         return 0.0, 1.0
     return shift, factor
+
+
+def distinct_indicators(columns: list[Column], table: Any) -> list[Column]:
+    """The columns, without the indicators of missing values that are one in the same rows as an earlier one."""
+    seen: set[bytes] = set()
+    kept: list[Column] = []
+    for c in columns:
+        rows = np.packbits(missing_rows(table.column(c.name), c)).tobytes() if c.indicated else b""
+        kept.append(replace(c, indicated=c.indicated and rows not in seen))
+        seen.add(rows)
+    return kept
 
 
 def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:

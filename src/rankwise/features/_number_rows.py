@@ -25,15 +25,18 @@ class NumberRows:
         self._knots = np.zeros((d, N_KNOTS + 6))
         self._shift, self._factor = np.zeros((d, N_SPLINES)), np.zeros((d, N_SPLINES))
         for j, c in enumerate(columns):
-            self._shift[j, : c.width] = c.spline_shift if c.knots else c.shift
-            self._factor[j, : c.width] = c.spline_factor if c.knots else c.factor
+            n_scales = N_SPLINES if c.knots else 1
+            self._shift[j, :n_scales] = c.spline_shift if c.knots else c.shift
+            self._factor[j, :n_scales] = c.spline_factor if c.knots else c.factor
             if c.knots:
                 self._knots[j] = full_knots(c.knots)
+        self._skip = np.array([c.skip for c in columns])
         ends = np.cumsum([c.width for c in columns])
         self._starts, self._width = ends - [c.width for c in columns], int(ends[-1])
 
     def __call__(self, X: Floats) -> tuple[NDArray[Any], bool]:
         """Features of rows in which NaN is a missing value, and whether all values were finite or missing."""
         out = np.empty((len(X), self._width), dtype=self.dtype)
-        worst = put_matrix(X, self._bent, self._knots, self._shift, self._factor, self.fill, self._starts, out)
+        scales = self._knots, self._shift, self._factor, self.fill
+        worst = put_matrix(X, self._bent, *scales, self._skip, self._starts, out)
         return out, worst != INFINITE

@@ -34,6 +34,12 @@ class Rules:
     max_words: int = 5000
     n_hashed: int = 16384
     stream: bool = False
+    drop_first: bool | str = False
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether the features of a column are differences from one of its levels, which has none."""
+        return bool(self.drop_first) and self.drop_first != "auto"
 
 
 def joined(entries: Iterable[Entries]) -> Entries:

@@ -13,6 +13,7 @@ from rankwise._types import Floats
 
 N_KNOTS, DEGREE = 5, 3
 N_SPLINES = N_KNOTS + DEGREE - 1
+_DEPENDENT = 1e-10  # eigenvalue of their correlations that is rounding
 
 
 def knots_of(values: Floats) -> list[float] | None:
@@ -45,9 +46,16 @@ def spline_values(values: Floats, knots: list[float]) -> Floats:
     """All splines at finite values, (n, 7), not scaled."""
     out = np.empty((values.size, N_SPLINES))
     put_splines(
-        read_only(values), full_knots(knots), np.zeros(N_SPLINES), np.ones(N_SPLINES), 0.0, out, 0, 0, values.size
+        read_only(values), full_knots(knots), np.zeros(N_SPLINES), np.ones(N_SPLINES), 0.0, 0, out, 0, 0, values.size
     )
     return out
+
+
+def are_independent(splines: Floats) -> bool:
+    """Whether no spline is a sum of the others at these values: not if they are fewer than the splines, for example."""
+    gram = splines.T @ splines / len(splines)
+    scale = np.sqrt(np.diag(gram))
+    return bool(scale.min() > 0.0 and np.linalg.eigvalsh(gram / np.outer(scale, scale))[0] > _DEPENDENT)
 
 
 def read_only(values: Floats) -> Floats:

@@ -70,8 +70,22 @@ def revived(value: Any) -> Any:
         return slice(start, stop, step)
     if kind == "spline":
         t, c, k, extrapolate = inner
-        return BSpline(t, c, int(k), extrapolate)
+        return _spline(t, c, int(k), extrapolate)
     return {revived(k): revived(v) for k, v in inner}
+
+
+def _spline(t: Any, c: Any, k: int, extrapolate: Any) -> BSpline:
+    """A spline of any knots in order: those of a constant column, which scikit-learn makes, ``BSpline`` refuses."""
+    n = len(t) - k - 1
+    if not (
+        0 <= k < 64 and t.ndim == 1 and c.ndim == 2 and k < n <= len(c) and extrapolate in (True, False, "periodic")
+    ):
+        raise ValueError("a spline needs as many knots as coefficients, and its degree and one more")
+    if not (np.isfinite(t).all() and (np.diff(t) >= 0).all()):
+        raise ValueError("the knots of a spline must be finite and in order")
+    if extrapolate not in (True, False, "periodic"):
+        raise ValueError(f"a spline has no extrapolation {extrapolate!r}")
+    return BSpline.construct_fast(t.astype(np.float64), c.astype(np.float64), k, extrapolate=extrapolate)
 
 
 # -- what attributes must be -------------------------------------------------------------------------------------------
@@ -180,7 +194,12 @@ ATTRIBUTES: dict[type[Any], dict[str, Check]] = {
 }  # fmt: skip
 KNOWN = {kind.__name__: kind for kind in ATTRIBUTES}
 
-_NOT_KEPT = {"_stop_words_id", "_n_features", "_feature_names_out"}  # of this process, or computed from others
+_NOT_KEPT = {
+    "_stop_words_id",
+    "_n_features",
+    "_feature_names_out",
+    "_transformers_feature_names_out",
+}  # of this process, or computed from others
 _OPTIONAL = {
     "feature_names_in_", "n_features_in_", "n_samples_seen_", "_infrequent_indices", "_default_to_infrequent_mappings",
     "_n_features_outs", "_drop_idx_after_grouping", "_fit_dtype", "_fill_dtype", "_n_features_out",
@@ -208,9 +227,17 @@ def to_plain(model: Any) -> dict[str, Any]:
             for name, value in vars(model).items()
             if name not in passed_over and not name.startswith("_sklearn_")
         }
+    if "_remainder" in learnt:  # holds the parameter, which is not fitted
+        learnt["_remainder"] = _with_remainder(learnt["_remainder"], None)
     for name in learnt.keys() - ATTRIBUTES[type(model)].keys():
         raise ValueError(f"cannot save this {type(model).__name__}: its attribute {name!r} is not known to be safe.")
     return {name: plainly(value) for name, value in learnt.items()}
+
+
+def _with_remainder(value: tuple[Any, ...], remainder: Any) -> tuple[Any, ...]:
+    """A ColumnTransformer's remainder: name, transformer and columns; as it was where its transformer is a string."""
+    name, step, columns = value
+    return value if isinstance(step, str) else (name, remainder, columns)
 
 
 def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
@@ -232,7 +259,7 @@ def from_plain(model: Any, plain: Mapping[str, Any]) -> None:
             value = revived(plain[name])
             if not is_right(value, model):
                 raise ValueError(f"{name} of a {type(model).__name__} cannot be this {type(value).__name__}")
-            setattr(model, name, value)
+            setattr(model, name, _with_remainder(value, model.remainder) if name == "_remainder" else value)
     if isinstance(model, Pipeline):
         model._validate_steps()
     if not is_coherent(model):

@@ -24,7 +24,7 @@ from rankwise._errors import RowError
 from rankwise._sklearn import COUNT, Interval, StrOptions
 from rankwise.features._arrow import as_table
 from rankwise.features._bending import Products, bent_numbers
-from rankwise.features._columns import KINDS, Column, fit_column, from_plain
+from rankwise.features._columns import KINDS, Column, distinct_indicators, fit_column, from_plain
 from rankwise.features._encoding import Encoding, kept_names, problems, refuse_problems
 from rankwise.features._kinds import kind_of
 from rankwise.features._rules import Rules
@@ -86,6 +86,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Longest run of words that counts as a word.
     max_words : int, default=5000
         Maximum number of words of a column, the most frequent ones. A word that only one row has is left out.
+    drop_first : bool or "auto", default="auto"
+        Leave out a feature wherever all features of a column add up to one, so that they are not collinear with the
+        thresholds of a model: of a category its most frequent one, the reference level with which the others are
+        compared, and of a number its first spline. Missing categories then have a column of their own if there are
+        some in ``fit``, and otherwise count as the reference, as new ones do with ``unknown="ignore"``; columns whose
+        missing values lie in the same rows share one. "auto": False, but :class:`TableModel` chooses True if its
+        estimator has no penalty, such as ``CumulativeLink(alpha=0)``.
     n_hashed : int, default=16384
         Number of columns for hashed categories and words, shared by all of them. A few will collide.
     kinds : dict, optional
@@ -142,6 +149,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "texts": [StrOptions({"auto", "tfidf", "counts", "binary", "hash"})],
         "ngrams": [Interval(Integral, 1, 10, closed="both")],
         "max_words": [COUNT],
+        "drop_first": ["boolean", StrOptions({"auto"})],
         "n_hashed": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "kinds": [dict, None],
         "stream": ["boolean"],
@@ -152,8 +160,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self, *, numbers: str = "auto", scaling: str = "standard", missing: str = "mean",
         indicate_missing: bool = False, slips: str = "refuse", dates: str = "numbers", categories: str = "onehot",
         unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1, texts: str = "auto",
-        ngrams: int = 1, max_words: int = 5000, n_hashed: int = 16384, kinds: Mapping[str, str] | None = None,
-        stream: bool = False, dtype: str = "float64",
+        ngrams: int = 1, max_words: int = 5000, drop_first: bool | str = "auto", n_hashed: int = 16384,
+        kinds: Mapping[str, str] | None = None, stream: bool = False, dtype: str = "float64",
     ) -> None:  # fmt: skip
         self.numbers = numbers
         self.scaling = scaling
@@ -168,6 +176,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.texts = texts
         self.ngrams = ngrams
         self.max_words = max_words
+        self.drop_first = drop_first
         self.n_hashed = n_hashed
         self.kinds = kinds
         self.stream = stream
@@ -205,7 +214,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         rules = self._rules
         refuse_problems(table, columns, rules)
         columns, products = bent_numbers(self.numbers, table, columns, rules)
+        if rules.has_reference:
+            columns = distinct_indicators(columns, table)
         encoding = Encoding(columns, products, kept_names(table, columns, rules), int(self.n_hashed))
+        if encoding.n_features == 0:
+            names = ", ".join(dict.fromkeys(repr(c.name) for c in columns))
+            raise NoColumnsError(f"no feature is left to learn from: {names} always have their reference level.")
         self._accept(kinds, notes, encoding)
         if self.slips == "missing":
             encoding.warn_of_slips(table)

@@ -11,7 +11,7 @@ from rankwise.labels._folds import as_labels
 from rankwise.labels._format import format_labels
 from rankwise.labels._grammar import UnreadableLabelsError
 from rankwise.labels._multilabel import MultiLabels, encode_multilabel
-from rankwise.labels._order import ClassOrder, OrderWarning, infer_order, is_missing, warn_of_classes
+from rankwise.labels._order import ClassOrder, OrderWarning, UnknownOrderError, infer_order, is_missing, warn_of_classes
 from rankwise.labels._rankings import Preferences, encode_rankings
 from rankwise.labels._support import KINDS, estimators_for, estimators_with, require_support
 from rankwise.labels._text import parse_labels
@@ -26,6 +26,7 @@ __all__ = [
     "OrderWarning",
     "Preferences",
     "RankingLabels",
+    "UnknownOrderError",
     "UnreadableLabelsError",
     "as_labels",
     "check_weights",

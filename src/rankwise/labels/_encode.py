@@ -102,19 +102,25 @@ def declared_order(classes: Any) -> ClassOrder:
     return ClassOrder(tidy(declared.values))
 
 
-def settle_order(raw: Raw, classes: Any = None, ordered: bool = True) -> ClassOrder:
-    """Order of the classes: as declared, else as the container carries it, else inferred from the labels."""
+def settle_order(raw: Raw, classes: Any = None, ordered: bool = True, needed_by: str | None = None) -> ClassOrder:
+    """Order of the classes: as declared, else as the container carries it, else inferred from the labels.
+
+    ``needed_by`` is the name of a function that refuses names without an order.
+    """
     if classes is not None:
         return declared_order(classes)
     if isinstance(raw, Encoded):
         return raw.labels.order
     if raw.order is not None:
         return ClassOrder(raw.order)
-    values = raw.values_present()
+    return infer_order(raw.values_present(), warn=ordered or has_intervals(raw), needed_by=needed_by)
+
+
+def has_intervals(raw: Raw) -> bool:
+    """Whether some labels are intervals, which need an order of the classes."""
     if isinstance(raw, Texts):
         raw = raw.parsed
-    intervals = raw if isinstance(raw, Intervals) else raw.intervals if isinstance(raw, Candidates) else ()
-    return infer_order(values, warn=ordered or len(intervals) > 0)
+    return len(raw if isinstance(raw, Intervals) else raw.intervals if isinstance(raw, Candidates) else ()) > 0
 
 
 def _encode_exact(raw: Exact, order: ClassOrder) -> Labels:

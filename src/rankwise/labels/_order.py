@@ -28,6 +28,12 @@ class OrderWarning(UserWarning):
     """Strings were sorted alphabetically because no order was given."""
 
 
+class UnknownOrderError(ValueError):
+    """The order of the classes matters, and neither the labels nor a parameter tell it."""
+
+    __module__ = "rankwise.labels"  # the public name, in tracebacks and pickles
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a single label is missing: None, NaN, NaT, pandas' NA or numpy's masked."""
     if value is None or value is np.ma.masked:
@@ -228,8 +234,11 @@ def show(classes: NDArray[Any]) -> str:
     return f"[{', '.join(values)}]"
 
 
-def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
-    """Order of the labels that occur: numbers sort, strings sort with a warning that tells how to declare the order."""
+def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | None = None) -> ClassOrder:
+    """Order of the labels that occur: numbers sort, strings sort with a warning that tells how to declare the order.
+
+    ``needed_by`` is the name of a function whose result would be wrong in another order: strings are refused.
+    """
     if values.dtype.kind == "f":
         present = np.unique(values[np.isfinite(values)])
     elif values.dtype.kind in "iub":
@@ -240,7 +249,13 @@ def infer_order(values: NDArray[Any], *, warn: bool = True) -> ClassOrder:
         raise ValueError(f"every label is missing, so the classes are unknown: declare them with {the_classes()}.")
     if present.dtype.kind == "f":
         refuse_continuous(present, values.size)
-    if warn and not all(isinstance(v, Real) for v in present.tolist()):
+    is_known = all(isinstance(v, Real) for v in present.tolist())
+    if needed_by is not None and not is_known:
+        raise UnknownOrderError(
+            f"{needed_by} needs the order of the classes, which their names do not tell. Got {show(present)}: declare "
+            f"it, {either(_LOWEST_FIRST, _AS_OPTION)}, or make y an ordered Categorical."
+        )
+    if warn and not is_known:
         warn_user(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
             f"{either(f'declare it: {_LOWEST_FIRST}, or make y an ordered Categorical', f'give {_AS_OPTION}')}.",

@@ -40,16 +40,22 @@ from rankwise.metrics._ordinal import (
 from rankwise.metrics._probability import log_score, ranked_probability_score
 from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
 from rankwise.metrics._scorers import (
+    accuracy_within_one_scorer,
+    kendall_tau_scorer,
     neg_cumulative_brier_score_scorer,
     neg_cumulative_calibration_error_scorer,
     neg_log_score_scorer,
+    neg_macro_mean_absolute_error_scorer,
     neg_mean_absolute_error_scorer,
+    neg_mean_squared_error_scorer,
     neg_ranked_probability_score_scorer,
+    quadratic_weighted_kappa_scorer,
 )
 
 __all__ = [
     "Reliability",
     "accuracy_within",
+    "accuracy_within_one_scorer",
     "average_precision",
     "confusion_matrix",
     "coverage_error",
@@ -58,6 +64,7 @@ __all__ = [
     "cumulative_calibration_error",
     "interval_coverage",
     "kendall_tau",
+    "kendall_tau_scorer",
     "log_score",
     "macro_mean_absolute_error",
     "mean_absolute_error",
@@ -65,11 +72,14 @@ __all__ = [
     "neg_cumulative_brier_score_scorer",
     "neg_cumulative_calibration_error_scorer",
     "neg_log_score_scorer",
+    "neg_macro_mean_absolute_error_scorer",
     "neg_mean_absolute_error_scorer",
+    "neg_mean_squared_error_scorer",
     "neg_ranked_probability_score_scorer",
     "neg_set_width_scorer",
     "one_error",
     "quadratic_weighted_kappa",
+    "quadratic_weighted_kappa_scorer",
     "rank_correlation",
     "ranked_probability_score",
     "ranking_loss",

@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import checked_weights, labelled_rows, mean
-from rankwise.metrics._probability import Against, brier_terms, check_against, compare_probabilities, events
+from rankwise.metrics._compare import checked_weights, encode_ordered, labelled_rows, mean
+from rankwise.metrics._probability import (
+    Against,
+    brier_terms,
+    check_against,
+    compare_probabilities,
+    events,
+    ranked_scores,
+)
 
 Range = Literal["nearest", "farthest"]
 
@@ -98,9 +105,15 @@ def reliability(
     >>> [float(end[0, 2]) for end in curve.frequencies()]  # y <= 1: the interval leaves it open
     [0.25, 0.25, 0.5]
     """
+    return _reliability(y_true, probabilities, n_bins, classes, sample_weight, "reliability")
+
+
+def _reliability(
+    y_true: Any, probabilities: Any, n_bins: int, classes: Any, sample_weight: Any, metric: str
+) -> Reliability:
     if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise ValueError(f"n_bins must be a whole number >= 1. Got {n_bins!r} instead.")
-    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, "label")
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, "label", metric)
     return Reliability.of(labels, P, weight, int(n_bins))
 
 
@@ -119,8 +132,9 @@ def cumulative_calibration_error(
         As in :func:`reliability`.
     against : {"label", "nearest", "farthest"}, default "label"
         Which frequency counts where labels are imprecise: that of the rows whose label decides the event; or, among
-        those that the labels allow, the nearest to the probability, or the farthest. The error against the true classes
-        lies between the last two.
+        those that the labels allow, the nearest to the probability, or the farthest, for every event and bin by
+        itself. Over the rows that count, the error against the true classes is at least the second and at most the
+        last; no single truth need attain either.
 
     Examples
     --------
@@ -128,8 +142,8 @@ def cumulative_calibration_error(
     0.25
     """
     check_against(against)
-    sums = reliability(y_true, probabilities, n_bins=n_bins, classes=classes, sample_weight=sample_weight)
-    return _mean_of_decided(sums.errors(against))
+    name = "cumulative_calibration_error"
+    return _mean_of_decided(_reliability(y_true, probabilities, n_bins, classes, sample_weight, name).errors(against))
 
 
 def cumulative_brier_scores(
@@ -143,7 +157,8 @@ def cumulative_brier_scores(
     ----------
     against : {"label", "nearest", "farthest"}, default "label"
         What counts where a label does not decide an event: the row is left out; or it counts as the outcome that fits
-        better, or worse. The score against the true classes lies between the last two.
+        better, or worse. Over the rows that count, each score against the true classes lies between the last two and
+        may be either of them, though not all events at once: for their mean see :func:`cumulative_brier_score`.
 
     Returns
     -------
@@ -155,22 +170,36 @@ def cumulative_brier_scores(
     >>> cumulative_brier_scores([1, 3], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], classes=[1, 2, 3])
     array([0.125, 0.125])
     """
-    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against)
+    name = "cumulative_brier_score"
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against, name)
     squares, counted = brier_terms(labels, P, against)
     weights = weight[:, None] * counted
     with np.errstate(invalid="ignore"):
         return np.asarray((weights * squares).sum(axis=0) / weights.sum(axis=0))
 
 
-def cumulative_brier_score(y_true: Any, probabilities: Any, **options: Any) -> float:
+def cumulative_brier_score(
+    y_true: Any, probabilities: Any, *, against: Against = "label", classes: Any = None, sample_weight: Any = None
+) -> float:
     """Mean over the events ``y <= k`` of their Brier scores; arguments as in :func:`cumulative_brier_scores`.
+
+    Against the nearest and the farthest class, the same class counts for all events of a row: the score against the
+    true classes lies between the two, and may be either of them. With all rows exact, or with these, it is the
+    :func:`ranked_probability_score` divided by the number of events.
 
     Examples
     --------
     >>> cumulative_brier_score([1, 3], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], classes=[1, 2, 3])
     0.125
     """
-    return _mean_of_decided(cumulative_brier_scores(y_true, probabilities, **options))
+    if against == "label":
+        return _mean_of_decided(
+            cumulative_brier_scores(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+        )
+    name = "cumulative_brier_score"
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against, name)
+    n_events = P.shape[1] - 1
+    return mean(ranked_scores(labels, P, against), weight) / n_events if n_events else float("nan")
 
 
 def _mean_of_decided(values: Floats) -> float:
@@ -190,12 +219,12 @@ def set_coverage(
     Parameters
     ----------
     y_true : labels of any form
-        Rows without a label, or with one that admits every class, are left out.
+        Rows without a label, or with one that admits every class, are left out, whatever ``against``.
     sets : boolean array of shape (n, K), or array of shape (n, 2)
         Sets as ``predict_set`` gives them, or lowest and highest classes as ``predict_interval`` does.
     against : {"nearest", "farthest"}, default "nearest"
-        Where a label admits several classes: whether the set holds one of them, or all of them. The coverage of the
-        true classes lies between the two.
+        Where a label admits several classes: whether the set holds one of them, or all of them. Over the rows that
+        count, the coverage of the true classes lies between the two, and may be either of them.
     classes, sample_weight
         As in :func:`log_score`.
 
@@ -207,7 +236,7 @@ def set_coverage(
     """
     if against not in ("nearest", "farthest"):
         raise ValueError(f"against must be 'nearest' or 'farthest'. Got {against!r} instead.")
-    labels = encode(y_true, classes)
+    labels = encode_ordered(y_true, classes, "set_coverage")
     mask = _as_mask(sets, labels)
     labelled = labelled_rows(labels)
     admitted, inside = labels[labelled].admissible(), mask[labelled]
@@ -236,7 +265,7 @@ def set_width(sets: Any, *, classes: Any = None, sample_weight: Any = None) -> f
     """
     mask = np.asarray(sets)
     if mask.dtype != bool:
-        mask = encode(mask, classes).admissible()
+        mask = encode_ordered(mask, classes, "set_width").admissible()
     return mean(mask.sum(axis=1), checked_weights(sample_weight, np.ones(len(mask), dtype=bool)))
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.losses import Loss, interval_insensitive
-from rankwise.metrics._compare import compare, mean
+from rankwise.losses import interval_insensitive
+from rankwise.metrics._compare import compare, mean, needs_order
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -21,8 +21,8 @@ def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample
     y_pred : array-like of shape (n,)
         Predicted classes.
     classes : sequence, optional
-        The classes, lowest first. Without it an ordered ``Categorical`` gives them, or the labels that occur are
-        sorted.
+        The classes, lowest first. Without it an ordered ``Categorical`` gives them, or the numbers that occur are
+        sorted; names without an order are an error.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows.
 
@@ -31,7 +31,7 @@ def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample
     >>> mean_absolute_error([1, (2, 3), None], [3, 2, 1], classes=[1, 2, 3])
     1.0
     """
-    return mean_loss("mae", y_true, y_pred, classes, sample_weight)
+    return mean_loss("mae", y_true, y_pred, classes, sample_weight, "mean_absolute_error")
 
 
 def mean_squared_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -44,7 +44,7 @@ def mean_squared_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_
     >>> mean_squared_error([1, (2, 3)], [3, 2])
     2.0
     """
-    return mean_loss("squared", y_true, y_pred, classes, sample_weight)
+    return mean_loss("squared", y_true, y_pred, classes, sample_weight, "mean_squared_error")
 
 
 def zero_one_loss(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -57,7 +57,7 @@ def zero_one_loss(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weigh
     >>> zero_one_loss([1, (2, 3)], [3, 2])
     0.5
     """
-    return mean_loss("zero_one", y_true, y_pred, classes, sample_weight)
+    return mean_loss("zero_one", y_true, y_pred, classes, sample_weight, "zero_one_loss")
 
 
 def interval_coverage(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -92,7 +92,8 @@ def accuracy_within(
     """
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be a number of ranks >= 0. Got {tolerance!r} instead.")
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
+    ordered = tolerance > 0
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, "accuracy_within", ordered=ordered)
     return mean(labels.distance(codes) <= tolerance, weight)
 
 
@@ -175,9 +176,9 @@ def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight:
     return tau_of(_table(y_true, y_pred, classes, sample_weight, "kendall_tau"))
 
 
-def mean_loss(loss: Loss, y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> float:
+def mean_loss(loss: str, y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: str) -> float:
     """Mean loss of each prediction against the admissible class that it fits best."""
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight)
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, metric, ordered=needs_order(loss))
     return mean(interval_insensitive(labels, codes, loss), weight)
 
 
@@ -208,7 +209,7 @@ def tau_of(table: Floats) -> float:
 
 
 def _table(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: str) -> Floats:
-    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, needs_exact=metric)
+    labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, metric, needs_exact=True)
     n_classes = len(labels.order)
     cells = labels.lower.astype(np.int64) * n_classes + codes
     table = np.bincount(cells, weight, n_classes * n_classes)

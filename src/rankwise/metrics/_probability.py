@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
-from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import checked_weights, labelled_rows, mean
+from rankwise.labels import Labels
+from rankwise.metrics._compare import checked_weights, encode_ordered, labelled_rows, mean
 
 Against = Literal["label", "nearest", "farthest"]
 
@@ -24,14 +24,16 @@ def log_score(
     ----------
     y_true : labels of any form
         True labels, see :func:`rankwise.labels.encode`. Rows without a label, or with one that admits every class, are
-        left out.
+        left out, whatever ``against``: they say nothing, and nothing is said about their score.
     probabilities : array-like of shape (n, K)
         Probability of every class, as from ``predict_proba``.
     against : {"label", "nearest", "farthest"}, default "label"
         What is scored where a label admits several classes: the label as it is, ``P`` of all of them together; or the
-        class that it fits best or worst. The score against the true classes lies between the last two.
+        class that it fits best or worst. Over the rows that count, the score against the true classes lies between the
+        last two, and may be either of them; that of the label as it is lies below both.
     classes : sequence, optional
-        The classes in the order of the columns, lowest first; ``classes_`` of the model, say.
+        The classes in the order of the columns, lowest first; ``classes_`` of the model, say. Without it numbers are
+        sorted, and names without an order are an error.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows.
 
@@ -43,7 +45,7 @@ def log_score(
     >>> [round(log_score([1, (2, 3)], P, classes=[1, 2, 3], against=end), 3) for end in ("nearest", "farthest")]
     [1.04, 1.151]
     """
-    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against)
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against, "log_score")
     admitted = labels.admissible()
     if against == "label":
         likelihood = P.sum(axis=1, where=admitted)
@@ -66,7 +68,8 @@ def ranked_probability_score(
         As in :func:`log_score`.
     against : {"label", "nearest", "farthest"}, default "label"
         What is scored where a label admits several classes: the events ``y <= k`` that the label decides, without the
-        others; or the class that fits best or worst. The score against the true classes lies between the last two.
+        others; or the class that fits best or worst. Over the rows that count, the score against the true classes lies
+        between the last two, and may be either of them.
 
     Examples
     --------
@@ -76,18 +79,24 @@ def ranked_probability_score(
     >>> [ranked_probability_score([1, (2, 3)], P, classes=[1, 2, 3], against=end) for end in ("nearest", "farthest")]
     [0.4425, 0.4425]
     """
-    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against)
+    name = "ranked_probability_score"
+    labels, P, weight = compare_probabilities(y_true, probabilities, classes, sample_weight, against, name)
+    return mean(ranked_scores(labels, P, against), weight)
+
+
+def ranked_scores(labels: Labels, P: Floats, against: Against) -> Floats:
+    """Ranked probability score of each row, (n,)."""
     if against == "label":
         squares, counted = brier_terms(labels, P, against)
-        return mean((squares * counted).sum(axis=1), weight)
+        return np.asarray((squares * counted).sum(axis=1))
     cumulative = P.cumsum(axis=1)[:, :-1]
     # The score of class y, for all y: squares of P(y <= k) before it, of 1 - P(y <= k) from it on.
     before = np.pad((cumulative**2).cumsum(axis=1), ((0, 0), (1, 0)))
     after = np.pad(((1.0 - cumulative) ** 2)[:, ::-1].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))
     admitted, scores = labels.admissible(), before + after
     if against == "nearest":
-        return mean(scores.min(axis=1, where=admitted, initial=np.inf), weight)
-    return mean(scores.max(axis=1, where=admitted, initial=-np.inf), weight)
+        return np.asarray(scores.min(axis=1, where=admitted, initial=np.inf))
+    return np.asarray(scores.max(axis=1, where=admitted, initial=-np.inf))
 
 
 def events(labels: Labels) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -107,12 +116,12 @@ def brier_terms(labels: Labels, P: Floats, against: str) -> tuple[Floats, NDArra
 
 
 def compare_probabilities(
-    y_true: Any, probabilities: Any, classes: Any, sample_weight: Any, against: str
+    y_true: Any, probabilities: Any, classes: Any, sample_weight: Any, against: str, metric: str
 ) -> tuple[Labels, Floats, Floats]:
-    """Labels, probabilities and weights of the rows with a label."""
+    """Labels, probabilities and weights of the rows whose label says something; ``metric`` is the name for errors."""
     check_against(against)
     P = np.asarray(probabilities, dtype=np.float64)
-    labels = encode(y_true, classes)
+    labels = encode_ordered(y_true, classes, metric)
     n_classes = len(labels.order)
     if P.shape == (len(labels),) and n_classes == 2:  # of the second class, as scikit-learn's scorers give it
         P = np.column_stack([1.0 - P, P])

@@ -9,7 +9,13 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
 from rankwise.metrics._calibration import cumulative_brier_score, cumulative_calibration_error
-from rankwise.metrics._compare import compare, mean
+from rankwise.metrics._compare import compare, mean, needs_order
+from rankwise.metrics._ordinal import (
+    accuracy_within,
+    kendall_tau,
+    macro_mean_absolute_error,
+    quadratic_weighted_kappa,
+)
 from rankwise.metrics._probability import log_score, ranked_probability_score
 
 _SCORES: dict[str, Any] = {
@@ -17,6 +23,12 @@ _SCORES: dict[str, Any] = {
     "log": log_score,
     "brier": cumulative_brier_score,
     "calibration": cumulative_calibration_error,
+}
+_METRICS: dict[str, tuple[Any, float]] = {
+    "quadratic_weighted_kappa": (quadratic_weighted_kappa, 1.0),
+    "kendall_tau": (kendall_tau, 1.0),
+    "macro_mean_absolute_error": (macro_mean_absolute_error, -1.0),
+    "accuracy_within": (accuracy_within, 1.0),
 }
 _COSTS = {"nearest": interval_insensitive, "farthest": interval_pessimistic}
 
@@ -100,8 +112,49 @@ class IntervalScorer(_ClassScorer):
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the weighted mean loss of ``estimator.predict(X)``."""
-        labels, codes, weight = compare(y, estimator.predict(X), self._classes_of(estimator), sample_weight)
+        classes = self._classes_of(estimator)
+        labels, codes, weight = compare(
+            y, estimator.predict(X), classes, sample_weight, "IntervalScorer", ordered=needs_order(self.loss)
+        )
         return -mean(_COSTS[self.against](labels, codes, self.loss), weight)
+
+
+class MetricScorer(_ClassScorer):
+    """A metric of an estimator's predictions, in the order of the estimator's own classes; higher is better.
+
+    ``make_scorer(rankwise.metrics.quadratic_weighted_kappa)`` sees only the labels of a fold: it knows neither the
+    order of names nor classes that do not occur there.
+
+    Parameters
+    ----------
+    metric : {"quadratic_weighted_kappa", "kendall_tau", "macro_mean_absolute_error", "accuracy_within"}
+        The function of this name in :mod:`rankwise.metrics`; minus its value where it is an error.
+    classes : sequence, optional
+        The classes, lowest first; by default ``classes_`` of the estimator.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> import rankwise as rw
+    >>> X, y = rw.datasets.make_ordinal(300, 3, 3, noise=0.5, random_state=0)
+    >>> words = ["low", "medium", "high"]
+    >>> model = rw.CumulativeLink(classes=words)
+    >>> scorer = MetricScorer("quadratic_weighted_kappa")
+    >>> cross_val_score(model, X, [words[code - 1] for code in y], scoring=scorer, cv=3).round(1)
+    array([0.8, 0.8, 0.8])
+    """
+
+    def __init__(self, metric: str, *, classes: Any = None) -> None:
+        if metric not in _METRICS:
+            raise ValueError(f"metric must be one of {', '.join(map(repr, _METRICS))}. Got {metric!r} instead.")
+        super().__init__(classes)
+        self.metric = metric
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The metric of ``estimator.predict(X)``, or minus it."""
+        metric, sign = _METRICS[self.metric]
+        classes = self._classes_of(estimator)
+        return sign * float(metric(y, estimator.predict(X), classes=classes, sample_weight=sample_weight))
 
 
 class ProbabilityScorer(_ClassScorer):
@@ -152,6 +205,11 @@ class _PresentClassesScorer(IntervalScorer):
 #: For ``scoring=``. Where a fold may lack one of the numbers, take the estimator's own ``score`` or
 #: :class:`rankwise.evaluation.IntervalScorer`, which know all classes.
 neg_mean_absolute_error_scorer = _PresentClassesScorer()
+neg_mean_squared_error_scorer = IntervalScorer("squared")
+neg_macro_mean_absolute_error_scorer = MetricScorer("macro_mean_absolute_error")
+quadratic_weighted_kappa_scorer = MetricScorer("quadratic_weighted_kappa")
+kendall_tau_scorer = MetricScorer("kendall_tau")
+accuracy_within_one_scorer = MetricScorer("accuracy_within")
 neg_log_score_scorer = ProbabilityScorer("log")
 neg_ranked_probability_score_scorer = ProbabilityScorer("ranked")
 neg_cumulative_brier_score_scorer = ProbabilityScorer("brier")

@@ -88,6 +88,9 @@ class OnlineEstimator(OnlineModel):
         """Rows in the form that a pass learns from."""
         return rows
 
+    #: The parameter ``classes`` that agreed with the order of the classes: it is read once, not with every chunk.
+    _classes_read: Any = None
+
     #: Whether chunks may bring classes that were not there before, unless all were declared.
     _meets_new_classes: ClassVar[bool] = False
 
@@ -134,6 +137,8 @@ class OnlineEstimator(OnlineModel):
 
     def _known_order(self, classes: Any, y: Any, first: bool) -> ClassOrder | None:
         """Order of the classes for a chunk, declared now or before; None where its labels determine it."""
+        if not first and classes is None and self.classes is self._classes_read:
+            return self._order
         declared = [declared_order(c) for c in (classes, self.classes) if c is not None]
         if first and not declared:
             if not names_all_classes(y):
@@ -146,6 +151,7 @@ class OnlineEstimator(OnlineModel):
         for other in declared:
             if other != known:
                 raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+        self._classes_read = self.classes
         return known
 
     def _chunk_labels(self, y: Any, order: ClassOrder | None, rows: Rows) -> Any:
@@ -179,6 +185,7 @@ class OnlineEstimator(OnlineModel):
         if not getattr(self, "bends", False):
             self._warn_of_scales(rows)
         self._begin(self.n_features_in_, labels.order)
+        self._classes_read = self.classes
         generator = check_random_state(self.random_state)
         judged: State = {}
         for _ in range(self.n_epochs):

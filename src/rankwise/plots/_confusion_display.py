@@ -108,7 +108,7 @@ class ConfusionDisplay:
         counting, sample_weight, **options
             As in :meth:`from_estimator`.
         """
-        labels = encode(y_true, common_order(y_true, y_pred) if classes is None else classes)
+        labels = encode(y_true, common_order(y_true, y_pred, "the confusion matrix") if classes is None else classes)
         table = interval_confusion(y_true, y_pred, counting=counting, classes=labels.order, sample_weight=sample_weight)
         partial = bool((~labels.is_exact & ~labels.is_missing).any())
         return cls(table=table, classes=labels.classes, counting=counting if partial else None).plot(**options)

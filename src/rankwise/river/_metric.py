@@ -6,11 +6,13 @@ from river import base, metrics, stats
 
 from rankwise.labels import declared_order, is_missing
 
+_SETS = (list, set, frozenset)
+
 
 class OrdinalMAE(metrics.base.Metric):
     """Mean absolute error in ranks; to the nearest admissible class where the label is imprecise.
 
-    Examples without a label do not count.
+    Examples without a label, or with one that admits every class, do not count.
 
     Parameters
     ----------
@@ -37,13 +39,15 @@ class OrdinalMAE(metrics.base.Metric):
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Count one example."""
-        if not is_missing(y_true):
-            self._mean.update(self._distance(y_true, y_pred), w)
+        distance = self._distance(y_true, y_pred)
+        if distance is not None:
+            self._mean.update(distance, w)
 
     def revert(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Take one example out again."""
-        if not is_missing(y_true):
-            self._mean.revert(self._distance(y_true, y_pred), w)
+        distance = self._distance(y_true, y_pred)
+        if distance is not None:
+            self._mean.revert(distance, w)
 
     def get(self) -> float:
         """The mean so far."""
@@ -63,18 +67,23 @@ class OrdinalMAE(metrics.base.Metric):
         """Whether it can judge this model: any classifier."""
         return isinstance(model, base.Classifier)
 
-    def _distance(self, y_true: Any, y_pred: Any) -> float:
-        rank = self._rank(y_pred)
+    def _distance(self, y_true: Any, y_pred: Any) -> float | None:
+        """Ranks to the nearest class that a label admits; None for a label that says nothing."""
+        if is_missing(y_true):
+            return None
+        rank, n_classes = self._rank(y_pred), len(self._index)
         if isinstance(y_true, tuple) and len(y_true) == 2:
             lower = 0 if is_missing(y_true[0]) else self._rank(y_true[0])
-            upper = len(self._index) - 1 if is_missing(y_true[1]) else self._rank(y_true[1])
+            upper = n_classes - 1 if is_missing(y_true[1]) else self._rank(y_true[1])
             if lower > upper:
                 raise ValueError(f"the lower end of an interval must not be above the upper one. Got {y_true!r}.")
-            return float(max(lower - rank, 0, rank - upper))
-        admissible = y_true if isinstance(y_true, (list, set, frozenset)) else [y_true]
-        if not admissible:
+            admitted = set(range(lower, upper + 1))
+        else:
+            admitted = {self._rank(label) for label in (y_true if isinstance(y_true, _SETS) else [y_true])}
+        if not admitted:
             raise ValueError("a candidate set must not be empty.")
-        return float(min(abs(self._rank(label) - rank) for label in admissible))
+        says_nothing = len(admitted) == n_classes > 1
+        return None if says_nothing else float(min(abs(label - rank) for label in admitted))
 
     def _rank(self, label: Any) -> int:
         try:

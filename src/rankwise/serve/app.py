@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,9 +20,11 @@ from rankwise.serve.gate import (
     PUBLIC,
     READ,
     Endpoint,
+    Headers,
     Incoming,
     Reply,
     RequestGate,
+    bearer_token,
     reply,
 )
 from rankwise.serve.limits import Limits
@@ -39,15 +41,18 @@ class Application:
     """All models that are served, by their names, behind one gate; a server runs ``asgi``."""
 
     def __init__(
-        self, services: Mapping[str, Service], *, tokens: Tokens | None = None, limits: Limits | None = None
-    ) -> None:
+        self, services: Mapping[str, Service], *, tokens: Tokens | None = None, limits: Limits | None = None,
+        credential: Callable[[Headers], str | None] = bearer_token,
+    ) -> None:  # fmt: skip
         self.services: dict[str, Service] = dict(services)
         self.only = next(iter(services.values())) if len(services) == 1 else None
         self.requests = Requests()
         self.is_ready = False
         router = Router(self._routes(), default=self._nothing_here, lifespan=self._lifespan)
         router.redirect_slashes = False
-        self.asgi = RequestGate(router, tokens=tokens, limits=limits, observe=self.requests.observe)
+        self.asgi = RequestGate(
+            router, tokens=tokens, limits=limits, observe=self.requests.observe, credential=credential
+        )
 
     def _routes(self) -> list[Route]:
         of_a_model = [

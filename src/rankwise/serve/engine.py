@@ -31,12 +31,18 @@ class Engine(Writer):
     # -- corrections -------------------------------------------------------------------------------------------------
 
     def change(
-        self, id: str, label: str | None, weight: float | None, future: Any = None, actor: str | None = None
-    ) -> Any:
-        """Correct an earlier feedback, or retract it if ``label`` is None; the future gets the place of the event."""
-        return self.call(lambda: self._change(id, label, weight, actor), future)
+        self, id: str, label: str | None, weight: float | None, future: Any = None, context: str | None = None,
+        actor: str | None = None,
+    ) -> Any:  # fmt: skip
+        """Correct an earlier feedback, or retract it if ``label`` is None; the future gets the place of the event.
 
-    def _change(self, id: str, label: str | None, weight: float | None, actor: str | None) -> dict[str, Any]:
+        A ``context`` is kept with the event, and as a note where the label and the weight are the same already.
+        """
+        return self.call(lambda: self._change(id, label, weight, context, actor), future)
+
+    def _change(
+        self, id: str, label: str | None, weight: float | None, context: str | None, actor: str | None
+    ) -> dict[str, Any]:
         store = self.store
         target, kind, old_label, old_weight, _ = store.find([id]).get(id, (0, "", "", 0.0, ""))
         if kind != "feedback":
@@ -47,15 +53,26 @@ class Engine(Writer):
             weight = old_weight if before[2] is None else before[2]
         is_done = (label, weight) == before[1:] if label is not None else before[0] == "retraction"
         if is_done:  # the same request again: the same answer
+            if context is not None:
+                self._note(context, actor)
             return {"id": id, "seq": target, "state": before[0]}
         with store.transaction() as cursor:
             weight = None if label is None or weight is None else weight + 0.0  # there is no -0.0 in a database
-            seq = store.event(cursor, wanted, target=target, label=label, weight=weight, actor=actor)
+            seq = store.event(cursor, wanted, target=target, label=label, weight=weight, context=context, actor=actor)
         if self.replica.version.holds(target) and target <= self.replica.seq:
             self.rebuild()
         else:
             self.replica.move(seq, seq)
         return {"id": id, "seq": target, "state": wanted}
+
+    def note(self, context: str, future: Any = None, *, actor: str | None = None) -> Any:
+        """Keep a fact in the order of the log, which changes no model; the future gets None."""
+        return self.call(lambda: self._note(context, actor), future)
+
+    def _note(self, context: str, actor: str | None) -> None:
+        with self.store.transaction() as cursor:
+            seq = self.store.event(cursor, "note", context=context, actor=actor)
+        self.replica.move(seq, seq)
 
     def rebuild(self) -> None:
         """Build the model again from the log, in the background."""

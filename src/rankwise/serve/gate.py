@@ -24,6 +24,7 @@ from rankwise.serve.problems import MEDIA_TYPE, Problem, problem_of
 from rankwise.serve.tokens import ROLES, Tokens
 
 Scope = dict[str, Any]
+Headers = list[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
@@ -150,18 +151,28 @@ class Endpoint:
         await answer.send_to(send)
 
 
+def bearer_token(headers: Headers) -> str | None:
+    """Token of ``Authorization: Bearer TOKEN``."""
+    for key, value in headers:
+        if key == b"authorization" and value[:7].lower() == b"bearer ":
+            return str(value[7:].strip().decode("latin-1"))
+    return None
+
+
 class RequestGate:
     """The gate, as an ASGI application around another that routes to endpoints.
 
-    Without tokens everybody may do everything, which is for the loopback only. ``observe`` gets route, status and
-    seconds of every request; requests that take longer than ``slow`` seconds are logged.
+    Without tokens everybody may do everything, which is for the loopback only. ``credential`` finds a client's token.
+    ``observe`` gets route, status and seconds of every request; requests that take longer than ``slow`` seconds are
+    logged.
     """
 
     def __init__(
         self, app: Any, *, tokens: Tokens | None = None, limits: Limits | None = None,
         observe: Callable[[str, int, float], None] | None = None, slow: float = 1.0,
+        credential: Callable[[Headers], str | None] = bearer_token,
     ) -> None:  # fmt: skip
-        self.app, self.tokens, self.limits = app, tokens, limits or Limits()
+        self.app, self.tokens, self.limits, self.credential = app, tokens, limits or Limits(), credential
         self.rates = RateLimiter(self.limits.rate)
         self.observe, self.slow = observe, slow
         self._prefix, self._count = secrets.token_hex(6), 0
@@ -222,7 +233,7 @@ class RequestGate:
             _require_own_pages(headers)
             role, name = ADMIN, ""
         else:
-            role, name = self.tokens.role_of(_bearer(headers))
+            role, name = self.tokens.role_of(self.credential(headers))
         self.rates.check(name or client[0])
         return role, name
 
@@ -235,13 +246,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _bearer(headers: list[tuple[bytes, bytes]]) -> str | None:
-    for key, value in headers:
-        if key == b"authorization" and value[:7].lower() == b"bearer ":
-            return str(value[7:].strip().decode("latin-1"))
-    return None
-
-
 def _require_own_pages(headers: list[tuple[bytes, bytes]]) -> None:
     """Without tokens, refuse requests that another site's page makes through the browser of this machine."""
     values = dict(headers)
@@ -249,6 +253,13 @@ def _require_own_pages(headers: list[tuple[bytes, bytes]]) -> None:
     name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
     if host and not is_loopback(name):
         raise Problem(403, "without tokens the service answers to this machine's own names only (localhost).")
+    require_own_origin(headers)
+
+
+def require_own_origin(headers: Headers) -> None:
+    """Refuse requests that another site's page makes through a browser; servers send no Origin."""
+    values = dict(headers)
+    host = values.get(b"host", b"").decode("latin-1")
     origin = values.get(b"origin", b"").decode("latin-1")
     if origin and origin.partition("://")[2] != host:
         raise Problem(403, "requests from pages of other sites are refused.")

@@ -4,7 +4,8 @@ The log is written first and never changed. Each event has a number, ``seq``, it
 
 - *feedback*: features, label and weight of a row;
 - *correction* and *retraction* of an earlier feedback, ``target``: another label and weight, or none;
-- *rollback*, *promotion* and *repair*: a new version of the model.
+- *rollback*, *promotion* and *repair*: a new version of the model;
+- *note*: a fact that an application keeps in this order, which no model learns from.
 
 Each event also has an actor, who sent it, and a digest that covers all events up to it (:mod:`rankwise.serve.chain`).
 

@@ -29,10 +29,13 @@ class TokenFileError(ValueError):
 
 
 class Tokens:
-    """Tokens of a file, which is read again when it changes."""
+    """Tokens of a file, which is read again when it changes.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    With ``alone``, a line may also be a token alone, which then has this role.
+    """
+
+    def __init__(self, path: Path, alone: str | None = None) -> None:
+        self.path, self.alone = path, alone
         self._looked = 0.0
         self._stamp: tuple[int, int, int] = (0, 0, 0)
         self._known: list[tuple[bytes, int, str]] = []
@@ -78,6 +81,8 @@ class Tokens:
             words = line.split()
             if not words or words[0].startswith("#"):
                 continue
+            if self.alone is not None and len(words) == 1:
+                words.insert(0, self.alone)
             if len(words) < 2 or words[0] not in ROLES:
                 raise TokenFileError(f"{self.path}, line {number}: a line is a role ({', '.join(ROLES)}) and a token.")
             known.append((_digest(words[1], f"{self.path}, line {number}"), ROLES.index(words[0]), " ".join(words[2:])))

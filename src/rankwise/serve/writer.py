@@ -220,7 +220,7 @@ class Writer:
 
     def feedback(
         self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0,
-        actor: str | None = None,
+        contexts: list[str | None] | None = None, actor: str | None = None,
     ) -> list[int]:  # fmt: skip
         """Log and learn rows, and wait until that is done; return their places."""
         texts = [str(label) for label in labels]
@@ -228,7 +228,8 @@ class Writer:
         request = FeedbackRequest(
             ids=ids, labels=texts, weights=(check_weights(weights, len(rows)) + 0.0).tolist(),
             features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
-            coded=model.labels(texts), version=self.replica.version.version, future=Future(), actor=actor,
+            coded=model.labels(texts), version=self.replica.version.version, future=Future(), contexts=contexts,
+            actor=actor,
         )  # fmt: skip
         places: list[int] = self.submit(request).result()
         return places

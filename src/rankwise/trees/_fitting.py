@@ -146,6 +146,8 @@ def _plain(
         if len(growth.stages) < 2:
             raise KeyboardInterrupt
         stages, mean = growth.stages[1:], 0.0
+    elif not growth.stages:  # no tree more
+        return Fit(trimmed(growth.booster.model_to_string()), [], [], 0.0)
     else:
         scores = growth.scores()
         stages = [*growth.stages[1:], objective.balanced(scores, growth.thresholds)]

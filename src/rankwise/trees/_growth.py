@@ -68,9 +68,28 @@ class Growth:
         self.thresholds = thresholds
         self.watched = watched
         self.booster: Any = None
+        self.grew = False  #: whether the last round added a tree
+        self._samples = any(params.get(part, 1.0) < 1.0 for part in ("bagging_fraction", "feature_fraction"))
 
     def advance(self) -> bool:
-        """Grow one tree more; return whether it has no split."""
+        """Try to grow one more tree; return whether further rounds cannot find a split either.
+
+        LightGBM drops a tree without a split, unless it is the first. Other rows or columns may have one in the next
+        round.
+        """
+        n_before = self._n_trees()
+        no_split = self._update()
+        self.grew = self._n_trees() > n_before
+        if not self.grew:
+            self.stages.pop()
+        return no_split and not self._samples
+
+    def _n_trees(self) -> int:
+        booster = self.trees if self.booster is None else self.booster
+        return 0 if booster is None else int(booster.current_iteration())
+
+    def _update(self) -> bool:
+        """Let LightGBM grow a tree; return whether it found no split."""
         lightgbm = load_lightgbm()
         if self.booster is not None:
             return bool(self.booster.update(fobj=self._derivatives))
@@ -78,7 +97,7 @@ class Growth:
             self.booster = lightgbm.Booster({**self.params, "objective": "none"}, self.data)
             if self.watched is not None:
                 self.booster.add_valid(self.watched, "watched")
-            return self.advance()
+            return self._update()
         # Only `train` continues other trees; its first round is ours, too. It copies a method's object, no function.
         params = {**self.params, "objective": lambda scores, data: self._derivatives(scores, data)}
         self.booster = lightgbm.train(params, self.data, 1, init_model=self.trees, keep_training_booster=True)
@@ -121,7 +140,9 @@ class EarlyStopping:
     def advance(self) -> bool:
         """Grow a tree everywhere, and look at the loss before it; return whether to stop."""
         finished = [growth.advance() for growth in self.growths]
-        self._look([growth.stages[-1] for growth in self.growths])
+        if not any(growth.grew for growth in self.growths):
+            return all(finished)
+        self._look([growth.thresholds for growth in self.growths])
         self._scores = [growth.scores(watched=True) for growth in self.growths]
         return all(finished) or len(self.losses) - 1 - self.best >= self.patience
 

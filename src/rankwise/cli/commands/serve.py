@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -31,6 +31,7 @@ class AddressOptions:
     token_file: Annotated[Path | None, option(_TOKENS, _ADDRESS, "FILE")] = None
     certificate: Annotated[Path | None, option("Certificate for HTTPS, PEM.", _ADDRESS, "FILE")] = None
     key: Annotated[Path | None, option("Its private key, PEM.", _ADDRESS, "FILE")] = None
+    role_alone: ClassVar[str | None] = None  # of a token without a role
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
@@ -47,7 +48,7 @@ class AddressOptions:
             else:
                 typer.echo(f"{what} at {url} (Ctrl-C stops)")
 
-        tokens = None if self.token_file is None else Tokens(self.token_file)
+        tokens = None if self.token_file is None else Tokens(self.token_file, self.role_alone)
         return {"address": Address(self.host, self.port, self.certificate, self.key), "tokens": tokens, "ready": ready}
 
 
