@@ -150,6 +150,42 @@ def test_feedback_is_learnt_once(served, stream):
     served(test)
 
 
+@pytest.mark.parametrize("own_ids", [True, False])
+def test_a_key_is_for_one_request(served, stream, own_ids):
+    """Other rows under a key that was used are refused, also after a restart."""
+    key = {"Idempotency-Key": "order-66"}
+
+    def body(start, stop, **more):
+        rows = feedback(stream, start, stop, **more)["rows"]
+        return {"rows": rows if own_ids else [{k: v for k, v in row.items() if k != "id"} for row in rows]}
+
+    others = [body(10, 14), body(0, 3), body(0, 5), body(0, 4, weight=2), body(0, 4, context={"a": 1})]
+
+    async def test(client):
+        first = await client.post("/v1/feedback", json=body(0, 4), headers=key)
+        assert first.status_code == 200
+        log = (await client.get("/v1/model")).json()["log"]
+        for other in others:
+            said = problem(await client.post("/v1/feedback", json=other, headers=key), 422)
+            assert "Idempotency-Key 'order-66' was used for another request" in said["detail"]
+        assert (await client.post("/v1/feedback", json=body(0, 4), headers=key)).content == first.content
+        assert (await client.get("/v1/model")).json()["log"] == log == 4
+
+    served(test)
+    served(test)
+
+
+def test_two_requests_with_one_key_that_come_together(served, stream):
+    async def test(client):
+        key = {"Idempotency-Key": "k"}
+        sent = [feedback(stream, 0, 2), feedback(stream, 4, 6), feedback(stream, 0, 2)]
+        answers = await asyncio.gather(*(client.post("/v1/feedback", json=body, headers=key) for body in sent))
+        assert [answer.status_code for answer in answers] == [200, 422, 200]
+        assert (await client.get("/v1/model")).json()["log"] == 2
+
+    served(test)
+
+
 def test_labels_of_every_notation(served, stream):
     async def test(client):
         labels = ["3", 3, 3.0, "3-5", ">=4", "<2", "2|3", "?", None, "at least 4"]

@@ -38,7 +38,7 @@ class FileLock:
     def write(self, note: str) -> None:
         """Replace the note, in one call; spaces cover what is left of a longer one."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.write(self._descriptor, f"{note:<100}\n".encode())
+        os.write(self._descriptor, f"{note:<140}\n".encode())
 
     def release(self) -> None:
         if self._descriptor >= 0:

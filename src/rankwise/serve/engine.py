@@ -31,15 +31,18 @@ class Engine(Writer):
     # -- corrections -------------------------------------------------------------------------------------------------
 
     def change(
-        self, id: str, label: str | None, weight: float | None, future: Any = None, context: str | None = None
-    ) -> Any:
+        self, id: str, label: str | None, weight: float | None, future: Any = None, context: str | None = None,
+        actor: str | None = None,
+    ) -> Any:  # fmt: skip
         """Correct an earlier feedback, or retract it if ``label`` is None; the future gets the place of the event.
 
         A ``context`` is kept with the event, and as a note where the label and the weight are the same already.
         """
-        return self.call(lambda: self._change(id, label, weight, context), future)
+        return self.call(lambda: self._change(id, label, weight, context, actor), future)
 
-    def _change(self, id: str, label: str | None, weight: float | None, context: str | None = None) -> dict[str, Any]:
+    def _change(
+        self, id: str, label: str | None, weight: float | None, context: str | None, actor: str | None
+    ) -> dict[str, Any]:
         store = self.store
         target, kind, old_label, old_weight, _ = store.find([id]).get(id, (0, "", "", 0.0, ""))
         if kind != "feedback":
@@ -51,26 +54,24 @@ class Engine(Writer):
         is_done = (label, weight) == before[1:] if label is not None else before[0] == "retraction"
         if is_done:  # the same request again: the same answer
             if context is not None:
-                self._note(context)
+                self._note(context, actor)
             return {"id": id, "seq": target, "state": before[0]}
         with store.transaction() as cursor:
-            weight = weight if label is not None else None
-            seq = store.event(cursor, wanted, target=target, label=label, weight=weight, context=context)
-        store.mark(seq)
+            weight = None if label is None or weight is None else weight + 0.0  # there is no -0.0 in a database
+            seq = store.event(cursor, wanted, target=target, label=label, weight=weight, context=context, actor=actor)
         if self.replica.version.holds(target) and target <= self.replica.seq:
             self.rebuild()
         else:
             self.replica.move(seq, seq)
         return {"id": id, "seq": target, "state": wanted}
 
-    def note(self, context: str, future: Any = None) -> Any:
+    def note(self, context: str, future: Any = None, *, actor: str | None = None) -> Any:
         """Keep a fact in the order of the log, which changes no model; the future gets None."""
-        return self.call(lambda: self._note(context), future)
+        return self.call(lambda: self._note(context, actor), future)
 
-    def _note(self, context: str) -> None:
+    def _note(self, context: str, actor: str | None) -> None:
         with self.store.transaction() as cursor:
-            seq = self.store.event(cursor, "note", context=context)
-        self.store.mark(seq)
+            seq = self.store.event(cursor, "note", context=context, actor=actor)
         self.replica.move(seq, seq)
 
     def rebuild(self) -> None:
@@ -111,7 +112,7 @@ class Engine(Writer):
 
     # -- versions ----------------------------------------------------------------------------------------------------
 
-    def roll_back(self, version: int, seq: int | None = None, future: Any = None) -> Any:
+    def roll_back(self, version: int, seq: int | None = None, future: Any = None, actor: str | None = None) -> Any:
         """Begin a version with the model of an earlier one at a place of the log; the future gets its number."""
         future = Future() if future is None else future
         with self.store.reader() as reader:  # beside the writer
@@ -124,29 +125,29 @@ class Engine(Writer):
         place = end if seq is None else seq
         if not goal.began <= place <= end:
             raise ConflictError(f"version {version} goes from event {goal.began} to {end}, not to {place}.")
-        self._in_background(lambda: self._build_and_begin(goal, place, future))
+        self._in_background(lambda: self._build_and_begin(goal, place, actor, future))
         return future
 
-    def _build_and_begin(self, goal: Version, place: int, future: Any) -> None:
+    def _build_and_begin(self, goal: Version, place: int, actor: str | None, future: Any) -> None:
         try:
             with self.store.reader() as reader:
                 while True:
                     replica = built(reader, goal, place)
-                    number = self.call(partial(self._begin_from, goal, place, replica)).result()
+                    number = self.call(partial(self._begin_from, goal, place, replica, actor)).result()
                     if number:
                         break
             self.deliver([(future, number, None)])
         except Exception as error:
             self.deliver([(future, None, error)])
 
-    def _begin_from(self, goal: Version, place: int, replica: Replica) -> int:
+    def _begin_from(self, goal: Version, place: int, replica: Replica, actor: str | None) -> int:
         """Begin the version of a rollback; 0 if corrections came in between."""
         store = self.store
         if any(goal.holds(seq) for seq in store.changed_since(replica.as_of, place)):
             return 0
         context = json.dumps({"version": goal.version, "seq": place})
         with store.transaction() as cursor:
-            seq = store.event(cursor, "rollback", context=context)
+            seq = store.event(cursor, "rollback", context=context, actor=actor)
             report = {"to_version": goal.version, "to_seq": place}
             version = store.add_version(cursor, "rollback", goal.root, [*goal.upto(place), (seq, None)], seq, report)
             content = to_bytes(replica.rows.model)
@@ -155,11 +156,11 @@ class Engine(Writer):
             self._keep_last(cursor)
         return self._now_at(new, seq)
 
-    def promote(self, number: int, future: Any = None) -> Any:
+    def promote(self, number: int, future: Any = None, actor: str | None = None) -> Any:
         """Serve a challenger from now on; the future gets the number of its version."""
-        return self.call(lambda: self._promote(number), future)
+        return self.call(lambda: self._promote(number, actor), future)
 
-    def _promote(self, number: int) -> int:
+    def _promote(self, number: int, actor: str | None) -> int:
         store = self.store
         challenger = store.connection.execute(
             "SELECT root, trained_to, report, state FROM challengers WHERE number = ?", (number,)
@@ -171,13 +172,12 @@ class Engine(Writer):
             raise ConflictError(f"challenger {number} is promoted already.")
         report = json.loads(report)
         with store.transaction() as cursor:
-            seq = store.event(cursor, "promotion", context=json.dumps({"challenger": number}))
+            seq = store.event(cursor, "promotion", context=json.dumps({"challenger": number}), actor=actor)
             ranges: Ranges = [(trained_to if report["learns"] else seq, None)]
             version = store.add_version(cursor, "promotion", root, ranges, seq, report)
             cursor.execute("UPDATE challengers SET state = 'promoted' WHERE number = ?", (number,))
             new = Replica(version, store.model(root))
             self._keep_last(cursor)
-        store.mark(seq)
         new.replay(store, seq)
         return self._now_at(new, seq)
 
@@ -188,7 +188,6 @@ class Engine(Writer):
             self.store.add_snapshot(cursor, snapshot, to_bytes(model))
 
     def _now_at(self, replica: Replica, seq: int) -> int:
-        self.store.mark(seq)
         former = self.replica
         self.replica = replica
         self._snapshot_at = seq

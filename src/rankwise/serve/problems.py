@@ -12,7 +12,7 @@ import msgspec
 
 from rankwise._errors import RowError
 from rankwise.serve.engine import UnknownError
-from rankwise.serve.writer import BusyError, ConflictError
+from rankwise.serve.writer import BusyError, ConflictError, KeyReuseError
 
 MEDIA_TYPE = "application/problem+json"
 _ABOUT = "https://www.rfc-editor.org/rfc/rfc9110#status."
@@ -69,6 +69,8 @@ def problem_of(error: BaseException) -> Problem | None:
         return Problem(400, f"the body is not JSON: {error}.")
     if isinstance(error, ConflictError):
         return Problem(409, str(error))
+    if isinstance(error, KeyReuseError):  # the status of the IETF's draft on this header
+        return Problem(422, str(error))
     if isinstance(error, UnknownError):
         return Problem(404, str(error.args[0]))
     if isinstance(error, BusyError):

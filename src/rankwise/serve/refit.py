@@ -25,7 +25,7 @@ from rankwise.persistence import to_bytes
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import Replica, built
 from rankwise.serve.row_model import RowModel
-from rankwise.serve.store import Row, Store, StoreError, Version, transaction
+from rankwise.serve.store import Row, Store, StoreError, StoreInUseError, Version, transaction
 from rankwise.table_model import TableModel, table_encoder
 
 
@@ -114,10 +114,10 @@ def _promote(path: Path | str, number: int) -> int | None:
     """Serve a challenger from now on; None if a server writes to the store, which then promotes it."""
     try:
         store = Store(path, write=True)
-    except StoreError:
+    except StoreInUseError:
         return None
     with store, Engine(store) as engine:
-        return int(engine.promote(number).result())
+        return int(engine.promote(number, actor="refit").result())
 
 
 def propose(path: Path | str, content: bytes, trained_to: int, report: dict[str, Any], state: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 import time
 from collections.abc import Sequence
 from copy import deepcopy
@@ -15,10 +17,12 @@ import numpy as np
 from rankwise._errors import RowError
 from rankwise._types import Floats
 from rankwise.labels import Labels
-from rankwise.persistence import from_bytes, to_bytes
+from rankwise.persistence import ModelFileError, from_bytes, to_bytes
 from rankwise.serve.progress import ErrorProgress
 from rankwise.serve.row_model import RowModel, take
-from rankwise.serve.store import Row, Snapshot, Store, Version
+from rankwise.serve.store import Row, Snapshot, Store, StoreError, Version
+
+log = logging.getLogger("rankwise.serve")
 
 _decode = msgspec.json.decode
 _LONGEST = 0.002  # seconds that predictions wait while rows are learnt
@@ -46,6 +50,8 @@ class Replica:
         """The model of a snapshot, or of the root if there is none."""
         if snapshot is None:
             return cls(version, store.model(version.root))
+        if snapshot.damage:
+            raise StoreError(f"{store.path} is damaged: {snapshot.damage}.")
         revision = snapshot.progress.get("revision", 0)
         replica = cls(version, store.model(snapshot.model), snapshot.seq, snapshot.as_of, revision)
         replica.progress.restore(snapshot.progress)
@@ -144,8 +150,14 @@ class Replica:
 
 def latest(store: Store, version: Version, upto: int | None = None) -> Replica:
     """The model of the newest snapshot that no correction has changed, at or before a place of the log."""
-    early = (s for s in store.snapshots(version.version) if upto is None or s.seq <= upto)
-    return Replica.from_snapshot(store, version, next((s for s in early if store.is_valid(s, version)), None))
+    for snapshot in store.snapshots(version.version):
+        if (upto is not None and snapshot.seq > upto) or not store.is_valid(snapshot, version):
+            continue
+        try:
+            return Replica.from_snapshot(store, version, snapshot)
+        except (StoreError, ModelFileError, sqlite3.DatabaseError) as error:  # an older one and the log are enough
+            log.warning("the snapshot after event %d cannot be used, an older one is: %s", snapshot.seq, error)
+    return Replica.from_snapshot(store, version, None)
 
 
 def built(store: Store, version: Version, place: int | None = None) -> Replica:

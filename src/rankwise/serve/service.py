@@ -18,6 +18,7 @@ from msgspec.json import decode
 from rankwise._errors import RowError
 from rankwise.explanations import explain
 from rankwise.features._arrow import load_pyarrow
+from rankwise.serve.chain import fingerprint
 from rankwise.serve.engine import Engine
 from rankwise.serve.events import EventHub
 from rankwise.serve.messages import FeedbackRow, features_text, label_text
@@ -206,21 +207,23 @@ class Service:
 
     # -- feedback ----------------------------------------------------------------------------------------------------
 
-    async def learn(self, rows: Sequence[FeedbackRow], key: str | None) -> list[dict[str, Any]]:
-        """Log and learn rows of feedback; return their ids and places in the log."""
+    async def learn(
+        self, rows: Sequence[FeedbackRow], key: str | None, actor: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Log and learn rows of feedback, sent by an actor; return their ids and places in the log."""
         if not rows:
             return []
         if len(rows) <= _AT_ONCE:
-            request = self._request(rows, key)
+            request = self._request(rows, key, actor)
         else:
-            request = await self.in_thread(self._request, rows, key)
+            request = await self.in_thread(self._request, rows, key, actor)
         places = await self.engine.submit(request)
         for id, row, place in list(zip(request.ids, rows, places, strict=True))[-3:]:
             entry = {"id": id, "label": row.label, "weight": row.weight, "seq": place, "at": time.time()}
             self.watch.feedback.append(entry)
         return [{"id": id, "seq": place} for id, place in zip(request.ids, places, strict=True)]
 
-    def _request(self, rows: Sequence[FeedbackRow], key: str | None) -> FeedbackRequest:
+    def _request(self, rows: Sequence[FeedbackRow], key: str | None, actor: str | None) -> FeedbackRequest:
         """Rows of feedback, checked: they can be logged and learnt."""
         replica = self.engine.replica
         made = [row.id is None for row in rows]
@@ -234,10 +237,12 @@ class Service:
         labels = [label_text(row.label, i) for i, row in enumerate(rows)]
         coded = replica.rows.labels(labels)
         contexts = [None if row.context is None else features_text(row.context) for row in rows]
+        weights = [row.weight + 0.0 for row in rows]  # there is no -0.0 in a database
         return FeedbackRequest(
-            ids=ids, labels=labels, weights=[float(row.weight) for row in rows], features=texts,
+            ids=ids, labels=labels, weights=weights, features=texts,
             encoded=replica.rows.encode(features), coded=coded, version=replica.version.version, future=self.future(),
-            contexts=contexts, made_ids=key is None and all(made),
+            contexts=contexts, made_ids=key is None and all(made), actor=actor, key=key,
+            digest=b"" if key is None else _digest_of(rows, labels, weights, texts, contexts),
         )  # fmt: skip
 
     def _recall(self, wanted: dict[int, str]) -> dict[int, str]:
@@ -283,7 +288,7 @@ class Service:
             try:
                 proposed = self.reader.connection.execute("SELECT number FROM challengers WHERE state = 'proposed'")
                 for (number,) in proposed.fetchall():
-                    await self.engine.promote(number, self.future())
+                    await self.engine.promote(number, self.future(), "refit")
             except Exception:
                 log.exception("a challenger could not be promoted")
             after = self.engine.settings.refit_after
@@ -366,3 +371,13 @@ class Service:
             "waiting": self.engine.n_waiting,
             "trouble": self.engine.broken,
         }
+
+
+def _digest_of(
+    rows: Sequence[FeedbackRow], labels: Sequence[str], weights: Sequence[float], texts: Sequence[str],
+    contexts: Sequence[str | None],
+) -> bytes:  # fmt: skip
+    """Digest of what a client sent: the same for the same rows, however their JSON was written."""
+    sent = [(row.id, row.prediction_id, None if row.features is None else text)
+            for row, text in zip(rows, texts, strict=True)]  # fmt: skip
+    return fingerprint(sent, labels, weights, contexts)

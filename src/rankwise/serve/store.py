@@ -4,8 +4,10 @@ The log is written first and never changed. Each event has a number, ``seq``, it
 
 - *feedback*: features, label and weight of a row;
 - *correction* and *retraction* of an earlier feedback, ``target``: another label and weight, or none;
-- *rollback* and *promotion*: a new version of the model;
+- *rollback*, *promotion* and *repair*: a new version of the model;
 - *note*: a fact that an application keeps in this order, which no model learns from.
+
+Each event also has an actor, who sent it, and a digest that covers all events up to it (:mod:`rankwise.serve.chain`).
 
 **Effective rows.** A feedback counts with the label and weight of its last correction, at its own place in the order;
 after a retraction it counts no more. ``rows`` gives effective rows, as of any event.
@@ -15,8 +17,8 @@ of it: ranges ``(after, upto]``, the last of which is open. A rollback begins a 
 ranges that end at the place it goes back to.
 
 **Durable.** WAL mode with ``synchronous=FULL``: when a commit returns, it is on the disk. One process writes and holds
-a lock; others may read. The lock file, beside the store, notes how far feedback was acknowledged, which reveals a log
-that was cut from outside.
+a lock; others may read. The lock file, beside the store, notes how far feedback was acknowledged and the digest there:
+a log that was cut, emptied, replaced or deleted from outside does not go on as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -24,47 +26,31 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-from rankwise.serve._lock import FileLock
+from rankwise.serve import schema
+from rankwise.serve.chain import fingerprint
+from rankwise.serve.store_file import (
+    StoreError as StoreError,
+)
+from rankwise.serve.store_file import (
+    StoreFile,
+)
+from rankwise.serve.store_file import (
+    StoreInUseError as StoreInUseError,
+)
+from rankwise.serve.store_file import (
+    transaction as transaction,
+)
 
-FORMAT = 1
-_APPLICATION = 0x72616E6B  # "rank", so that other databases are recognised
 _CHUNK = 5000  # rows that are read at a time
-_CACHE = 8000  # kB of pages that the writer keeps; the system's cache has the others
 _MOST_VARIABLES = 500  # of one statement
-
-_SCHEMA = """
-CREATE TABLE log (
-  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, kind TEXT NOT NULL, target INTEGER,
-  label TEXT, weight REAL, features TEXT, context TEXT);
-CREATE INDEX log_target ON log (target) WHERE target IS NOT NULL;
-CREATE TABLE models (digest TEXT PRIMARY KEY, content BLOB NOT NULL);
-CREATE TABLE versions (
-  version INTEGER PRIMARY KEY, at REAL NOT NULL, reason TEXT NOT NULL, root TEXT NOT NULL, ranges TEXT NOT NULL,
-  began INTEGER NOT NULL, report TEXT NOT NULL);
-CREATE TABLE snapshots (
-  version INTEGER NOT NULL, seq INTEGER NOT NULL, as_of INTEGER NOT NULL, at REAL NOT NULL, model TEXT NOT NULL,
-  progress TEXT NOT NULL, PRIMARY KEY (version, seq, as_of));
-CREATE TABLE remembered (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, features TEXT NOT NULL);
-CREATE TABLE challengers (
-  number INTEGER PRIMARY KEY, at REAL NOT NULL, root TEXT NOT NULL, trained_to INTEGER NOT NULL, report TEXT NOT NULL,
-  state TEXT NOT NULL);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
 
 #: Ranges of places in the log, ``(after, upto]``; None is open.
 Ranges = list[tuple[int, int | None]]
-
-
-class StoreError(ValueError):
-    """A store that cannot be opened or trusted, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -109,158 +95,43 @@ class Snapshot:
     as_of: int
     model: str  # digest, empty until it is kept
     progress: dict[str, Any]
+    damage: str = ""  # why it cannot be used
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
-    """One transaction of a connection; an error inside undoes all of it."""
-    cursor = connection.cursor()
-    cursor.execute("BEGIN IMMEDIATE")
-    try:
-        yield cursor
-        cursor.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            cursor.execute("ROLLBACK")
-        raise
-
-
-class Store:
+class Store(StoreFile):
     """An open store; with ``write`` it is locked, and created if it does not exist.
 
-    With ``accept_loss`` the log may end before the last acknowledged event, as in a restored backup.
+    With ``accept_loss`` it is opened although acknowledged events are missing or were changed, as in a restored backup.
     """
-
-    def __init__(self, path: Path | str, *, write: bool = False, accept_loss: bool = False) -> None:
-        self.path = Path(path)
-        self.lock: FileLock | None = None
-        if write:
-            if not self.path.parent.is_dir():
-                raise StoreError(f"{self.path}: there is no directory {self.path.parent}.")
-            try:
-                self.lock = FileLock(Path(f"{self.path}.lock"))
-            except BlockingIOError:
-                raise StoreError(f"another process writes to {self.path}: one store has one server.") from None
-            except OSError as error:
-                raise StoreError(f"{self.path} cannot be written: {error.strerror}.") from None
-        elif not self.path.is_file():
-            raise StoreError(f"no store at {self.path}.")
-        with ExitStack() as opened:
-            if self.lock is not None:
-                opened.callback(self.lock.release)
-            try:
-                uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
-                self.connection = sqlite3.connect(
-                    uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False
-                )
-                opened.callback(self.connection.close)
-                self._prepare(write)
-                self.name = self.note("name")
-                self.last = self.newest()
-                if self.lock is not None:
-                    self._compare_with_mark(self.lock, accept_loss)
-            except sqlite3.DatabaseError as error:
-                raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from None
-            opened.pop_all()  # it stays open
-
-    def close(self) -> None:
-        """Close the file and give back the lock."""
-        self.connection.close()
-        if self.lock is not None:
-            self.lock.release()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def reader(self) -> Store:
         """The same store, open for reading, such as by another thread."""
         return Store(self.path)
 
-    # -- opening -----------------------------------------------------------------------------------------------------
-
-    def _prepare(self, write: bool) -> None:
-        """Set up the connection; the file of another application is refused before anything in it changes."""
-        execute = self.connection.execute
-        execute("PRAGMA trusted_schema=OFF")
-        execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
-        (application,) = execute("PRAGMA application_id").fetchone()
-        (format,) = execute("PRAGMA user_version").fetchone()
-        (n_tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
-        is_new = write and not n_tables and not application
-        if application != _APPLICATION and not is_new:
-            raise StoreError(f"{self.path} is a database of something else.")
-        if format > FORMAT and not is_new:
-            raise StoreError(f"{self.path} has format {format}; this version reads up to {FORMAT}. Upgrade rankwise.")
-        if write:
-            execute("PRAGMA journal_mode=WAL")
-            execute("PRAGMA synchronous=FULL")
-            execute("PRAGMA wal_autocheckpoint=2000")
-        if is_new:
-            self._create()
-        elif write:  # refuse a file that cannot be written now, not at the first feedback
-            self.write_note("opened", str(time.time()))
-
-    def _create(self) -> None:
-        with self.transaction() as cursor:
-            for statement in _SCHEMA.split(";\n"):
-                if statement.strip():
-                    cursor.execute(statement)
-            cursor.execute(f"PRAGMA application_id={_APPLICATION}")
-            cursor.execute(f"PRAGMA user_version={FORMAT}")
-            cursor.execute("INSERT INTO meta VALUES ('name', ?)", (uuid.uuid4().hex,))
-
-    def _compare_with_mark(self, lock: FileLock, accept_loss: bool) -> None:
-        name, _, seq = lock.read().partition(" ")
-        if name == self.name and seq.isdigit() and int(seq) > self.last and not accept_loss:
-            raise StoreError(
-                f"{self.path} ends at event {self.last}, but event {int(seq)} was acknowledged: the file or its -wal "
-                f"was cut or replaced. Restore both, or accept the loss with --accept-loss."
-            )
-        self.mark(self.last)
-
-    def mark(self, seq: int) -> None:
-        """Note that everything up to here was committed, without waiting for the disk."""
-        self.last = seq
-        if self.lock is not None:
-            self.lock.write(f"{self.name} {seq}")
-
-    def note(self, key: str) -> str:
-        """A fact about the store as a whole, empty if there is none."""
-        line = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return "" if line is None else str(line[0])
-
-    def newest(self) -> int:
-        """Place of the last event that is in the log now, whoever wrote it."""
-        return int(self.connection.execute("SELECT coalesce(max(seq), 0) FROM log").fetchone()[0])
+    def _learnt(self) -> int:
+        for version in self.versions()[-1:]:
+            snapshots = self.snapshots(version.version)
+            return snapshots[0].seq if snapshots else version.ranges[0][0]
+        return 0
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    def transaction(self) -> AbstractContextManager[sqlite3.Cursor]:
-        """One transaction, durable when it ends; an error inside undoes all of it."""
-        return transaction(self.connection)
-
-    def write_note(self, key: str, value: str) -> None:
-        """Keep a fact about the store as a whole."""
-        with self.transaction() as cursor:
-            cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
     def event(
         self, cursor: sqlite3.Cursor, kind: str, *, target: int | None = None, label: str | None = None,
-        weight: float | None = None, context: str | None = None,
+        weight: float | None = None, context: str | None = None, actor: str | None = None,
     ) -> int:  # fmt: skip
-        """Append one event inside a transaction; return its place, which :meth:`mark` takes after the commit."""
-        seq = self.last + 1
+        """Append one event inside a transaction; return its place."""
+        seq = self._end[0] + 1
         id = f"{kind}-{seq}"
         while self.find([id]):  # a client has given it to a feedback
             id += "'"
-        cursor.execute(
-            "INSERT INTO log (seq, id, at, kind, target, label, weight, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, id, time.time(), kind, target, label, weight, context),
-        )
+        self.append(cursor, [(seq, id, time.time(), kind, target, label, weight, None, context, actor)])
         return seq
+
+    def add_requests(self, cursor: sqlite3.Cursor, digests: Mapping[str, bytes]) -> None:
+        """Keep what was sent under the keys of requests, as digests."""
+        now = time.time()
+        cursor.executemany("INSERT INTO requests VALUES (?, ?, ?)", [(k, d, now) for k, d in digests.items()])
 
     @staticmethod
     def add_model(cursor: sqlite3.Cursor, content: bytes) -> str:
@@ -275,19 +146,15 @@ class Store:
         """Begin a version, which is the current one from now on."""
         (number,) = cursor.execute("SELECT coalesce(max(version), 0) + 1 FROM versions").fetchone()
         at = time.time()
-        cursor.execute(
-            "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (number, at, reason, root, json.dumps(ranges), began, json.dumps(report)),
-        )
+        values = (number, at, reason, root, json.dumps(ranges), began, json.dumps(report))
+        schema.insert_sealed(cursor, "versions", values)
         return Version(number, at, reason, root, ranges, began, report)
 
     def add_snapshot(self, cursor: sqlite3.Cursor, snapshot: Snapshot, content: bytes) -> None:
         """Keep a snapshot and the content of its model file."""
         digest, progress = self.add_model(cursor, content), json.dumps(snapshot.progress)
-        cursor.execute(
-            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)",
-            (snapshot.version, snapshot.seq, snapshot.as_of, time.time(), digest, progress),
-        )
+        values = (snapshot.version, snapshot.seq, snapshot.as_of, time.time(), digest, progress)
+        schema.insert_sealed(cursor, "snapshots", values)
 
     def prune_snapshots(self, cursor: sqlite3.Cursor, version: int, keep: int) -> None:
         """Keep the newest snapshots of a version and the last one of every other, and the models they need."""
@@ -363,21 +230,41 @@ class Store:
         logged = {id: features for id, (*_, features) in self.find(ids).items() if features is not None}
         return logged | dict(self._with_ids("SELECT id, features FROM remembered", ids))
 
-    def _with_ids(self, query: str, ids: Sequence[str]) -> Iterator[Any]:
+    def requests(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Digests of what was sent under these keys."""
+        return dict(self._with_ids("SELECT key, digest FROM requests", keys, "key"))
+
+    def history(self, seq: int) -> list[dict[str, Any]]:
+        """A feedback and what was done to it, in order: place, time, kind, label, weight, and who did it."""
+        names = ("seq", "at", "kind", "label", "weight", "actor")
+        query = f"SELECT {', '.join(names)} FROM log WHERE seq = ?1 OR target = ?1 ORDER BY seq"
+        return [dict(zip(names, line, strict=True)) for line in self.connection.execute(query, (seq,))]
+
+    def _with_ids(self, query: str, ids: Sequence[str], column: str = "id") -> Iterator[Any]:
         for start in range(0, len(ids), _MOST_VARIABLES):
             some = ids[start : start + _MOST_VARIABLES]
             marks = ",".join("?" * len(some))
-            yield from self.connection.execute(f"{query} WHERE id IN ({marks})", some)
+            yield from self.connection.execute(f"{query} WHERE {column} IN ({marks})", some)
+
+    def _sealed(self, table: str) -> str:
+        return ", ".join((*schema.SEALED[table], "digest" if self.has_chain else "NULL"))
 
     def versions(self) -> list[Version]:
         """All versions, oldest first; the last one is current."""
-        lines = self.connection.execute(
-            "SELECT version, at, reason, root, ranges, began, report FROM versions ORDER BY version"
-        )
-        return [
-            Version(v, at, reason, root, [(a, b) for a, b in json.loads(ranges)], began, json.loads(report))
-            for v, at, reason, root, ranges, began, report in lines
-        ]
+        versions = []
+        line: list[Any]
+        for *line, digest in self.connection.execute(
+            f"SELECT {self._sealed('versions')} FROM versions ORDER BY version"
+        ):
+            if self.has_chain and digest != fingerprint(*line):
+                raise StoreError(
+                    f"{self.path} is damaged: version {line[0]} was changed after it was written. Restore a backup, or "
+                    f"save what is sound with 'rankwise store repair'."
+                )
+            number, at, reason, root, ranges, began, report = line
+            ranges = [(after, upto) for after, upto in json.loads(ranges)]
+            versions.append(Version(number, at, reason, root, ranges, began, json.loads(report)))
+        return versions
 
     def current(self) -> Version:
         """The version that is served."""
@@ -397,13 +284,22 @@ class Store:
         return content
 
     def snapshots(self, version: int) -> list[Snapshot]:
-        """Snapshots of a version, newest first."""
-        lines = self.connection.execute(
-            "SELECT version, seq, as_of, model, progress FROM snapshots WHERE version = ? "
-            "ORDER BY seq DESC, as_of DESC",
-            (version,),
-        )
-        return [Snapshot(v, seq, as_of, model, json.loads(progress)) for v, seq, as_of, model, progress in lines]
+        """Snapshots of a version, newest first; of those that were damaged, place and reason."""
+        keys = self.connection.execute(
+            "SELECT rowid, seq, as_of FROM snapshots WHERE version = ? ORDER BY seq DESC, as_of DESC", (version,)
+        ).fetchall()
+        return [self._snapshot(rowid, version, seq, as_of) for rowid, seq, as_of in keys]
+
+    def _snapshot(self, rowid: int, version: int, seq: int, as_of: int) -> Snapshot:
+        query = f"SELECT {self._sealed('snapshots')} FROM snapshots WHERE rowid = ?"
+        try:
+            *line, digest = self.connection.execute(query, (rowid,)).fetchone()
+            if not self.has_chain or digest == fingerprint(*line):
+                return Snapshot(version, seq, as_of, line[4], json.loads(line[5]))
+            damage = "it was changed after it was written"
+        except sqlite3.DatabaseError as error:
+            damage = str(error)
+        return Snapshot(version, seq, as_of, "", {}, damage)
 
     def is_valid(self, snapshot: Snapshot, version: Version) -> bool:
         """Whether no later correction changes what a snapshot has learnt."""

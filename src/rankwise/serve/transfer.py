@@ -48,7 +48,7 @@ def _batches(pa: Any, store: Store, model: RowModel, others: Sequence[str], sche
         yield pa.record_batch([a.cast(field.type) for a, field in zip(arrays, schema, strict=True)], schema=schema)
 
 
-def import_log(table: Path, model: Path, path: Path) -> int:
+def import_log(table: Path, model: Path, path: Path, *, accept_loss: bool = False) -> int:
     """Learn the rows of a table as feedback, in a new store or after what an old one holds; return their number.
 
     The table has a column ``label`` and perhaps ``id`` and ``weight``; the others are features. A new store begins with
@@ -57,7 +57,10 @@ def import_log(table: Path, model: Path, path: Path) -> int:
     rows = open_table(table)
     if "label" not in rows.schema.names:
         raise StoreError(f"{table} has no column 'label'.")
-    with Store(path, write=True) as store, Engine(store, model.read_bytes()) as engine:
+    with (
+        Store(path, write=True, accept_loss=accept_loss) as store,
+        Engine(store, model.read_bytes()) as engine,
+    ):
         before = store.last
         for batch in rows.batches():
             if len(batch):
@@ -78,7 +81,7 @@ def _learn(engine: Engine, batch: Batch) -> None:
                 line[name] = line.pop(f"feature {name}")
     clean = [{k: None if v != v else v for k, v in line.items()} for line in lines]
     try:
-        engine.feedback(clean, ids, labels, weights)
+        engine.feedback(clean, ids, labels, weights, actor="import")
     except RowError as error:
         what = "" if error.column is None else f"column {error.column!r}"
         raise batch.error(error.row, error.reason, error.column, what) from None

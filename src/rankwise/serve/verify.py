@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rankwise.serve.replica import Replica, built
-from rankwise.serve.store import Store, Version
+from rankwise.serve.store import Store, StoreError, Version
+
+_MOST_BREAKS = 20  # events that are named
 
 
 @dataclass(frozen=True)
@@ -19,22 +22,50 @@ class Check:
 
 def verify(store: Store) -> Iterator[Check]:
     """Compare all snapshots and the served model with a replay of the whole log; meanwhile nobody may write."""
-    (integrity,) = store.connection.execute("PRAGMA quick_check(1)").fetchone()
-    yield Check("the file is sound", integrity == "ok")
+    try:
+        (found,) = store.connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    yield Check(
+        "the file is sound" if found == "ok" else f"the file is damaged: {' '.join(found.split())}", found == "ok"
+    )
+    if found != "ok":
+        return
     store.current()  # there is nothing to verify in a store without a model
+    if store.has_chain:
+        yield from _verify_chain(store)
     versions = store.versions()
     ends = [version.began for version in versions[1:]] + [store.last]
     for version, end in zip(versions, ends, strict=True):
         yield from _verify_version(store, version, end)
 
 
+def _verify_chain(store: Store) -> Iterator[Check]:
+    """Compare every event with its digest."""
+    n = 0
+    for n, found in enumerate(store.breaks(), 1):
+        if n <= _MOST_BREAKS:
+            yield Check(f"event {found.seq} ({found.id[:100]!r}) matches its digest", False)
+    what = f"all {store.last} events are as they were written" if not n else f"{n} events are not as they were written"
+    yield Check(f"{what}; the digest of the last one is {store.head.hex()[:16]}...", not n)
+
+
 def _verify_version(store: Store, version: Version, end: int) -> Iterator[Check]:
     replayed = Replica.from_snapshot(store, version, None)
     for snapshot in reversed(store.snapshots(version.version)):
-        if store.is_valid(snapshot, version):
+        if snapshot.damage:
+            yield Check(f"version {version.version}: the snapshot after event {snapshot.seq} can be read", False)
+        elif store.is_valid(snapshot, version):
             replayed.replay(store, snapshot.seq, store.last)
             what = f"version {version.version}: the snapshot after event {snapshot.seq}"
-            yield Check(what, replayed.digest() == snapshot.model)
+            yield Check(what, replayed.digest() == snapshot.model and _can_be_read(store, snapshot.model))
     replayed.replay(store, end, store.last)
     what = f"version {version.version}: the model that is served after event {end}"
     yield Check(what, built(store, version, end).digest() == replayed.digest())
+
+
+def _can_be_read(store: Store, digest: str) -> bool:
+    try:
+        return bool(store.model(digest))
+    except (StoreError, sqlite3.DatabaseError):
+        return False

@@ -22,6 +22,7 @@ import numpy as np
 
 from rankwise.labels import Labels, check_weights
 from rankwise.persistence import to_bytes
+from rankwise.serve.chain import Event
 from rankwise.serve.replica import latest
 from rankwise.serve.row_model import stack, take
 from rankwise.serve.store import Snapshot, Store, StoreError, Version
@@ -29,12 +30,17 @@ from rankwise.serve.store import Snapshot, Store, StoreError, Version
 Outcome = tuple[Any, Any, BaseException | None]  #: a future, its result, and its error if there is one
 
 _MOST_ROWS = 20_000  # of one transaction
+_PROBE, _PROBE_EVERY = 32_768, 2.0  # bytes and seconds of a try to write while the disk takes nothing
 
 log = logging.getLogger("rankwise.serve")
 
 
 class ConflictError(ValueError):
     """An id that was used for something else."""
+
+
+class KeyReuseError(ValueError):
+    """A key that came with another request."""
 
 
 class BusyError(RuntimeError):
@@ -70,6 +76,9 @@ class FeedbackRequest(Job):
     version: int
     contexts: list[str | None] | None = None
     made_ids: bool = False  # the service made them: they are not in the log
+    actor: str | None = None  # who sent it
+    key: str | None = None  # under which the same request may come again, and the digest of what it holds
+    digest: bytes = b""
 
     @property
     def n_rows(self) -> int:
@@ -127,13 +136,18 @@ class Writer:
         self.store = store
         self.settings = settings or Settings()
         self.deliver = deliver
-        self.broken: str | None = None  # why the last write failed
+        self.broken: str | None = store.trouble  # why the last write failed
         self.n_groups = self.n_rows = self.n_replays = 0
         self.listeners: list[Callable[[str, dict[str, Any]], None]] = []
         versions = store.versions()
         if not versions:
             if content is None:
                 raise StoreError(f"{store.path} is new: it needs a model to begin with.")
+            if store.last and not store.accept_loss:
+                raise StoreError(
+                    f"{store.path} holds {store.last} events and no version of a model: it was damaged. Restore a "
+                    f"backup, or let this model learn all of them with --accept-loss."
+                )
             versions = [self._begin(content)]
         elif content is not None:
             self._require_same(content, versions[0].root)
@@ -179,11 +193,8 @@ class Writer:
             thread.join(timeout=60)
         replica = self.replica
         if replica.seq > self._snapshot_at and not replica.stale:
-            try:
-                model, snapshot = replica.copied()
-                self._write_snapshot(to_bytes(model), snapshot)
-            except sqlite3.Error as error:  # the log is complete without it
-                log.warning("no snapshot at the end: %s", error)
+            model, snapshot = replica.copied()
+            self._write_snapshot(to_bytes(model), snapshot)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -209,15 +220,16 @@ class Writer:
 
     def feedback(
         self, rows: Sequence[dict[str, Any]], ids: list[str], labels: Iterable[Any], weights: Any = 1.0,
-        contexts: list[str | None] | None = None,
+        contexts: list[str | None] | None = None, actor: str | None = None,
     ) -> list[int]:  # fmt: skip
         """Log and learn rows, and wait until that is done; return their places."""
         texts = [str(label) for label in labels]
         model = self.replica.rows
         request = FeedbackRequest(
-            ids=ids, labels=texts, weights=check_weights(weights, len(rows)).tolist(),
+            ids=ids, labels=texts, weights=(check_weights(weights, len(rows)) + 0.0).tolist(),
             features=[msgspec.json.encode(row).decode() for row in rows], encoded=model.encode(rows),
             coded=model.labels(texts), version=self.replica.version.version, future=Future(), contexts=contexts,
+            actor=actor,
         )  # fmt: skip
         places: list[int] = self.submit(request).result()
         return places
@@ -234,14 +246,29 @@ class Writer:
         while True:
             with self._wake:
                 while not self._jobs and not self._stopping:
-                    self._wake.wait()
-                if not self._jobs:
+                    if not self._wake.wait(None if self.broken is None else _PROBE_EVERY) and self.broken:
+                        break
+                if not self._jobs and self._stopping:
                     return
-                group = self._next_group()
+                group = self._next_group() if self._jobs else []
+            if not group:
+                self._probe()
+                continue
             done = self._do(group)
             with self._wake:
                 self.n_waiting -= sum(job.n_rows for job in group)
             self.deliver(done)
+
+    def _probe(self) -> None:
+        """Try whether the disk takes a group again, after it did not."""
+        try:
+            for size in (_PROBE, 0):
+                self.store.write_note("probe", "x" * size)
+        except sqlite3.Error as error:
+            self.broken = str(error)
+        else:
+            self.broken = None
+            self._tell("writable again")
 
     def _next_group(self) -> list[Any]:
         """The next call alone, or all requests before it that one transaction may hold."""
@@ -285,8 +312,11 @@ class Writer:
         store, now, seq = self.store, time.time(), self.store.last
         given = [id for job in group if isinstance(job, FeedbackRequest) and not job.made_ids for id in job.ids]
         known = {id: (s, label, weight, features) for id, (s, _, label, weight, features) in store.find(given).items()}
+        keys = [job.key for job in group if isinstance(job, FeedbackRequest) and job.key is not None]
+        digests = store.requests(keys) if keys else {}
+        new_keys: dict[str, bytes] = {}
         done: list[Outcome] = []
-        events: list[tuple[Any, ...]] = []
+        events: list[Event] = []
         learnt: list[tuple[FeedbackRequest, list[int]]] = []
         remembered: list[tuple[str, str]] = []
         for job in group:
@@ -297,6 +327,11 @@ class Writer:
             new, places = [], []
             added: dict[str, tuple[Any, ...]] = {}
             try:
+                if job.key is not None and digests.get(job.key, job.digest) != job.digest:
+                    raise KeyReuseError(
+                        f"the Idempotency-Key {job.key!r} was used for another request. Give each request a key of its "
+                        f"own, and the same one only to the same rows."
+                    )
                 for i, (id, *content) in enumerate(zip(job.ids, job.labels, job.weights, job.features, strict=True)):
                     earlier = known.get(id) or added.get(id)
                     if earlier is None:
@@ -308,25 +343,29 @@ class Writer:
                             f"Correct it with PUT /v1/feedback/ID."
                         )
                     places.append(earlier[0])
-            except ConflictError as error:  # of this request nothing is written
+            except (ConflictError, KeyReuseError) as error:  # of this request nothing is written
                 done.append((job.future, None, error))
                 continue
             done.append((job.future, places, None))
+            if job.key is not None and job.key not in digests:
+                digests[job.key] = new_keys[job.key] = job.digest
             if new:
                 known |= added
                 seq += len(new)
                 learnt.append((job, new))
                 contexts = job.contexts or [None] * len(job.ids)
                 events += [
-                    (place, id, now, "feedback", None, *content, contexts[i])
+                    (place, id, now, "feedback", None, *content, contexts[i], job.actor)
                     for i, (id, (place, *content)) in zip(new, added.items(), strict=True)
                 ]
-        if events or remembered:
+        if events or remembered or new_keys:
             with store.transaction() as cursor:
-                cursor.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", events)
+                if events:
+                    store.append(cursor, events)
+                if new_keys:
+                    store.add_requests(cursor, new_keys)
                 if remembered:
                     store.remember(cursor, remembered, self.settings.remember)
-            store.mark(seq)
             self.n_groups += 1
             self.n_rows += len(events)
         return done, learnt, seq
@@ -361,9 +400,14 @@ class Writer:
         self._in_background(write)
 
     def _write_snapshot(self, content: bytes, snapshot: Snapshot) -> None:
-        with self.store.transaction() as cursor:
-            self.store.add_snapshot(cursor, snapshot, content)
-            self.store.prune_snapshots(cursor, self.replica.version.version, self.settings.keep)
+        try:
+            with self.store.transaction() as cursor:
+                self.store.add_snapshot(cursor, snapshot, content)
+            with self.store.transaction() as cursor:
+                self.store.prune_snapshots(cursor, self.replica.version.version, self.settings.keep)
+        except sqlite3.Error as error:  # the log is complete without it
+            log.warning("no snapshot, or no old one was removed: %s", error)
+            return
         self._snapshot_at = max(self._snapshot_at, snapshot.seq)
         self._tell("snapshot", seq=snapshot.seq, version=snapshot.version)
 

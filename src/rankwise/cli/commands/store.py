@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli._exit import plain_errors
+from rankwise.cli._exit import MANY_SKIPPED, plain_errors
 from rankwise.cli._options import AsJSON, Model, Overwrite, grouped
 from rankwise.cli._outputs import NEW_MODEL, NEW_TABLE
 from rankwise.cli._print import print_facts, print_json, print_written, some
@@ -95,10 +95,47 @@ def model(
         print_facts({"version": name, "output": str(output)})
 
 
+def repair(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="The damaged store; it is only read.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The new store; it must not be there.")
+    ],
+    json: AsJSON = False,
+) -> None:
+    """Save what can be read of a damaged store in a new file, and list what cannot.
+
+    rankwise store repair feedback.sqlite --output repaired.sqlite
+
+    Events that cannot be read, or that do not match their digests, are left out and listed with their ids. The exit
+    code is 0 if everything was saved, else 3.
+    """
+    with plain_errors():
+        check_installed()
+        from rankwise.serve.repair import repair
+
+        report = repair(store, output)
+    if json:
+        print_json(report.to_plain())
+    else:
+        for what, events in (("lost", report.lost), ("changed", report.changed)):
+            for seq, id in events:
+                typer.echo(f"{what}: event {seq} ({id})")
+        for line in report.others:
+            typer.echo(f"lost: {line}")
+        facts = {"events": f"{report.events:,} saved, {len(report.lost):,} lost, {len(report.changed):,} changed"}
+        if report.version is not None:
+            facts["version"] = f"{report.version} begins, with the newest snapshot"
+        print_facts({**facts, "output": str(output)})
+    raise typer.Exit(0 if report.is_whole else MANY_SKIPPED)
+
+
 def import_(
     table: Annotated[Path, typer.Argument(metavar="FILE", help="A table with a column 'label'; id and weight if any.")],
     model: Model,
     store: Annotated[Path, typer.Option("--store", metavar="FILE", help="Store to fill; made if new.")],
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Fill it although acknowledged events of it are gone.")
+    ] = False,
     json: AsJSON = False,
 ) -> None:
     """Learn the rows of a table as feedback, in their order: for a new model, or to move a store.
@@ -111,5 +148,5 @@ def import_(
         check_installed()
         from rankwise.serve.transfer import import_log
 
-        n = import_log(table, model, store)
+        n = import_log(table, model, store, accept_loss=accept_loss)
     print_written(store, n, 0, json)

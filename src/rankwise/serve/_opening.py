@@ -1,0 +1,61 @@
+"""How the file of a store is opened, and what the lock file beside it notes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+_NOTE = re.compile(r"(\w{32}) ([0-9]{1,18})(?: ([0-9a-f]{64}))?")
+_CANNOT_MAKE_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
+
+
+@dataclass(frozen=True)
+class Acknowledged:
+    """What was acknowledged: in which store, up to which event, and the digest of that event if it is noted."""
+
+    name: str
+    seq: int
+    digest: bytes | None
+
+    @classmethod
+    def read(cls, note: str) -> Acknowledged | None:
+        """The note of a lock file; None if it says nothing."""
+        match = _NOTE.fullmatch(note)
+        return None if match is None else cls(match[1], int(match[2]), bytes.fromhex(match[3]) if match[3] else None)
+
+
+def connect(path: Path, write: bool, opened: ExitStack) -> sqlite3.Connection:
+    """Connection to a file; one for reading also works where nothing can be written, as on a backup medium."""
+    uri = path.resolve().as_uri()
+    connection = _connect(f"{uri}?mode={'rwc' if write else 'ro'}")
+    if write:
+        return connection
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorcode & 0xFF not in _CANNOT_MAKE_FILES:
+            raise
+        recent = Path(f"{path}-wal")
+        if recent.is_file() and recent.stat().st_size:  # SQLite reads it only beside a file that it can write
+            folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="rankwise-store-"))
+            copy = Path(folder) / "store.sqlite"
+            shutil.copyfile(path, copy)
+            shutil.copyfile(recent, f"{copy}-wal")
+            return _connect(f"{copy.as_uri()}?mode=ro")
+        return _connect(f"{uri}?immutable=1")
+    return connection
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
+
+
+def fits_on_no_disk(error: sqlite3.Error) -> bool:
+    """Whether an error is that of a disk that takes no more."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
