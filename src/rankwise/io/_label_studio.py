@@ -174,7 +174,7 @@ def _resolved_in(lines: Sequence[Mapping[str, Any]], controls: Controls) -> Cont
     if any(others):
         return _resolved(controls, others)
     ranges = [found for found, ends in zip(texts, names, strict=True) if ends]
-    beside = [found - set.intersection(*ranges) if ranges else found
+    beside = [found - ranges[0].intersection(*ranges) if ranges else found
               for found, ends in zip(texts, names, strict=True) if not ends]  # fmt: skip
     if any(beside):
         known = ", ".join(sorted(set().union(*beside)))
