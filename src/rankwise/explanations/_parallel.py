@@ -22,7 +22,6 @@ from rankwise.batch._link_risk import LinkRisk
 from rankwise.batch._wald import wald
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import Labels, check_weights, encode
-from rankwise.plots._final_estimator import feature_names
 from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise.solvers.design import Design
 
@@ -122,9 +121,9 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     (3, 2)
     """
     target = Target.of(model)
-    features = target.rows(X)
+    features = target.model.rows(X)
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
-    names = feature_names(target.final, target.before, matrix.shape[1], X)
+    names = target.model.feature_names(matrix.shape[1], X)
     labels = encode(y, target.classes, n_rows=matrix.shape[0])
     weight = check_weights(sample_weight, len(labels))
     weight = weight if weight.size else np.ones(len(labels))
