@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base.estimator import SavedEstimator
+from rankwise.base.row_data import indexable
 from rankwise.base.transaction import reader
 from rankwise.calibration._inner import OfEstimator
 from rankwise.table_model import InnerAnswers
@@ -23,7 +24,7 @@ class ChoosingEstimator(OfEstimator, InnerAnswers, SavedEstimator):  # type: ign
 
     @reader
     def _ask(self, method: str, X: Any, *more: Any) -> Any:
-        return getattr(self.best_estimator_, method)(X, *more)
+        return getattr(self.best_estimator_, method)(indexable(X), *more)
 
     def _offers(self, method: str) -> bool:
         return hasattr(getattr(self, "best_estimator_", getattr(self, "estimator", None)), method)
