@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rankwise.serve import store_file as stores
-from rankwise.serve.chain import GENESIS, Walk, link
 from rankwise.serve.engine import Engine
 from rankwise.serve.launch import open_services
+from rankwise.serve.log_chain import GENESIS, Walk, link
 from rankwise.serve.replica import built
 from rankwise.serve.store import Store, StoreError
 from rankwise.serve.verify import verify

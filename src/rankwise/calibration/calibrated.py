@@ -36,7 +36,7 @@ from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
 from rankwise.calibration._inner import (
-    OfEstimator,
+    Adjusting,
     fitted_to,
     folds,
     given_splits,
@@ -52,7 +52,7 @@ _ROUNDS = 100  # of sharing out imprecise labels
 _STILL = 1e-6  # change of a probability at which the curves stay
 
 
-class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
+class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
     """Probabilities of ordered classes from the scores of any estimator.
 
     Parameters

@@ -21,7 +21,7 @@ from typing import Any
 from rankwise._files import replacing
 from rankwise.serve import schema
 from rankwise.serve._opening import Acknowledged, connect
-from rankwise.serve.chain import GENESIS, Walk, fingerprint, link
+from rankwise.serve.log_chain import GENESIS, Walk, fingerprint, link
 from rankwise.serve.store import StoreError
 
 _CHUNK = 2000  # lines that are read at a time
@@ -31,7 +31,7 @@ _OF_THE_FILE = ("name", "opened", "probe", "accepted", schema.CHAIN_BEGINS)
 
 
 @dataclass
-class Report:
+class RepairReport:
     """What was saved, and what was not."""
 
     events: int = 0  # saved
@@ -50,7 +50,7 @@ class Report:
         return {**asdict(self), "whole": self.is_whole}
 
 
-def repair(path: Path, output: Path) -> Report:
+def repair(path: Path, output: Path) -> RepairReport:
     """Save what can be read of a store in a new file, which must not be there; return what was saved and what not."""
     if output.exists():
         raise StoreError(f"{output} is there already: a store is repaired into a new file.")
@@ -123,9 +123,9 @@ class _Source:
         for _, digest, *event in self.lines("log", ("digest" if has_chain else "NULL", columns)):
             yield digest, *event
 
-    def compared(self) -> Report:
+    def compared(self) -> RepairReport:
         """What is lost or changed among the events."""
-        report = Report()
+        report = RepairReport()
         walk, before = Walk(GENESIS), 0
         lost: list[int] = []
         for digest, *event in self.events():
@@ -165,7 +165,7 @@ class _Source:
                 yield tuple(line)
 
 
-def _copy(source: _Source, report: Report, path: Path) -> None:
+def _copy(source: _Source, report: RepairReport, path: Path) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         cursor = connection.cursor()
@@ -206,7 +206,7 @@ def _copy(source: _Source, report: Report, path: Path) -> None:
         connection.close()
 
 
-def _copy_events(source: _Source, report: Report, cursor: sqlite3.Cursor, gone: set[int]) -> tuple[int, bytes]:
+def _copy_events(source: _Source, report: RepairReport, cursor: sqlite3.Cursor, gone: set[int]) -> tuple[int, bytes]:
     """Copy events with their digests, or with digests anew if some are gone; return the last place and digest."""
     insert = f"INSERT OR IGNORE INTO log ({schema.EVENT}, digest) VALUES ({'?, ' * 10}?)"
     seq, head = 0, GENESIS
@@ -222,7 +222,7 @@ def _copy_events(source: _Source, report: Report, cursor: sqlite3.Cursor, gone: 
 
 
 def _begin_anew(
-    cursor: sqlite3.Cursor, report: Report, version: tuple[Any, ...], snapshots: list[tuple[Any, ...]], last: int,
+    cursor: sqlite3.Cursor, report: RepairReport, version: tuple[Any, ...], snapshots: list[tuple[Any, ...]], last: int,
     head: bytes, gone: set[int],
 ) -> None:  # fmt: skip
     """Begin a version with the newest snapshot, if that has learnt from what is gone and no correction came later."""

@@ -8,7 +8,7 @@ import sqlite3
 import uuid
 from typing import Any
 
-from rankwise.serve.chain import FIELDS, GENESIS, Walk, fingerprint
+from rankwise.serve.log_chain import FIELDS, GENESIS, Walk, fingerprint
 
 FORMAT = 2
 APPLICATION = 0x72616E6B  # "rank", so that other databases are recognised

@@ -7,7 +7,8 @@ The log is written first and never changed. Each event has a number, ``seq``, it
 - *rollback*, *promotion* and *repair*: a new version of the model;
 - *note*: a fact that an application keeps in this order, which no model learns from.
 
-Each event also has an actor, who sent it, and a digest that covers all events up to it (:mod:`rankwise.serve.chain`).
+Each event also has an actor, who sent it, and a digest that covers all events up to it
+(:mod:`rankwise.serve.log_chain`).
 
 **Effective rows.** A feedback counts with the label and weight of its last correction, at its own place in the order;
 after a retraction it counts no more. ``rows`` gives effective rows, as of any event.
@@ -32,7 +33,7 @@ from hashlib import sha256
 from typing import Any
 
 from rankwise.serve import schema
-from rankwise.serve.chain import fingerprint
+from rankwise.serve.log_chain import fingerprint
 from rankwise.serve.store_file import (
     StoreError as StoreError,
 )

@@ -15,7 +15,7 @@ from typing import Any, Self
 from rankwise.serve import schema
 from rankwise.serve._lock import FileLock
 from rankwise.serve._opening import Acknowledged, connect, fits_on_no_disk
-from rankwise.serve.chain import GENESIS, Event, Walk, link
+from rankwise.serve.log_chain import GENESIS, Event, Walk, link
 
 _CHUNK = 5000  # events that are read at a time
 _CACHE = 8000  # kB of pages that the writer keeps; the system's cache has the others

@@ -22,7 +22,7 @@ import numpy as np
 
 from rankwise.labels import Labels, check_weights
 from rankwise.persistence import to_bytes
-from rankwise.serve.chain import Event
+from rankwise.serve.log_chain import Event
 from rankwise.serve.replica import latest
 from rankwise.serve.row_model import stack, take
 from rankwise.serve.store import Snapshot, Store, StoreError, Version
