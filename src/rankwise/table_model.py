@@ -12,13 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise.base.default_parts import DefaultParts
+from rankwise.base.model import Enclosing, Layer
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
 from rankwise.features import TableEncoder
@@ -107,7 +108,7 @@ def name_categories(estimator: Any, encoder: Any) -> None:
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
+class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -246,6 +247,10 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
         }
 
     # -- the model ---------------------------------------------------------------------------------------------------
+
+    @reader
+    def _layer(self) -> Layer:
+        return Layer(self.estimator_, self.encoder_)
 
     @property
     def classes_(self) -> NDArray[Any]:

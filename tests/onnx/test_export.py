@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -35,6 +37,7 @@ from rankwise import (
 )
 from rankwise.onnx import to_onnx
 from rankwise.onnx._decision_graphs import RULES
+from rankwise.onnx._export import _SCALERS
 
 ESTIMATORS = [
     PRIL(random_state=0),
@@ -81,6 +84,12 @@ def run(graph, X):
 def test_every_estimator_that_can_be_exported_is_tested():
     trees = {BoostedThresholds}  # in test_trees.py
     assert {type(estimator) for estimator in ESTIMATORS} | trees == set(RULES)
+
+
+def test_the_page_names_what_can_be_exported():
+    page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text()
+    named = page.split("**Supported estimators**")[1].split("\n- **")[0].split("Kernel models")[0]
+    assert set(re.findall(r"`(\w+)`", named)) == {kind.__name__ for kind in [*RULES, *_SCALERS]}
 
 
 @each

@@ -34,7 +34,7 @@ _DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
 
 
 @dataclass(frozen=True)
-class Annotation:
+class StudioAnnotation:
     """An annotation, read: what it says about the features of its task, for the log and for the model."""
 
     number: Any
@@ -156,7 +156,7 @@ class LabelStudioBackend:
         counts = {change: changes.count(change) for change in dict.fromkeys(changes)}
         return {"status": "ok", **counts, "model_version": self.version}
 
-    def _read(self, pairs: Iterable[tuple[Any, Any]], project: Any, text: Any) -> list[Annotation]:
+    def _read(self, pairs: Iterable[tuple[Any, Any]], project: Any, text: Any) -> list[StudioAnnotation]:
         """Annotations with their tasks, all checked before the first is taken."""
         configuration = self.configuration(project, text)
         question = configuration.question
@@ -166,7 +166,7 @@ class LabelStudioBackend:
             self.service.engine.replica.rows.encode([one.features for one in read])
         return read
 
-    def _read_one(self, annotation: Any, task: Any, controls: Controls) -> Annotation:
+    def _read_one(self, annotation: Any, task: Any, controls: Controls) -> StudioAnnotation:
         if not isinstance(annotation, dict) or not _is_number(annotation.get("id")):
             raise Problem(422, "an annotation must be a JSON object with its number as 'id'.")
         data = _data(task)
@@ -184,7 +184,7 @@ class LabelStudioBackend:
             rater=annotation.get("completed_by"), seconds=annotation.get("lead_time"),
         )  # fmt: skip
         plain = {name: value for name, value in fact.items() if not isinstance(value, (dict, list))}
-        return Annotation(annotation["id"], label, self._features(data), plain)
+        return StudioAnnotation(annotation["id"], label, self._features(data), plain)
 
     def _labels(self, given: Any) -> tuple[Labels, Labels] | None:
         """What an annotation says and what the model learns from it; None if it says nothing.
@@ -208,7 +208,7 @@ class LabelStudioBackend:
         rows.labels([str(format_labels(learnt, self._order)[0])])  # refuses what the model cannot learn from
         return said, learnt
 
-    async def _annotate(self, given: Annotation, *, is_update: bool) -> str:
+    async def _annotate(self, given: StudioAnnotation, *, is_update: bool) -> str:
         """Learn an annotation, unless the log knows it, or something newer."""
         known = self.ledger.annotations.get(given.number)
         if known is None and given.fact.get("task") in self.ledger.deleted_tasks:
@@ -239,7 +239,7 @@ class LabelStudioBackend:
         return "learnt"
 
     @staticmethod
-    def _require_same_server(given: Annotation, known: KnownAnnotation) -> None:
+    def _require_same_server(given: StudioAnnotation, known: KnownAnnotation) -> None:
         origin = given.fact.get("origin")
         if None not in (origin, known.origin) and origin != known.origin:
             raise Problem(

@@ -281,6 +281,11 @@ class BatchEstimator(OrdinalEstimator):
         if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
             self._refuse_row(rows, first_row(rows, np.abs(values) > _LARGEST), "the squared norm of the row is")
 
+    def _column_name(self, column: int) -> str | int:
+        """Name of a column, or its number if it has none."""
+        name = self._feature_name(column)
+        return column if name is None else str(name)
+
     def _design(self, rows: Rows) -> Design:
         return Design(rows, self.n_features_in_)
 

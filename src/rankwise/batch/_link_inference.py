@@ -28,7 +28,9 @@ from rankwise._kernels.compile import kernel
 from rankwise._types import Floats
 from rankwise.base.row_data import length
 from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._identification import REMEDY, columns_named, dependences, described
 from rankwise.batch._link_risk import LOGIT, LinkRisk, pull_apart, row_springs
+from rankwise.batch._separation import separating_columns
 from rankwise.labels import encode
 from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, padded, probabilities
 from rankwise.solvers.design import Design, squared_norms
@@ -73,6 +75,10 @@ class _Evidence:
         if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0.0).any():
             raise ValueError("these labels tell classes apart that those of the fit did not: use the rows of the fit.")
         return cls(design, rows, risk, thresholds, design.times(model.coef_[None]))
+
+    def log_likelihood(self) -> float:
+        mean_loss, _ = self.risk.exact(self.scores, self.thresholds)
+        return -mean_loss * float(self.rows.weight.sum())
 
     def information(self, alpha: float) -> Floats:
         total = float(self.rows.weight.sum())
@@ -123,11 +129,28 @@ def _covariance(model: Any, evidence: _Evidence) -> tuple[Floats, NDArray[np.int
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
+    _require_identified(model, evidence)
     # Thresholds that the labels do not determine have no standard error.
     place, inside = evidence.risk.innermost.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
     parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
     return _inverse(evidence.information(model.alpha_), model), parameter
+
+
+def _require_identified(model: Any, evidence: _Evidence) -> None:
+    """Raise an error that names the columns whose weights maximum likelihood does not determine."""
+    if model.alpha_ != 0.0:
+        return
+    found = dependences(evidence.design, evidence.risk)
+    if found:
+        raise ValueError(f"there are no standard errors: {described(found, model._column_name)} {REMEDY}")
+    separating = separating_columns(evidence.design, evidence.risk, model.coef_, evidence.thresholds, found)
+    if separating is not None:
+        raise ValueError(
+            f"there are no standard errors: the labels are separable by "
+            f"{columns_named(separating, model._column_name)}, so the likelihood grows with these weights for ever. "
+            f"Drop the columns, merge levels or classes, or set alpha > 0."
+        )
 
 
 def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float) -> Any:
@@ -168,17 +191,16 @@ def _inverse(information: Floats, model: Any) -> Floats:
             raise LinAlgError
     except LinAlgError:
         raise ValueError(
-            f"the information matrix is singular, so there are no standard errors: columns of X are constant or "
-            f"collinear, or the labels separable. Drop such columns, or set alpha > 0 (now {model.alpha_:g})."
+            f"the information matrix is singular to rounding, so there are no standard errors: columns of X are nearly "
+            f"constant or collinear, or the labels nearly separable. Scale or drop such columns, or set a larger alpha "
+            f"(now {model.alpha_:g})."
         ) from None
     return np.asarray(cho_solve(factor, np.eye(scale.size)) / np.outer(scale, scale))
 
 
 def log_likelihood(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Weighted sum of the log-probabilities of the labels."""
-    evidence = _Evidence.of(model, X, y, sample_weight)
-    mean_loss, _ = evidence.risk.exact(evidence.scores, evidence.thresholds)
-    return -mean_loss * float(evidence.rows.weight.sum())
+    return _Evidence.of(model, X, y, sample_weight).log_likelihood()
 
 
 def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: Any) -> LikelihoodRatio:
@@ -191,14 +213,29 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
         what = f"Got {unknown[0]!r}" if unknown else "Got none"
         raise ValueError(f"without must be columns of X, {', '.join(map(repr, list(known)[:8]))} ... {what} instead.")
     dropped = np.unique([known[name] for name in named])
-    kept = np.setdiff1d(np.arange(d), dropped)
+    evidence = _Evidence.of(model, X, y, sample_weight)
+    kept = _independent(evidence, np.setdiff1d(np.arange(d), dropped))
+    df = _independent(evidence, np.arange(d)).size - kept.size
+    if df == 0:
+        follow = columns_named(dropped.tolist(), model._column_name)
+        raise ValueError(
+            f"{follow} follow{'s' * (dropped.size == 1)} from the others, so there is nothing to test. "
+            f"Name the columns that should be tested together."
+        )
     matrix = Design(model._rows(X, reset=False), d).matrix()
     # If no column is left, a column of zeros: thresholds alone.
     smaller = clone(model).set_params(classes=model.classes_.tolist())
     fewer = matrix[:, kept] if kept.size else sparse.csr_matrix((matrix.shape[0], 1))
     smaller.fit(fewer, y, sample_weight)
-    statistic = 2.0 * (log_likelihood(model, X, y, sample_weight) - log_likelihood(smaller, fewer, y, sample_weight))
-    return LikelihoodRatio(max(statistic, 0.0), int(dropped.size), float(stats.chi2.sf(statistic, dropped.size)))
+    statistic = 2.0 * (evidence.log_likelihood() - log_likelihood(smaller, fewer, y, sample_weight))
+    return LikelihoodRatio(max(statistic, 0.0), df, float(stats.chi2.sf(statistic, df)))
+
+
+def _independent(evidence: _Evidence, columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of some columns that do not follow from earlier ones."""
+    matrix = evidence.design.matrix()[:, columns]
+    design = Design((matrix.data, matrix.indices, matrix.indptr), columns.size)
+    return np.delete(columns, [dependence.column for dependence in dependences(design, evidence.risk)])
 
 
 def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> float:

@@ -105,8 +105,8 @@ class LabelledFiles:
         if not (self.features or self.is_svmlight):
             raise TableError(f"file {table.files[0]}: no column is left to learn from.")
         self.types = {name: "string" for name in texts if name in names}
-        if table.format in ("csv", "tsv") and labels is not None:
-            self.types |= self.labels.csv_types
+        if labels is not None:
+            self.types |= self.labels.types_in(table)
         if classes is not None:
             self.order = declared_order(classes)
 

@@ -19,7 +19,6 @@ from rankwise._types import Floats
 from rankwise.batch import CumulativeLink
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import check_weights, encode
-from rankwise.plots._final_estimator import feature_names
 from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression
@@ -112,11 +111,11 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     (3, 2)
     """
     target = Target.of(model)
-    features = target.rows(X)
+    features = target.model.rows(X)
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
     # The weight of a constant feature cannot be told from the threshold.
     varies = np.ptp(matrix, axis=0) > 0
-    names = feature_names(target.final, target.before, varies.size, X)
+    names = target.model.feature_names(varies.size, X)
     columns = [names[j] for j in np.flatnonzero(varies)]
     labels = encode(y, target.classes, n_rows=matrix.shape[0])
     weight = check_weights(sample_weight, len(labels))

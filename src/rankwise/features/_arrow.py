@@ -73,17 +73,17 @@ def _from_pandas(frame: Any) -> Any:
             arrays.append(pa.Array.from_pandas(frame.iloc[:, place]))
         # Arrow refuses objects of several types: read them one by one, with errors of our own.
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError):
-            arrays.append(_mixed(pa, name, frame.iloc[:, place].tolist()))
+            arrays.append(mixed_column(pa, name, frame.iloc[:, place].tolist()))
     return pa.Table.from_arrays(arrays, names=names)
 
 
 def _plain_column(pa: Any, name: str, values: NDArray[Any]) -> Any:
     if values.dtype.kind in "iufbMm":
         return pa.array(np.ascontiguousarray(values))
-    return _mixed(pa, name, values.tolist())
+    return mixed_column(pa, name, values.tolist())
 
 
-def _mixed(pa: Any, name: str, values: list[Any]) -> Any:
+def mixed_column(pa: Any, name: str, values: list[Any]) -> Any:
     """Column of Python objects: numbers if all are, otherwise texts."""
     known = [None if v is None or v != v else v for v in values]
     plain = [v for v in known if v is not None]

@@ -107,8 +107,8 @@ def convert_table(
     quarantine: Quarantine | None = None,
 ) -> int:
     """:func:`convert` of an open table; without a quarantine a bad row is an error."""
-    if labels_from is not None and table.format in ("csv", "tsv"):
-        types = {**labels_from.csv_types, **(types or {})}
+    if labels_from is not None:
+        types = {**labels_from.types_in(table), **(types or {})}
     n = 0
     with TableWriter(output, format=output_format) as writer:
         passed_on: list[str] = []

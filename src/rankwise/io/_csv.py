@@ -140,10 +140,10 @@ class CSVFile(TextFile):
         )
         if as_written:
             return one_batch(table)
-        return _with_nulls(one_batch(table), {name for name, kind in types.items() if kind == pa.large_string()})
+        return with_nulls(one_batch(table), {name for name, kind in types.items() if kind == pa.large_string()})
 
 
-def _with_nulls(batch: Any, as_they_stand: Set[str]) -> Any:
+def with_nulls(batch: Any, as_they_stand: Set[str]) -> Any:
     """Texts such as NA become missing values, except in columns where they may be meant literally."""
     for k, field in enumerate(batch.schema):
         if pa.types.is_string(field.type) and field.name not in as_they_stand:

@@ -82,6 +82,12 @@ class LabelColumns:
         """``types`` for :func:`open_table` on CSV: labels are unchanged text, in which ``NA`` may be a class."""
         return {} if self.label is None else {self.label: "large_string"}
 
+    def types_in(self, table: Table) -> dict[str, str]:
+        """The same for a table of any format: of CSV, and of Excel if the labels are texts there."""
+        if table.format == "xlsx" and self.label in table.schema.names:
+            return self.csv_types if is_text(table.schema.field(self.label).type) else {}
+        return self.csv_types if table.format in ("csv", "tsv") else {}
+
     def read(self, batch: Batch, classes: Any = None) -> tuple[Any, NDArray[np.float64] | None]:
         """Labels and weights of a batch.
 

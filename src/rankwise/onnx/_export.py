@@ -17,7 +17,7 @@ from rankwise._files import write_whole
 from rankwise._version import __version__
 from rankwise.onnx._decision_graphs import RULES
 from rankwise.onnx._graph import IR_VERSION, OPSET, Graph
-from rankwise.onnx._tree_ensemble import ML_DOMAIN, ML_OPSET
+from rankwise.onnx._tree_ensemble import ML_DOMAIN, ML_OPSET, categories_of_texts
 
 _INPUT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 
@@ -30,6 +30,10 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
     ``CumulativeLink`` and ``OnlineCumulativeLink`` have a third one, ``probabilities``, what ``predict_proba`` returns.
     Names of the features and the classes are in its metadata as JSON (``feature_names``, ``classes``), with the name of
     the estimator and the version of rankwise.
+
+    Of boosted trees, a column of categories holds the numbers that stood for them in ``fit``. Categories that were
+    texts are given by their positions in the metadata (``categories``). Any other number is a category not met in
+    ``fit``.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, dtype: st
 
     Notes
     -----
-    ``predict`` refuses rows with NaN or infinity; a graph cannot, so check the rows first.
+    ``predict`` refuses rows with infinity and, but for boosted trees, NaN; a graph cannot, so check the rows first.
 
     Examples
     --------
@@ -157,6 +161,9 @@ def _as_model(
     names = getattr(first, "feature_names_in_", None)
     if names is not None:
         metadata["feature_names"] = json.dumps(list(names))
+    texts = categories_of_texts(estimator)
+    if texts:
+        metadata["categories"] = json.dumps(texts)
     helper.set_model_props(model, metadata)
     checker.check_model(model, full_check=True)
     return model

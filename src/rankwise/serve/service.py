@@ -18,9 +18,9 @@ from msgspec.json import decode
 from rankwise._errors import RowError
 from rankwise.explanations import explain
 from rankwise.features._arrow import load_pyarrow
-from rankwise.serve.chain import fingerprint
 from rankwise.serve.engine import Engine
 from rankwise.serve.events import EventHub
+from rankwise.serve.log_chain import fingerprint
 from rankwise.serve.messages import FeedbackRow, features_text, label_text
 from rankwise.serve.problems import Problem
 from rankwise.serve.progress import ErrorProgress

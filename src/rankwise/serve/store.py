@@ -7,7 +7,8 @@ The log is written first and never changed. Each event has a number, ``seq``, it
 - *rollback*, *promotion* and *repair*: a new version of the model;
 - *note*: a fact that an application keeps in this order, which no model learns from.
 
-Each event also has an actor, who sent it, and a digest that covers all events up to it (:mod:`rankwise.serve.chain`).
+Each event also has an actor, who sent it, and a digest that covers all events up to it
+(:mod:`rankwise.serve.log_chain`).
 
 **Effective rows.** A feedback counts with the label and weight of its last correction, at its own place in the order;
 after a retraction it counts no more. ``rows`` gives effective rows, as of any event.
@@ -32,7 +33,7 @@ from hashlib import sha256
 from typing import Any
 
 from rankwise.serve import schema
-from rankwise.serve.chain import fingerprint
+from rankwise.serve.log_chain import fingerprint
 from rankwise.serve.store_file import (
     StoreError as StoreError,
 )
@@ -257,10 +258,7 @@ class Store(StoreFile):
             f"SELECT {self._sealed('versions')} FROM versions ORDER BY version"
         ):
             if self.has_chain and digest != fingerprint(*line):
-                raise StoreError(
-                    f"{self.path} is damaged: version {line[0]} was changed after it was written. Restore a backup, or "
-                    f"save what is sound with 'rankwise store repair'."
-                )
+                raise self._lacks(f"version {line[0]} was changed after it was written")
             number, at, reason, root, ranges, began, report = line
             ranges = [(after, upto) for after, upto in json.loads(ranges)]
             versions.append(Version(number, at, reason, root, ranges, began, json.loads(report)))
@@ -275,12 +273,14 @@ class Store(StoreFile):
 
     def model(self, digest: str) -> bytes:
         """Content of a model file."""
-        line = self.connection.execute("SELECT content FROM models WHERE digest = ?", (digest,)).fetchone()
+        line = self.connection.execute(
+            "SELECT CAST(content AS BLOB) FROM models WHERE digest = ?", (digest,)
+        ).fetchone()
         if line is None:
-            raise StoreError(f"{self.path} holds no model {digest[:12]}.")
-        content = bytes(line[0])
+            raise self._lacks(f"model {digest[:12]} is gone")
+        content = bytes(line[0] or b"")
         if sha256(content).hexdigest() != digest:
-            raise StoreError(f"{self.path} is damaged: model {digest[:12]} does not match its checksum.")
+            raise self._lacks(f"model {digest[:12]} does not match its checksum")
         return content
 
     def snapshots(self, version: int) -> list[Snapshot]:
