@@ -23,6 +23,7 @@ from rankwise.base.default_parts import DefaultParts
 from rankwise.base.model import Enclosing, Layer
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
+from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
 from rankwise.features.foreign import is_fitted
@@ -103,6 +104,19 @@ def _is_penalised(estimator: Any) -> bool:
         estimator = inside
 
 
+@contextmanager
+def _named(estimator: Any, encoder: Any) -> Iterator[None]:
+    """Messages of the estimator name its columns as the encoder does."""
+    tells = isinstance(estimator, BatchEstimator) and isinstance(encoder, TableEncoder)
+    if tells:
+        estimator._name_columns = encoder.get_feature_names_out
+    try:
+        yield
+    finally:
+        if tells:
+            vars(estimator).pop("_name_columns", None)
+
+
 def name_categories(estimator: Any, encoder: Any) -> None:
     """Tell an estimator that takes categories which of the encoder's columns hold them."""
     if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
@@ -169,7 +183,8 @@ class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
             estimator = clone(self._template())
             name_categories(estimator, encoder)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            estimator.fit(rows, y, **weights)
+            with _named(estimator, encoder):
+                estimator.fit(rows, y, **weights)
             model.encoder_, model.estimator_ = encoder, estimator
         return self
 

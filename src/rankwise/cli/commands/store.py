@@ -35,7 +35,11 @@ def inspect(store: Store, json: AsJSON = False) -> None:
     for line in contents["versions"]:
         places = some([f"{seq:,}" for seq in line["snapshots"]]) if line["snapshots"] else "none"
         facts[f"version {line['version']}"] = f"{line['reason']} at event {line['began']:,}; snapshots at {places}"
-    facts |= {"challengers": str(contents["challengers"]), "size": f"{contents['bytes']:,} bytes"}
+    facts |= {
+        "digest": contents["digest"],
+        "challengers": str(contents["challengers"]),
+        "size": f"{contents['bytes']:,} bytes",
+    }
     print_facts(facts)
 
 
@@ -112,8 +116,9 @@ def repair(
 
     rankwise store repair feedback.sqlite --output repaired.sqlite
 
-    Events that cannot be read, or that do not match their digests, are left out and listed with their ids. The exit
-    code is 0 if everything was saved, else 3.
+    Events that cannot be read, or that do not match their digests, are left out and listed with their ids. An event
+    behind a lost one is saved and listed as unproven: its digest covers the lost one. The exit code is 0 if everything
+    was saved, else 3.
     """
     with plain_errors():
         check_installed()
@@ -123,7 +128,7 @@ def repair(
     if json:
         print_json(report.to_plain())
     else:
-        for what, events in (("lost", report.lost), ("changed", report.changed)):
+        for what, events in (("lost", report.lost), ("changed", report.changed), ("unproven", report.unproven)):
             for seq, id in events:
                 typer.echo(f"{what}: event {seq} ({id})")
         for line in report.others:
@@ -131,6 +136,8 @@ def repair(
         facts = {"events": f"{report.events:,} saved, {len(report.lost):,} lost, {len(report.changed):,} changed"}
         if report.version is not None:
             facts["version"] = f"{report.version} begins, with the newest snapshot"
+        if not report.has_model:
+            facts["model"] = "none could be saved; 'rankwise serve MODEL --accept-loss' learns all events anew"
         print_facts({**facts, "output": str(output)})
     raise typer.Exit(0 if report.is_whole else MANY_SKIPPED)
 
