@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise._words import the_classes
+from rankwise._words import either, the_classes
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
 
 #: For error messages.
@@ -270,7 +270,10 @@ class LabelReader:
 
     def _name(self, text: str) -> Any:
         if _COMMAS.fullmatch(text):
-            raise ValueError(f"cannot read {one_line(text)} as a label: write 3.5 for a decimal, 3|5 for candidates.")
+            declared = either("", " (or declare it: --decimal ,)")
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
+            )
         if self.order is not None:
             hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
             raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
