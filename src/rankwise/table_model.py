@@ -12,15 +12,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise.base.default_parts import DefaultParts
+from rankwise.base.model import Enclosing, Layer
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
+from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
 from rankwise.features.foreign import is_fitted
@@ -101,13 +103,26 @@ def _is_penalised(estimator: Any) -> bool:
         estimator = inside
 
 
+@contextmanager
+def _named(estimator: Any, encoder: Any) -> Iterator[None]:
+    """Messages of the estimator name its columns as the encoder does."""
+    tells = isinstance(estimator, BatchEstimator) and isinstance(encoder, TableEncoder)
+    if tells:
+        estimator._name_columns = encoder.get_feature_names_out
+    try:
+        yield
+    finally:
+        if tells:
+            vars(estimator).pop("_name_columns", None)
+
+
 def name_categories(estimator: Any, encoder: Any) -> None:
     """Tell an estimator that takes categories which of the encoder's columns hold them."""
     if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
+class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -167,7 +182,8 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
             estimator = clone(self._template())
             name_categories(estimator, encoder)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            estimator.fit(rows, y, **weights)
+            with _named(estimator, encoder):
+                estimator.fit(rows, y, **weights)
             model.encoder_, model.estimator_ = encoder, estimator
         return self
 
@@ -246,6 +262,10 @@ class TableModel(MetaEstimatorMixin, InnerAnswers, AllOrNothing, DefaultParts):
         }
 
     # -- the model ---------------------------------------------------------------------------------------------------
+
+    @reader
+    def _layer(self) -> Layer:
+        return Layer(self.estimator_, self.encoder_)
 
     @property
     def classes_(self) -> NDArray[Any]:

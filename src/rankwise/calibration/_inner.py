@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +14,7 @@ from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions, take_rows
 from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
+from rankwise.base.model import Enclosing, Layer
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
 from rankwise.labels import Labels, decode, encode
@@ -33,25 +34,16 @@ class MethodBesideParameter:
         vars(instance)[self.name] = value
 
 
-class OfEstimator(MetaEstimatorMixin):
-    """Has the columns of the estimator inside."""
+class Adjusting(Enclosing):
+    """Base of the estimators that adjust the answers of another one."""
 
-    @property
-    def _inside(self) -> Any:
-        return self.estimator_
+    estimator_: Any
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns, as the estimator inside has it."""
-        return int(self._inside.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns, as the estimator inside has them."""
-        return np.asarray(self._inside.feature_names_in_)
+    def _layer(self) -> Layer:
+        return Layer(self.estimator_, adjusts=True)
 
 
-class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[override]
+class SetModel(Adjusting, ClassifierMixin, SavedEstimator):  # type: ignore[override]
     """Base of the estimators that add sets to the predictions of another; parameter ``score`` says how sets grow."""
 
     estimator: Any

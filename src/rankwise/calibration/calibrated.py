@@ -34,7 +34,7 @@ from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._inner import OfEstimator, fitted_to, folds, known_classes, labels_of, rows_at, weights_of
+from rankwise.calibration._inner import Adjusting, fitted_to, folds, known_classes, labels_of, rows_at, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights
 
 _LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
@@ -42,7 +42,7 @@ _ROUNDS = 100  # of sharing out imprecise labels
 _STILL = 1e-6  # change of a probability at which the curves stay
 
 
-class CalibratedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
+class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
     """Probabilities of ordered classes from the scores of any estimator.
 
     Parameters

@@ -15,11 +15,11 @@ from scipy import sparse, stats
 
 from rankwise._extras import require
 from rankwise._types import Floats
+from rankwise.base.model import Model
 from rankwise.base.probabilities import require_level
 from rankwise.batch import CumulativeLink
 from rankwise.batch._link_inference import covariance
 from rankwise.losses._links import densities
-from rankwise.plots._final_estimator import inner
 
 
 def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:
@@ -49,10 +49,10 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     """
     pandas = require("pandas", "marginal_effects returns a pandas table: pip install 'rankwise[io]'.")
     require_level("level", level)
-    inside = inner(model)
+    inside = Model.of(model)
     final = inside.final
     if not isinstance(final, CumulativeLink):
-        raise TypeError(f"marginal_effects needs a CumulativeLink. Got a {type(final).__name__}.")
+        raise TypeError(f"marginal_effects needs a CumulativeLink. Got a {inside.name}.")
     rows = inside.rows(X)
     cov = covariance(final, rows, y, sample_weight)
     matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
@@ -62,7 +62,9 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     with np.errstate(divide="ignore", invalid="ignore"):
         z = effects / std_err
     reach = stats.norm.isf(0.5 * (1.0 - level)) * std_err
-    index = pandas.MultiIndex.from_product([inside.names, final.classes_.tolist()], names=["feature", "class"])
+    index = pandas.MultiIndex.from_product(
+        [inside.feature_names(), final.classes_.tolist()], names=["feature", "class"]
+    )
     columns = {
         "effect": effects,
         "std_err": std_err,

@@ -18,13 +18,21 @@ from rankwise.features._arrow import is_text
 from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
-from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
+from rankwise.labels import ClassOrder, check_weights, encode, infer_order
 from rankwise.labels._format import as_order, distinct_labels
-from rankwise.labels._grammar import LabelReader, UnreadableLabelsError, has_name, mixed_types
+from rankwise.labels._grammar import (
+    LabelReader,
+    ReadTexts,
+    UnreadableLabelsError,
+    above_scale,
+    has_name,
+    mixed_types,
+    other_scale,
+)
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
 from rankwise.labels._read import candidate_sets, read
-from rankwise.labels._text import distinct_texts, parse_ends
+from rankwise.labels._text import distinct_texts, parse_column, parse_ends
 
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
 
@@ -121,7 +129,7 @@ class LabelColumns:
         order = as_order(classes)
         labels = self.of(batch)
         with located(batch, self.label_names):
-            y = _checked(labels.values.parsed(order), order)
+            y = _checked(labels.values.parsed(order)[0], order)
         return y, labels.weights()
 
     def of(self, batch: Batch) -> BatchLabels:
@@ -172,6 +180,7 @@ class GoodLabels:
     batch: Batch
     y: Any  #: their labels: encoded if the classes are known, otherwise as :meth:`LabelColumns.read` returns them
     weight: NDArray[np.float64] | None
+    scale: ReadTexts | None = None  #: what their texts say of the classes, where these are not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +198,8 @@ class BatchLabels:
         """
         try:
             with located(self.batch, self.columns.label_names):
-                y = self.values.read(order)
-            return GoodLabels(self.batch, y, self.weights())
+                y, scale = self.values.read(order)
+            return GoodLabels(self.batch, y, self.weights(), scale)
         except TableError:
             if quarantine is None:
                 raise
@@ -209,7 +218,8 @@ class BatchLabels:
         for i in np.flatnonzero(bad).tolist():
             quarantine(self.batch.file, self.batch.row_number(i), self.batch.as_json(i), why[i])
         kept = replace(self, batch=self.batch.keep(~bad), values=self.values.take(np.flatnonzero(~bad)))
-        return GoodLabels(kept.batch, kept.values.read(order), kept.weights())
+        y, scale = kept.values.read(order)
+        return GoodLabels(kept.batch, y, kept.weights(), scale)
 
     def weights(self) -> NDArray[np.float64] | None:
         name = self.columns.weight
@@ -233,35 +243,34 @@ class _Values:
     language: str = "en"  #: of their words
     decimal: str = "."  #: of their numbers
 
-    def parsed(self, order: ClassOrder | None) -> Any:
-        """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
+    def parsed(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
+        """Labels in a form that every ``fit`` reads, and what was read; with ``order`` texts may name its classes."""
         if self.texts is not None:
-            known = pa.array(self._with_points(self.texts, order), pa.large_string())
+            known = pa.array(self._pointed(self.texts, order), pa.large_string())
             texts = pa.DictionaryArray.from_arrays(pa.array(self.content), known)
-            return parse_labels(texts, order, language=self.language)
+            return parse_column(texts, order, self.language)
         if isinstance(self.content, tuple):
             ends = self.content
             if self.decimal == ",":
-                ends = tuple(pa.array(self._with_points(c.to_pylist(), order), pa.large_string()) for c in ends)
-            return np.column_stack([parse_ends(column, order, self.language) for column in ends])
-        return self.content
+                ends = tuple(pa.array(self._pointed(c.to_pylist(), order), pa.large_string()) for c in ends)
+            return np.column_stack([parse_ends(column, order, self.language) for column in ends]), None
+        return self.content, None
 
-    def _with_points(self, texts: list[Any], order: ClassOrder | None) -> list[Any]:
+    def _pointed(self, texts: list[Any], order: ClassOrder | None) -> list[Any]:
         """The texts with decimal points instead of the declared commas."""
         if self.decimal != ",":
             return texts
         reader = LabelReader(order, self.language)
         return [None if text is None else _with_points(text, reader) for text in texts]
 
-    def read(self, order: ClassOrder | None) -> Any:
+    def read(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
         """The same, checked, and encoded if the classes are known."""
         if order is None:
-            return _checked(self.parsed(None), None)
-        y = self.parsed(order) if self.texts is None else self._texts(order)
-        return encode(y, order)
-
-    def _texts(self, order: ClassOrder) -> Texts:
-        return Texts(None, self._with_points(self.texts or [], order), self.content, self.language)
+            y, scale = self.parsed(None)
+            return _checked(y, None), scale
+        if self.texts is not None:
+            return encode(Texts(None, self._pointed(self.texts, order), self.content, self.language), order), None
+        return encode(self.parsed(order)[0], order), None
 
     def take(self, rows: NDArray[np.intp]) -> _Values:
         if self.texts is not None:
@@ -362,8 +371,9 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     ``labels`` is called again only to name the row of a wrong label.
     """
     distinct: dict[Any, None] = {}  # in the order in which they are met
-    n = 0
+    n, scale = 0, None
     for good in labels():
+        scale = _same_scale(scale, good.scale)
         is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
         distinct.update(dict.fromkeys(distinct_labels(np.unique(good.y, axis=0) if is_table else good.y)[1]))
         n += len(good.y)
@@ -380,6 +390,10 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     except UnreadableLabelsError as error:
         wrong = [label for label, _, _ in error.found]
         raise _located_error(error.first_reason, wrong, *_occurrences(labels()), columns) from None
+    if scale is not None and scale.top is not None and values.dtype.kind in "iuf":
+        if values.max() > scale.top:
+            raise ValueError(above_scale(values.max(), scale.example))
+        values = np.append(values, whole_if_possible(np.array([scale.top])))
     if values.dtype.kind == "f":
         values = np.unique(values)
         refuse_continuous(values, n)
@@ -387,6 +401,15 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     if len(order) > 1:  # with one class nothing is learnt at all
         warn_of_classes(order, n)
     return order
+
+
+def _same_scale(known: ReadTexts | None, other: ReadTexts | None) -> ReadTexts | None:
+    """The scale of texts such as "3 out of 5", which must be the same in all batches; None if there is none."""
+    if known is None or other is None or other.top is None:
+        return known if other is None or other.top is None else other
+    if known.top != other.top:
+        raise ValueError(other_scale(known, other))
+    return known
 
 
 def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
