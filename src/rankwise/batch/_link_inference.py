@@ -12,6 +12,7 @@ label, minus the information that is missing. So its share is in [0, 1] for ever
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -48,7 +49,7 @@ class LikelihoodRatio(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Evidence:
+class Evidence:
     """Labelled rows as a fitted model sees them; rows without a label or with weight zero are left out."""
 
     design: Design
@@ -58,7 +59,7 @@ class _Evidence:
     scores: Floats
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> _Evidence:
+    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Evidence:
         read = model._rows(X, reset=False)
         labels = encode(y, model.classes_, n_rows=length(read))
         if labels.has_gaps.any():
@@ -118,18 +119,18 @@ def _ends(f, t, shrink, grow, low, high, link, a, g):
 
 def covariance(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
     """Covariance of weights and all thresholds; zero for thresholds that the labels do not determine."""
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = Evidence.of(model, X, y, sample_weight)
     matrix, parameter = _covariance(model, evidence)
     widened = np.pad(matrix, ((0, 1), (0, 1)))
     return np.asarray(widened[np.ix_(parameter, parameter)])
 
 
-def _covariance(model: Any, evidence: _Evidence) -> tuple[Floats, NDArray[np.intp]]:
+def _covariance(model: Any, evidence: Evidence) -> tuple[Floats, NDArray[np.intp]]:
     """Covariance of weights and determined thresholds, and the place of every weight and threshold in it, or -1."""
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    _require_identified(model, evidence)
+    require_identified(model, evidence, model._column_name)
     # Thresholds that the labels do not determine have no standard error.
     place, inside = evidence.risk.innermost.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
@@ -137,26 +138,26 @@ def _covariance(model: Any, evidence: _Evidence) -> tuple[Floats, NDArray[np.int
     return _inverse(evidence.information(model.alpha_), model), parameter
 
 
-def _require_identified(model: Any, evidence: _Evidence) -> None:
-    """Raise an error that names the columns whose weights maximum likelihood does not determine."""
+def require_identified(model: Any, evidence: Evidence, name: Callable[[int], str | int]) -> None:
+    """Raise an error with the columns whose weights maximum likelihood does not determine; ``name`` names a column."""
     if model.alpha_ != 0.0:
         return
     found = dependences(evidence.design, evidence.risk)
     if found:
-        raise ValueError(f"there are no standard errors: {described(found, model._column_name)} {REMEDY}")
+        raise ValueError(f"{described(found, name)} {REMEDY}")
     separating = separating_columns(evidence.design, evidence.risk, model.coef_, evidence.thresholds, found)
     if separating is not None:
         raise ValueError(
-            f"there are no standard errors: the labels are separable by "
-            f"{columns_named(separating, model._column_name)}, so the likelihood grows with these weights for ever. "
-            f"Drop the columns, merge levels or classes, or set alpha > 0."
+            f"the labels are separable by {columns_named(separating, name)}, so the likelihood grows with these "
+            f"weights for ever. Drop the columns, merge rare levels (TableEncoder(min_category_rows=...)) or classes, "
+            f"or set alpha > 0."
         )
 
 
 def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float) -> Any:
     """Table of :meth:`rankwise.CumulativeLink.inference`."""
     pandas = require("pandas", "inference returns a pandas table: pip install 'rankwise[io]'.")
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = Evidence.of(model, X, y, sample_weight)
     inverse, parameter = _covariance(model, evidence)
     errors = np.sqrt(np.diag(inverse))
     robust = np.sqrt(np.einsum("ij,jk,ki->i", inverse, evidence.squared_slopes(), inverse))
@@ -200,7 +201,7 @@ def _inverse(information: Floats, model: Any) -> Floats:
 
 def log_likelihood(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Weighted sum of the log-probabilities of the labels."""
-    return _Evidence.of(model, X, y, sample_weight).log_likelihood()
+    return Evidence.of(model, X, y, sample_weight).log_likelihood()
 
 
 def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: Any) -> LikelihoodRatio:
@@ -213,7 +214,7 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
         what = f"Got {unknown[0]!r}" if unknown else "Got none"
         raise ValueError(f"without must be columns of X, {', '.join(map(repr, list(known)[:8]))} ... {what} instead.")
     dropped = np.unique([known[name] for name in named])
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = Evidence.of(model, X, y, sample_weight)
     kept = _independent(evidence, np.setdiff1d(np.arange(d), dropped))
     df = _independent(evidence, np.arange(d)).size - kept.size
     if df == 0:
@@ -231,7 +232,7 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
     return LikelihoodRatio(max(statistic, 0.0), df, float(stats.chi2.sf(statistic, df)))
 
 
-def _independent(evidence: _Evidence, columns: NDArray[np.intp]) -> NDArray[np.intp]:
+def _independent(evidence: Evidence, columns: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of some columns that do not follow from earlier ones."""
     matrix = evidence.design.matrix()[:, columns]
     design = Design((matrix.data, matrix.indices, matrix.indptr), columns.size)
@@ -240,7 +241,7 @@ def _independent(evidence: _Evidence, columns: NDArray[np.intp]) -> NDArray[np.i
 
 def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """See :meth:`rankwise.CumulativeLink.effective_sample_size`."""
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = Evidence.of(model, X, y, sample_weight)
     rows, innermost, t = evidence.rows, evidence.risk.innermost, padded(evidence.thresholds)
     low, high = evidence.risk.ends[0][rows.lower], evidence.risk.ends[1][rows.upper]
     link = LINKS[model.link], *evidence.risk.ends

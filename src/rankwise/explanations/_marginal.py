@@ -19,6 +19,7 @@ from rankwise.base.model import Model
 from rankwise.base.probabilities import require_level
 from rankwise.batch import CumulativeLink
 from rankwise.batch._link_inference import covariance
+from rankwise.labels import check_weights
 from rankwise.losses._links import densities
 
 
@@ -56,7 +57,7 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     rows = inside.rows(X)
     cov = covariance(final, rows, y, sample_weight)
     matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
-    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = np.ones(len(matrix)) if sample_weight is None else check_weights(sample_weight, len(matrix))
     effects, gradients = _effects(final, matrix, weight / weight.sum())
     std_err = np.sqrt(np.maximum(np.einsum("jka,ab,jkb->jk", gradients, cov, gradients), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):

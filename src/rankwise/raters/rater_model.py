@@ -34,6 +34,7 @@ from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.probabilities import DECISIONS, require_level
+from rankwise.base.row_data import indexable, row_count
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
@@ -336,14 +337,15 @@ def _belongs(link: Any, classes: NDArray[Any]) -> bool:
 
 def _rows_of(X: Any, items: NDArray[Any]) -> Any:
     """Features of the items, in their order."""
+    X = indexable(X)
     if hasattr(X, "reindex") and hasattr(X, "index"):  # pandas: the index names the items
         missing = [name for name in items.tolist() if name not in X.index]
         if missing or not X.index.is_unique:
             problem = f"no row for item {missing[0]!r}" if missing else "an item that occurs twice"
             raise ValueError(f"the index of X must name every item once. Got {problem}.")
         return X.loc[items.tolist()]
-    if len(X) != items.size:
-        raise ValueError(f"X must have a row for each of {items.size} items. Got {len(X)} rows.")
+    if row_count(X) != items.size:
+        raise ValueError(f"X must have a row for each of {items.size} items. Got {row_count(X)} rows.")
     return X
 
 

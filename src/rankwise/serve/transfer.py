@@ -107,8 +107,8 @@ def inspect(path: Path) -> dict[str, Any]:
         ]  # fmt: skip
         (challengers,) = store.connection.execute("SELECT count(*) FROM challengers").fetchone()
         return {
-            "path": str(path), "events": store.last, "kinds": store.counts(), "versions": versions,
-            "challengers": challengers, "bytes": _size(path),
+            "path": str(path), "events": store.last, "digest": store.head.hex(), "kinds": store.counts(),
+            "versions": versions, "challengers": challengers, "bytes": _size(path),
         }  # fmt: skip
 
 
