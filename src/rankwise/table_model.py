@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise._masks import unmasked
 from rankwise.base.default_parts import DefaultParts
 from rankwise.base.model import Enclosing, Layer, Model
 from rankwise.base.transaction import AllOrNothing, reader
@@ -178,7 +179,7 @@ class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultP
             Importance of each row, >= 0.
         """
         with self._afresh() as model:
-            encoder = self._new_encoder()
+            encoder, X = self._new_encoder(), unmasked(X)
             rows = X if encoder is None else encoder.fit(X, y).transform(X)
             estimator = clone(self._template())
             name_categories(estimator, encoder)
@@ -204,7 +205,7 @@ class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultP
         encoder = self._new_encoder()
         if isinstance(encoder, TableEncoder):
             encoder.set_params(stream=True)
-        self.encoder_ = encoder if encoder is None else encoder.fit(X)
+        self.encoder_ = encoder if encoder is None else encoder.fit(unmasked(X))
         self.estimator_ = clone(self._template())
 
     @if_offered("partial_fit")
@@ -360,6 +361,7 @@ class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultP
         return hasattr(self.encoder, "partial_fit_transform")
 
     def _encoded(self, X: Any) -> Any:
+        X = unmasked(X)  # other transformers read what a mask hides
         return X if self.encoder_ is None else self.encoder_.transform(X)
 
     @contextmanager

@@ -130,12 +130,12 @@ def _covariance(model: Any, evidence: RowEvidence) -> tuple[Floats, NDArray[np.i
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    require_identified(model, evidence, model._column_name)
+    require_identified(model, evidence, model._column_name, except_zero=True)
     # Thresholds that the labels do not determine have no standard error.
     place, inside = evidence.risk.innermost.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
     parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
-    require_identified(model, evidence, model._column_name)
+    require_identified(model, evidence, model._column_name, except_zero=True)
     information = evidence.information(model.alpha_)
     told = np.diag(information) > 0.0  # not of a column of zeros
     inverse = np.zeros_like(information)
@@ -143,11 +143,16 @@ def _covariance(model: Any, evidence: RowEvidence) -> tuple[Floats, NDArray[np.i
     return inverse, np.where(np.append(told, False)[parameter], parameter, -1)
 
 
-def require_identified(model: Any, evidence: RowEvidence, name: Callable[[int], str | int]) -> None:
-    """Raise an error with the columns whose weights maximum likelihood does not determine; ``name`` names a column."""
+def require_identified(
+    model: Any, evidence: RowEvidence, name: Callable[[int], str | int], *, except_zero: bool = False
+) -> None:
+    """Raise an error with the columns whose weights maximum likelihood does not determine; ``name`` names a column.
+
+    ``except_zero``: columns of zeros, such as that of categories that are new, do not count.
+    """
     if model.alpha_ != 0.0:
         return
-    found = [one for one in dependences(evidence.design, evidence.risk) if not one.is_zero]
+    found = [one for one in dependences(evidence.design, evidence.risk) if not (except_zero and one.is_zero)]
     if found:
         raise ValueError(f"{described(found, name)} {REMEDY}")
     separating = separating_columns(evidence.design, evidence.risk, model.coef_, evidence.thresholds, found)

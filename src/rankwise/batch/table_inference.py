@@ -28,6 +28,7 @@ from rankwise.batch.cumulative_link import CumulativeLink
 from rankwise.batch.wald_test import wald
 from rankwise.features import TableEncoder
 from rankwise.features.moves import Owned, Slope, Step, moves
+from rankwise.labels import check_weights
 
 
 class TableInference:
@@ -75,7 +76,7 @@ class TableInference:
         rows, y, sample_weight = self.evidence
         cov = covariance(self.link, rows, y, sample_weight)
         matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
-        weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = np.ones(len(matrix)) if sample_weight is None else check_weights(sample_weight, len(matrix))
         if not isinstance(self.encoder, TableEncoder):
             effects = feature_effects(self.link, matrix, weight / weight.sum())
             return effects_table(self.owned.names, self.link, effects, cov, level)

@@ -10,6 +10,7 @@ from rankwise.base.probabilities import require_level
 from rankwise.batch import CumulativeLink
 from rankwise.batch._link_inference import covariance
 from rankwise.batch.average_effects import effects_table, feature_effects
+from rankwise.labels import check_weights
 
 
 def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Any:
@@ -46,7 +47,6 @@ def marginal_effects(model: Any, X: Any, y: Any, sample_weight: Any = None, *, l
     rows = inside.rows(X)
     known = covariance(final, rows, y, sample_weight)
     matrix = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
-    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return effects_table(
-        inside.feature_names(), final, feature_effects(final, matrix, weight / weight.sum()), known, level
-    )
+    weight = np.ones(len(matrix)) if sample_weight is None else check_weights(sample_weight, len(matrix))
+    effects = feature_effects(final, matrix, weight / weight.sum())
+    return effects_table(inside.feature_names(), final, effects, known, level)
