@@ -30,6 +30,7 @@ PLACES = {
     "numba.core": {"_kernels/compile.py", "_kernels/llvm.py"},
     "llvmlite": {"_kernels/llvm.py", "_kernels/lanes.py"},
     "typer.core": {"cli/_app.py"},
+    "openpyxl.worksheet": {"io/_sheet.py"},
 }
 
 

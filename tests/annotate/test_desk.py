@@ -2,6 +2,7 @@
 
 import asyncio
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -125,7 +126,71 @@ def test_every_item_gets_as_many_raters_as_it_needs(annotated, tmp_path):
         assert set(columns["rater"]) == {"ann", "bob", "cleo"}
         assert sorted(columns["item"]) == sorted([f"i{k}" for k in range(6)] * 3)
 
-    annotated(test, items=make_items(6), raters=3)
+    annotated(test, items=make_items(6), raters=3, shared=1.0)
+
+
+async def answered_in_turn(client, names, n):
+    raters = [Rater(client, name) for name in names]
+    for rater in raters:
+        await rater.next()
+    for k in range(n):
+        rater = raters[k % len(raters)]
+        if rater.at["question"] is None:
+            await rater.next()
+        if rater.at["question"] is not None:
+            await rater.answer()
+    return np.bincount(client.desk._counts, minlength=4).tolist()
+
+
+@pytest.mark.parametrize(
+    ("n_raters", "names", "shared", "wanted"),
+    [
+        (2, ["ann", "bob"], 0.1, [600, 360, 40, 0]),  # 440 answers: agreement is known early
+        (3, ["ann", "bob", "cleo"], 0.1, [633, 330, 1, 36]),
+        (2, ["ann"], 0.1, [560, 440, 0, 0]),
+        (2, ["ann", "bob"], 0.0, [560, 440, 0, 0]),
+        (2, ["ann", "bob"], 1.0, [780, 0, 220, 0]),
+    ],
+)
+def test_a_share_of_the_items_has_several_raters_from_the_start(annotated, n_raters, names, shared, wanted):
+    async def test(client):
+        return await answered_in_turn(client, names, 440)
+
+    counts = annotated(test, items=make_items(1000), raters=n_raters, shared=shared)
+    assert counts == pytest.approx(wanted, abs=3)
+
+
+def test_one_who_comes_later_gets_the_shared_items_first_also_after_a_restart(annotated):
+    async def alone(client):
+        await answered_in_turn(client, ["ann"], 30)
+        return client.desk.state()["all"]["needed"]
+
+    async def later(client):
+        bob = Rater(client, "bob")
+        await bob.next()
+        seen = [bob.at["question"]["item"]]
+        for _ in range(6):
+            seen.append((await bob.answer())["question"]["item"])
+        return seen, client.desk
+
+    assert annotated(alone, items=make_items(60), raters=2) == 66
+    seen, desk = annotated(later, items=make_items(60), raters=2)
+    names = {desk.items.names[k] for k in np.flatnonzero(desk._counts == 2)}
+    assert names == set(seen[:3])  # 3 of the 30 items that ann answered
+    assert desk._shared.is_shared.sum() == 6
+
+
+def test_what_was_answered_twice_before_is_kept(annotated):
+    """A project whose items all had two raters goes on with a share of them."""
+
+    async def test(client):
+        await answered_in_turn(client, ["ann", "bob"], 20)
+        return client.desk.state()["all"]
+
+    assert annotated(test, raters=2, shared=1.0)["done"] == 20
+    facts = annotated(test, raters=2)
+    assert facts["answers"] == 40
+    assert facts["needed"] == 44
 
 
 def test_a_reload_and_another_browser_show_the_same_item(annotated):

@@ -33,6 +33,24 @@ def test_a_scale_has_names_and_descriptions(tmp_path):
         Scale.read(tmp_path / "scale.csv")
 
 
+@pytest.mark.parametrize(
+    ("classes", "names", "keys"),
+    [
+        (range(5), None, ["0", "1", "2", "3", "4"]),
+        ([1, 2, 3], ["poor", "fair", "good"], ["1", "2", "3"]),
+        ([1, 2, 3], ["0 stars", "2 stars", "4 stars"], ["0", "2", "4"]),  # what raters see
+        ([-1.0, 0.0, 0.5], None, ["-1.0", "0.0", "0.5"]),
+        (["low", "medium", "high"], None, ["1", "2", "3"]),
+        (["0 - not at all", "1", "(2) some", "10 = very much"], None, ["0", "1", "2", "10"]),
+        (["18-25", "26-35", "36+"], None, ["1", "2", "3"]),  # ranges are no numbers
+        (["1 a", "1 b", "2 c"], None, ["1", "2", "3"]),
+    ],
+)
+def test_what_is_typed_for_a_class(classes, names, keys):
+    scale = Scale.of(list(classes))
+    assert Scale(scale.classes, names or scale.names, scale.descriptions).keys == keys
+
+
 @pytest.mark.parametrize("classes", [[1, 2, 3], ["very bad", "so-so", "fine"], [0.5, 1.0, 2.5]])
 def test_labels_are_read_back(classes):
     order = Scale.of(classes).order
@@ -180,7 +198,7 @@ class TestApplication:
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; media-src blob:"
                 in policy
             )
-            for path in ("/annotate.js", "/annotate.css", "/common.js", "/page.css", "/texts.json"):
+            for path in ("/annotate.js", "/typing.js", "/annotate.css", "/common.js", "/page.css", "/texts.json"):
                 assert (await client.get(path)).status_code == 200
                 assert f'"{path}"' in page.text + '"/texts.json"'
             for path in ("/healthz", "/readyz", "/metrics", "/v1/model", "/v1/progress"):
@@ -216,15 +234,15 @@ def test_both_languages_say_the_same_things():
     texts = json.loads(files("rankwise.annotate").joinpath("static/texts.json").read_text(encoding="utf-8"))
     assert set(texts) == {"en", "de"}
     assert list(texts["en"]) == list(texts["de"])
-    page = "".join(
-        files("rankwise.annotate").joinpath(f"static/annotate.{kind}").read_text() for kind in ("html", "js")
-    )
+    static = files("rankwise.annotate").joinpath("static")
+    page = "".join(file.read_text("utf-8") for file in static.iterdir() if file.name.endswith((".html", ".js")))
     for key, text in texts["en"].items():
         assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", texts["de"][key])), key
     used = set(re.findall(r'data-text="([\w-]+)"', page)) | set(re.findall(r'\bt\("([\w-]+)"', page))
     assert used <= set(texts["en"])
     built = (
         "question-",
+        "typed-",
         "said-",
         "guess-",
         "axis-",

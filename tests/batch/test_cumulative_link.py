@@ -323,7 +323,7 @@ def test_separable_labels_are_named_and_end(link, kind):
     else:  # a column that only rows of the highest class have
         X = np.column_stack([X, np.where((lower == K - 1) & (np.arange(300) % 3 == 0), 1.0, 0.0)])
         y, named = lower, "3"
-    with pytest.warns(ConvergenceWarning, match=f"separable by the columns {named}.*Set alpha > 0"):
+    with pytest.warns(ConvergenceWarning, match=f"separable by columns? {named}.*Set alpha > 0"):
         model = CumulativeLink(link, alpha=0).fit(X, y)
     assert model.n_iter_ < 200
     assert np.isfinite(model.coef_).all()

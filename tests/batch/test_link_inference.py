@@ -98,8 +98,9 @@ def test_thresholds_that_labels_do_not_determine_have_no_error():
 def test_inference_says_why_it_cannot_be():
     X, lower, _ = _data(False)
     model = CumulativeLink(alpha=0).fit(X, lower)
-    twice = CumulativeLink(alpha=0).fit(np.column_stack([X, X[:, 0]]), lower)
-    with pytest.raises(ValueError, match=r"information matrix is singular.*collinear.*alpha > 0"):
+    with pytest.warns(UserWarning, match="column 3 follows from column 0"):
+        twice = CumulativeLink(alpha=0).fit(np.column_stack([X, X[:, 0]]), lower)
+    with pytest.raises(ValueError, match=r"column 3 follows from column 0.*alpha > 0"):
         twice.inference(np.column_stack([X, X[:, 0]]), lower)
     with pytest.raises(ValueError, match=r"row 2: the candidate set .* has gaps; standard errors need intervals"):
         model.inference(X[:3], [0, 1, {0, 2}])
@@ -107,7 +108,7 @@ def test_inference_says_why_it_cannot_be():
         model.inference(X, lower, level=95)
     with pytest.raises(ValueError, match=r"needs a fit with alpha=0. It has alpha=0.1"):
         CumulativeLink(alpha=0.1).fit(X, lower).likelihood_ratio_test(X, lower)
-    with pytest.raises(ValueError, match=r"without must be columns of X, 0, 1, 2 .* Got 'age' instead"):
+    with pytest.raises(ValueError, match=r"without must be columns of X: 0, 1, 2\. Got 'age' instead"):
         model.likelihood_ratio_test(X, lower, without=["age"])
 
 

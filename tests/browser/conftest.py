@@ -6,6 +6,7 @@ one, so that nothing is skipped there by mistake.
 
 import os
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ import pytest
 import rankwise as rw
 from rankwise.annotation import partial_labels
 from rankwise.datasets import make_ordinal
+
+with suppress(ImportError):  # without the extra "serve" only the report is tested
+    from tests.browser.raters import enter, project  # noqa: F401
 
 EVIL = "<script>alert(1)</script>"
 NAMES = np.array(["awful", "poor", EVIL, "good", "superb"], dtype=object)

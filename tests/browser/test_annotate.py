@@ -1,13 +1,9 @@
 """The page of raters in a real browser: mouse, touch, keys, reloads, undo, killed servers, hostile items, axe-core."""
 
 import base64
-import csv
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,118 +11,15 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from rankwise.annotate.export import answers_in
 from rankwise.annotate.project import project_of
 from rankwise.serve.store import Store
 from rankwise.serve.verify import verify
-from tests.serve.killing import free_port
+from tests.browser.raters import Project, button, changed, item, rows, save
 
 EVIL = "<script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">"
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-
-
-class Project:
-    """A server of `rankwise annotate` that may be killed and started again."""
-
-    def __init__(self, folder, rows, *options, classes="1..5"):
-        self.folder, self.store, self.port = folder, folder / "labels.sqlite", free_port()
-        with open(folder / "items.csv", "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        scale = ["--classes", classes] if classes else []
-        self.command = [sys.executable, "-m", "rankwise", "annotate", "items.csv", "--labels", "labels.sqlite",
-                        "--json", "--port", str(self.port), *scale, *options]  # fmt: skip
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.process = None
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, cwd=self.folder, stdout=subprocess.PIPE, text=True)
-        assert json.loads(self.process.stdout.readline())["url"] == self.url
-        return self
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        self.process.wait(60)
-        self.process.stdout.close()
-
-    def answers(self):
-        with Store(self.store) as store:
-            return answers_in(store)
-
-
-@pytest.fixture
-def project(tmp_path):
-    made = []
-
-    def start(rows, *options, **more):
-        made.append(Project(tmp_path, rows, *options, **more).start())
-        return made[-1]
-
-    yield start
-    for one in made:
-        if one.process.poll() is None:
-            one.stop()
-
-
-@pytest.fixture
-def visit(browser):
-    """Open the page as a rater, and watch it: it may ask its own server only, and nothing may be thrown."""
-    contexts, trouble, fetched, allowed = [], [], [], ["blob:", "data:"]
-
-    def open_page(project, rater="ann", width=1280, height=900, quiet=(), **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        watched = lambda text: None if any(word in text for word in quiet) else trouble.append(text)  # noqa: E731
-        page.on("console", lambda message: watched(f"console: {message.text}"))
-        page.on("pageerror", lambda error: watched(f"error: {error}"))
-        page.on("request", lambda request: fetched.append(request.url))
-        page.on("dialog", lambda dialog: (trouble.append("dialog"), dialog.dismiss()))
-        allowed.append(project.url)
-        page.goto(project.url)
-        if rater is not None:
-            page.get_by_label("Name", exact=True).fill(rater)
-            page.keyboard.press("Enter")
-            page.locator("#work, #done").locator("visible=true").first.wait_for()
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert trouble == []
-    assert [address for address in fetched if not address.startswith(tuple(allowed))] == []
-
-
-def rows(n=30):
-    return [{"id": f"i{k}", "remark": f"remark {k}", "size": k % 7, "price": (k * 13) % 5} for k in range(n)]
-
-
-def item(page):
-    return page.locator("#item-title").inner_text().removeprefix("Item ").removeprefix("Eintrag ")
-
-
-def changed(page, before):
-    """Wait until another item shows, or none."""
-    from playwright.sync_api import expect
-
-    expect(page.locator("#item-title")).not_to_have_text(
-        re.compile(rf"(Item|Eintrag) {re.escape(before)}$"), timeout=60_000
-    )
-
-
-def save(page, how):
-    """Save by ``how`` and wait for the next item; return the item that was answered."""
-    answered = item(page)
-    how()
-    changed(page, answered)
-    return answered
-
-
-def button(page, name):
-    return page.locator("#scale button", has_text=name)
 
 
 def drag(page, start, end):
@@ -159,9 +52,9 @@ def swipe(page, start, end):
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-def test_thirty_items_with_mouse_touch_and_keys(project, visit):
+def test_thirty_items_with_mouse_touch_and_keys(project, enter):
     served = project(rows(), "--text", "remark")
-    page = visit(served, has_touch=True)
+    page = enter(served, has_touch=True)
     told, keys = {}, page.keyboard.press
 
     def click_save():
@@ -215,19 +108,19 @@ def test_thirty_items_with_mouse_touch_and_keys(project, visit):
     assert all(0 < seconds < 300 for seconds in answers["seconds"])
 
 
-def test_two_raters_beside_each_other_and_another_browser(project, visit):
-    served = project(rows(12), "--text", "remark", "--raters", "2")
-    ann, bob = visit(served, "ann"), visit(served, "bob", width=360, height=740)
+def test_two_raters_beside_each_other_and_another_browser(project, enter):
+    served = project(rows(12), "--text", "remark", "--raters", "2", "--shared", "1")
+    ann, bob = enter(served, "ann"), enter(served, "bob", width=360, height=740)
     for _ in range(4):
         for page in (ann, bob):
             page.keyboard.press("2")
             save(page, lambda page=page: page.keyboard.press("Enter"))
     ann.locator("#all", has_text="8 of 24").wait_for()  # what bob did is seen by ann
-    elsewhere = visit(served, "ann")
+    elsewhere = enter(served, "ann")
     assert item(elsewhere) == item(ann)
     elsewhere.keyboard.press("3")
     save(elsewhere, lambda: elsewhere.keyboard.press("Enter"))
-    stale = visit(served, "ann", quiet=["409"])
+    stale = enter(served, "ann", quiet=["409"])
     shown = item(stale)
     elsewhere.keyboard.press("4")
     save(elsewhere, lambda: elsewhere.keyboard.press("Enter"))
@@ -241,9 +134,9 @@ def test_two_raters_beside_each_other_and_another_browser(project, visit):
     assert max(Counter(zip(answers["item"], answers["rater"], strict=True)).values()) == 1
 
 
-def test_a_killed_server_loses_nothing(project, visit):
+def test_a_killed_server_loses_nothing(project, enter):
     served = project(rows(), "--text", "remark")
-    page = visit(served, quiet=["Failed to load", "net::ERR"])
+    page = enter(served, quiet=["Failed to load", "net::ERR"])
     told = {}
     for k in range(12):
         page.keyboard.press(str(1 + k % 5))
@@ -299,12 +192,12 @@ def hostile(tmp_path):
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_hostile_items_are_shown_and_not_run(project, visit, tmp_path, width):
+def test_hostile_items_are_shown_and_not_run(project, enter, tmp_path, width):
     made, wanted = hostile(tmp_path)
     (tmp_path / "scale.csv").write_text(f'class,name,description\n1,"{EVIL.replace(chr(34), chr(34) * 2)}",bad\n2,b,\n')
     options = ["--text", "remark", "--image", "photo", "--media", "media", "--scale", "scale.csv", "--show", EVIL]
     served = project(made, *options, "--strategy", "random", "--title", EVIL, classes=None)
-    page = visit(served, EVIL[:90], width=width, quiet=["Failed to load resource"])
+    page = enter(served, EVIL[:90], width=width, quiet=["Failed to load resource"])
     numbers = {row["id"]: k for k, row in enumerate(made)}
     for _ in made:
         k = numbers[item(page)]
@@ -339,8 +232,8 @@ def shared(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_it_fits_every_width(shared, visit, width, scheme):
-    page = visit(shared, f"{scheme} {width}", width=width, height=740, color_scheme=scheme)
+def test_it_fits_every_width(shared, enter, width, scheme):
+    page = enter(shared, f"{scheme} {width}", width=width, height=740, color_scheme=scheme)
     page.keyboard.press("1")
     for summary in page.locator("summary").all():
         summary.click()
@@ -352,8 +245,8 @@ def test_it_fits_every_width(shared, visit, width, scheme):
         assert box["x"] + box["width"] <= width
 
 
-def test_the_guess_comes_after_the_answer_and_the_error_is_drawn(shared, visit):
-    page = visit(shared, "gus")
+def test_the_guess_comes_after_the_answer_and_the_error_is_drawn(shared, enter):
+    page = enter(shared, "gus")
     assert "guess" not in page.locator("body").inner_text()
     for k in range(12):
         page.keyboard.press("123"[k % 3])
@@ -369,8 +262,8 @@ def test_the_guess_comes_after_the_answer_and_the_error_is_drawn(shared, visit):
     assert "answers" in page.locator("#curve-axis").inner_text()
 
 
-def test_it_speaks_german(shared, visit):
-    page = visit(shared, "greta")
+def test_it_speaks_german(shared, enter):
+    page = enter(shared, "greta")
     page.locator("#language").select_option("de")
     assert page.get_by_role("button", name="Speichern und weiter").is_visible()
     assert page.evaluate("document.documentElement.lang") == "de"
@@ -381,8 +274,8 @@ def test_it_speaks_german(shared, visit):
     page.get_by_text("Sie sind greta.").wait_for()
 
 
-def test_an_answer_that_did_not_get_through_survives_a_reload(shared, visit):
-    page = visit(shared, "rita", quiet=["Failed to load", "net::ERR"])
+def test_an_answer_that_did_not_get_through_survives_a_reload(shared, enter):
+    page = enter(shared, "rita", quiet=["Failed to load", "net::ERR"])
     answered = item(page)
     page.route("**/v1/answers", lambda route: route.abort())
     page.keyboard.press("3")
@@ -396,8 +289,8 @@ def test_an_answer_that_did_not_get_through_survives_a_reload(shared, visit):
     assert item(page) != answered
 
 
-def test_the_clock_stands_still_in_a_pause(shared, visit):
-    page = visit(shared, "paula")
+def test_the_clock_stands_still_in_a_pause(shared, enter):
+    page = enter(shared, "paula")
     page.keyboard.press("p")
     assert not page.locator("#work").is_visible()
     page.wait_for_timeout(3000)
@@ -417,8 +310,8 @@ def test_the_clock_stands_still_in_a_pause(shared, visit):
     assert mine[0] == pytest.approx(answered, abs=1.5)
 
 
-def test_the_keyboard_reaches_everything(shared, visit):
-    page = visit(shared, "kay")
+def test_the_keyboard_reaches_everything(shared, enter):
+    page = enter(shared, "kay")
     page.evaluate("document.activeElement.blur()")
     page.evaluate("scrollTo(0, 0)")
     wanted = page.evaluate(
@@ -437,8 +330,8 @@ def test_the_keyboard_reaches_everything(shared, visit):
     assert unmarked == []
 
 
-def test_a_screen_reader_is_told(shared, visit):
-    page = visit(shared, "sam")
+def test_a_screen_reader_is_told(shared, enter):
+    page = enter(shared, "sam")
     assert page.get_by_role("group", name="Classes, lowest first").is_visible()
     assert page.get_by_role("button", name="poor I would never go there again").is_visible()
     low = page.get_by_role("slider", name="At least")
@@ -456,12 +349,12 @@ def test_a_screen_reader_is_told(shared, visit):
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_axe_finds_nothing(shared, visit, width):
+def test_axe_finds_nothing(shared, enter, width):
     """axe-core is no dependency: RANKWISE_AXE names its file, axe.min.js of the npm package axe-core."""
     path = Path(os.environ.get("RANKWISE_AXE", "node_modules/axe-core/axe.min.js"))
     if not path.is_file():
         pytest.skip("needs axe-core: npm install axe-core, or RANKWISE_AXE=.../axe.min.js")
-    page = visit(shared, "axe", width=width, bypass_csp=True)
+    page = enter(shared, "axe", width=width, bypass_csp=True)
     page.keyboard.press("2")
     page.add_script_tag(content=path.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document).then((results) => results.violations)")

@@ -286,7 +286,7 @@ def test_probabilities_warnings_and_separable_labels_are_those_of_one_machine(da
     ends = found.predict_interval(blocks, level=0.8).compute()
     assert (ends == plain.predict_interval(X, level=0.8)).mean() > 0.99
     column = np.where(y == K, 1.0, 0.0)[:, None]
-    with pytest.warns(ConvergenceWarning, match=f"separable by the columns {D}"):
+    with pytest.warns(ConvergenceWarning, match=f"separable by columns? {D}"):
         rd.CumulativeLink(alpha=0).fit(da.from_array(np.hstack([X, column]), chunks=(400, -1)), y)
     with pytest.raises(ValueError, match="has gaps; CumulativeLink does not learn from candidate sets with gaps"):
         rd.CumulativeLink(classes=[1, 2, 3]).fit([delayed(X[:2])], [delayed([{1, 3}, {1}])])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rankwise import metrics
+from rankwise.base.model import Predictions, Sets
 from rankwise.evaluation import IntervalScorer, error_range, interval_confusion
 from rankwise.evaluation._sums import QualitySums, describe
 from rankwise.labels import encode
@@ -154,8 +155,8 @@ def test_what_evaluate_prints_is_true_of_the_rows_that_count(seed):
     sums = QualitySums(sample.labels.order)
     half = len(sample.labels) // 2
     for rows in (slice(0, half), slice(half, None)):  # batches add up
-        answers = sample.predicted[rows], sample.P[rows], (sample.sets[rows], 0.9)
-        sums.add(sample.labels[rows], answers, sample.weight[rows])
+        said = Predictions(sample.predicted[rows], sample.P[rows], Sets(sample.sets[rows], 0.9))
+        sums.add(sample.labels[rows], said, sample.weight[rows])
     results = sums.results()
     assert results["rows"] == sample.kept.sum()
     assert results["unlabelled_rows"] == (~sample.kept).sum()
@@ -195,7 +196,7 @@ def test_the_service_and_the_report_print_the_same_ranges(seed):
 
     counts = RowCounts(sample.k, 10, 0)
     codes = sample.labels.order.codes(sample.predicted)
-    counts.add(JudgedRows(sample.labels, codes, sample.weight, None), ordered=True)
+    counts.add(JudgedRows(sample.labels, codes, sample.weight, Predictions(sample.predicted)), ordered=True)
     bootstrap = Bootstrap(0.95, 5, 0)
     claim = claims(counts, bootstrap, ordered=True)[0]
     assert [claim.range.lower, claim.range.upper] == ends(errors)

@@ -134,7 +134,7 @@ class TestLoss:
             ("DELETE FROM log", "ends at event 0, but event 401"),
             ("DELETE FROM log WHERE seq > 390", "ends at event 390, but event 401"),
             ("DELETE FROM meta", "is another store"),
-            ("DROP TABLE log", "no such table: log"),
+            ("DROP TABLE log", "the table .log. is gone"),
         ],
     )
     def test_emptied_tables_are_a_loss(self, filled, statement, said):
@@ -468,3 +468,9 @@ def test_verify_works_where_nothing_can_be_written(filled, stream, recent):
         assert len(equal) > 3
         assert all(equal)
         os.chmod(copy, 0o755)
+
+
+def test_inspect_shows_the_digest_of_the_last_event(filled):
+    with Store(filled) as store:
+        assert json.loads(succeed("store", "inspect", filled, "--json"))["digest"] == store.head.hex()
+        assert store.head.hex() in succeed("store", "inspect", filled)

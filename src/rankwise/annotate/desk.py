@@ -23,6 +23,7 @@ import numpy as np
 from rankwise.annotate.control import ControlAnswer, error_facts
 from rankwise.annotate.items import Items
 from rankwise.annotate.project import Scale, label_of, logged_answers
+from rankwise.annotate.sharing import SharedItems
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._questions import KINDS_OF_QUESTION, SECONDS
 from rankwise.labels import encode
@@ -42,7 +43,8 @@ _ENOUGH = 5  # answers to a kind of question before its measured time is used
 class DeskPlan:
     """How questions are chosen; strategy and control as in :class:`rankwise.annotation.QuestionChooser`."""
 
-    raters: int = 1  # answers of different raters that an item needs
+    raters: int = 1  # people who answer an item that is shared
+    shared: float = 0.1  # share of the items that several raters answer; the others are answered once
     strategy: str = "uncertainty"
     control: float = 0.1
     show_guess: bool = False  # show a rater the model's guess after the answer
@@ -100,6 +102,7 @@ class Desk:
         self._answers: dict[str, LoggedAnswer] = {}
         self._of_rater: dict[str, list[LoggedAnswer]] = {}
         self._asks: dict[str, list[Ask]] = {}  # the last one is current
+        self._shared = SharedItems(items.names, plan.raters, plan.shared, plan.seed)
         self._counts = np.zeros(len(items), dtype=np.int64)
         self._numbers = {name: i for i, name in enumerate(items.names)}
         self._seconds = 0.0
@@ -141,20 +144,28 @@ class Desk:
 
     def _open(self, rater: str, *, leases: bool) -> Any:
         """Items that a rater may be asked about; with ``leases``, without those that others see."""
-        taken = self._counts.copy()
-        now = time.monotonic()
-        for other, asks in self._asks.items():
-            for ask in asks:
-                if leases and other != rater and now - ask.since < _LEASE:
-                    taken[ask.question.item] += 1
-        is_open = taken < self.plan.raters
+        taken = self._taken(rater) if leases else self._counts
+        is_open = taken < self._shared.needed
         is_open[[answer.item for answer in self._answers_of(rater)]] = False
         return np.flatnonzero(is_open)
+
+    def _taken(self, rater: str) -> Any:
+        """Answers of each item, with those that other raters are about to give."""
+        taken, now = self._counts.copy(), time.monotonic()
+        for other, asks in self._asks.items():
+            for ask in asks:
+                if other != rater and now - ask.since < _LEASE:
+                    taken[ask.question.item] += 1
+        return taken
 
     def _choose(self, rater: str) -> Question | None:
         left = self._open(rater, leases=True)
         if not left.size:
             return None
+        shared = self._shared.first(left, self._taken(rater))
+        if shared is not None:  # exact answers are compared best
+            return Question(shared)
+        left = left[~self._shared.is_shared[left]]
         pool = np.sort(self._chooser._generator.permutation(left)[:_POOL])
         self._chooser.seconds.update(self._times())
         question = self._chooser.choose(self._probabilities(pool))[0]
@@ -273,9 +284,9 @@ class Desk:
         }
 
     def _totals(self) -> dict[str, Any]:
-        needed = self.plan.raters * len(self.items)
-        return {"answers": int(self._counts.sum()), "needed": needed, "minutes": self._seconds / 60.0,
-                "done": int(np.minimum(self._counts, self.plan.raters).sum())}  # fmt: skip
+        needed = self._shared.needed
+        return {"answers": int(self._counts.sum()), "needed": int(needed.sum()), "minutes": self._seconds / 60.0,
+                "done": int(np.minimum(self._counts, needed).sum())}  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """What all pages show: progress, and the error with its curve."""

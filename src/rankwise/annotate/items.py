@@ -92,7 +92,7 @@ def read_items(path: Path, shown: Shown, *, name: str | None = None, ignore: Seq
     texts = [c for c in (shown.text, shown.image, shown.audio, name, *_NAMES) if c is not None]
     table = open_table(path)
     known = {column: "string" for column in texts if column in table.schema.names}
-    if known and table.format in ("csv", "tsv", "jsonl"):
+    if known and table.format in ("csv", "tsv", "jsonl", "xlsx"):
         table = open_table(path, types=known)
     columns = read_columns(table, table.schema.names)
     try:

@@ -7,6 +7,7 @@ answers of the store, learnt in their order, give the model that the page shows,
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.annotate.items import Items
+from rankwise.features._arrow import text_of
 from rankwise.features.table import NoColumnsError
 from rankwise.io import TableError, open_table
 from rankwise.io._table import read_columns
@@ -32,6 +34,8 @@ from rankwise.table_model import TableModel
 
 _MOST_CLASSES = 50
 _META = "annotation"  # key of the store's facts about its project
+#: A number alone, or before words: "4", "4 - agree", "(4) agree", but neither "18-25" nor "4+".
+_NUMBER = re.compile(r"\s*\(?(-?[0-9]+(?:[.,][0-9]+)?)\)?\s*(?:$|[-\u2013\u2014.:=)]?\s*[^\W\d_])")
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,16 @@ class Scale:
         blank = [None] * len(classes)
         names = [str(c if n is None else n) for c, n in zip(classes, columns.get("name", blank), strict=True)]
         return cls(classes, names, [str(d or "") for d in columns.get("description", blank)])
+
+    @property
+    def keys(self) -> list[str]:
+        """What raters type for each class: the number in its name, else that of the class, else its place from 1."""
+        for texts in (self.names, [text_of(c) for c in self.classes]):
+            found = [_NUMBER.match(text.replace("\u2212", "-")) for text in texts]
+            typed = [match[1].replace(",", ".") for match in found if match]
+            if len(typed) == len({float(number) for number in typed}) == len(texts):
+                return typed
+        return [str(place) for place in range(1, len(self.classes) + 1)]
 
     @property
     def order(self) -> ClassOrder:

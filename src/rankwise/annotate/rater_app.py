@@ -88,6 +88,7 @@ class AnnotationApplication(Application):
             *self._common_routes(),
             ("/annotate.css", "GET", page.served("annotate.css", _HERE), PUBLIC),
             ("/annotate.js", "GET", page.served("annotate.js", _HERE), PUBLIC),
+            ("/typing.js", "GET", page.served("typing.js", _HERE), PUBLIC),
             ("/texts.json", "GET", page.served("texts.json", _HERE), PUBLIC),
             ("/v1/project", "GET", self.project, LEARN),
             ("/v1/items/{number:int}/{kind}", "GET", self.file, LEARN),
@@ -120,8 +121,8 @@ class AnnotationApplication(Application):
     async def project(self, request: Incoming) -> Reply:
         """The scale, and how raters are recognised."""
         scale, desk = self.desk.scale, self.desk
-        classes = [{"name": name, "description": description}
-                   for name, description in zip(scale.names, scale.descriptions, strict=True)]  # fmt: skip
+        shown = zip(scale.names, scale.descriptions, scale.keys, strict=True)
+        classes = [{"name": name, "description": text, "key": key} for name, text, key in shown]
         return reply({
             "classes": classes, "language": self.look.language, "items": len(desk.items), "raters": desk.plan.raters,
             "name": request.scope["rankwise.name"] if self._has_tokens else None, "learns": desk.can_learn,

@@ -6,24 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.base.estimator import SavedEstimator
+from rankwise.base.model import Enclosing, Layer
+from rankwise.base.row_data import indexable
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import OfEstimator
 from rankwise.table_model import InnerAnswers
 
 
-class ChoosingEstimator(OfEstimator, InnerAnswers, SavedEstimator):  # type: ignore[override]
+class ChoosingEstimator(Enclosing, InnerAnswers, SavedEstimator):  # type: ignore[override]
     """Estimator whose ``fit`` sets ``best_estimator_``; before that, its methods are those of its ``estimator``."""
 
     best_estimator_: Any
     _learnt = "best_estimator_"
 
-    @property
-    def _inside(self) -> Any:
-        return self.best_estimator_
+    def _layer(self) -> Layer:
+        return Layer(self.best_estimator_, chosen=True)
 
     @reader
     def _ask(self, method: str, X: Any, *more: Any) -> Any:
-        return getattr(self.best_estimator_, method)(X, *more)
+        return getattr(self.best_estimator_, method)(indexable(X), *more)
 
     def _offers(self, method: str) -> bool:
         return hasattr(getattr(self, "best_estimator_", getattr(self, "estimator", None)), method)

@@ -20,10 +20,12 @@ from sklearn.utils import get_tags
 
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
+from rankwise.base.model import Enclosing, Layer
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
+from rankwise.base.row_data import indexable
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import OfEstimator, fitted_to, labels_of
+from rankwise.calibration._inner import fitted_to, rows_and_labels
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.labels import Labels, check_weights
 
@@ -55,7 +57,7 @@ def of_labels(labels: Labels, probabilities: Floats) -> Floats:
     return np.asarray(np.where(labels.admissible(), probabilities, 0.0).sum(axis=1))
 
 
-class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
+class BlendedOrdinal(Enclosing, ProbabilityModel):  # type: ignore[override]
     """A mixture of models with class probabilities, weighted by how well they predict rows they have not seen.
 
     Parameters
@@ -121,7 +123,7 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._check_estimators()
-            labels = labels_of(X, y, model.classes)
+            X, labels = rows_and_labels(X, y, model.classes)
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
             folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)
@@ -138,7 +140,7 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
         self.estimators_, self.weights_, self.classes_ = estimators, weights, classes
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        return X  # the models inside read them
+        return indexable(X)  # the models inside read them
 
     def _probabilities(self, rows: Any) -> Floats:
         pairs = zip(self.weights_, self.estimators_, strict=True)
@@ -155,9 +157,8 @@ class BlendedOrdinal(OfEstimator, ProbabilityModel):  # type: ignore[override]
             tags.input_tags = get_tags(self.estimators[0]).input_tags
         return tags
 
-    @property
-    def _inside(self) -> Any:
-        return self.estimators_[0]  # the columns of all are the same
+    def _layer(self) -> Layer:
+        return Layer(self.estimators_[0], adjusts=True)  # the columns of all are the same
 
     @reader
     def to_plain(self) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from rankwise.batch._link_inference import (
 )
 from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
 from rankwise.batch._separation import separating_columns
+from rankwise.batch.identification import REMEDY, columns_named, dependences, described, smallest
 from rankwise.labels import ClassOrder, Labels
 from rankwise.losses._links import LINKS, probabilities
 from rankwise.solvers.design import Design
@@ -150,19 +151,36 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
             self._warn_not_converged(solution)
         weights, free = solution.theta[:n_weights], solution.theta[n_weights:]
         if self.alpha_ == 0.0 and risk.n_offsets:
-            names = separating_columns(design, risk, weights, free)
-            if names is not None:
-                named = (self._feature_name(j) for j in names)
-                shown = ", ".join(str(j if name is None else name) for j, name in zip(names, named, strict=True))
-                warn_user(
-                    f"{type(self).__name__}(alpha=0): maximum likelihood has no optimum, because the labels are "
-                    f"separable by the columns {shown}: the likelihood grows with these weights for ever. "
-                    f"Set alpha > 0, or drop the columns.",
-                    ConvergenceWarning,
-                )
+            weights, free = self._diagnosed(design, risk, weights, free)
         (mean,) = risk.rows.mean(_mean_score, design.times(weights[None]))
         thresholds = risk.innermost.all_thresholds(free, self.link, float(mean))
         return replace(solution, theta=np.concatenate([weights, thresholds]))
+
+    def _diagnosed(self, design: Any, risk: LinkRisk, weights: Floats, free: Floats) -> tuple[Floats, Floats]:
+        """Parameters of maximum likelihood, the smallest of many; warnings if there are many, or none."""
+        place = getattr(design, "columns", None)  # of the columns with entries among all
+
+        def name(j: int) -> str | int:
+            return self._column_name(j if place is None else int(place[j]))
+
+        found = dependences(design, risk)
+        weights, free = smallest(weights, free, found)
+        if self._is_probe:
+            return weights, free
+        if not all(dependence.is_zero for dependence in found):
+            warn_user(
+                f"{type(self).__name__}(alpha=0): {described(found, name)} Many weights have the same likelihood, and "
+                f"the smallest are taken: single ones have no meaning. {REMEDY}"
+            )
+        separating = separating_columns(design, risk, weights, free, found)
+        if separating is not None:
+            warn_user(
+                f"{type(self).__name__}(alpha=0): maximum likelihood has no optimum, because the labels are "
+                f"separable by {columns_named(separating, name)}: the likelihood grows with these weights for ever. "
+                f"Set alpha > 0, or drop the columns.",
+                ConvergenceWarning,
+            )
+        return weights, free
 
     def _minimised(self, design: Any, risk: LinkRisk, start: Floats | None) -> Solution:
         """Solution with the thresholds that the labels determine, started from weights and all thresholds."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,9 +14,11 @@ from rankwise import metrics
 from rankwise._sklearn import Interval, StrOptions, take_rows
 from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
+from rankwise.base.model import Enclosing, Layer
+from rankwise.base.row_data import indexable, row_count
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.labels import Labels, decode, encode
+from rankwise.labels import Labels, as_labels, decode, encode
 
 
 class MethodBesideParameter:
@@ -33,25 +35,16 @@ class MethodBesideParameter:
         vars(instance)[self.name] = value
 
 
-class OfEstimator(MetaEstimatorMixin):
-    """Has the columns of the estimator inside."""
+class Adjusting(Enclosing):
+    """Base of the estimators that adjust the answers of another one."""
 
-    @property
-    def _inside(self) -> Any:
-        return self.estimator_
+    estimator_: Any
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns, as the estimator inside has it."""
-        return int(self._inside.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns, as the estimator inside has them."""
-        return np.asarray(self._inside.feature_names_in_)
+    def _layer(self) -> Layer:
+        return Layer(self.estimator_, adjusts=True)
 
 
-class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[override]
+class SetModel(Adjusting, ClassifierMixin, SavedEstimator):  # type: ignore[override]
     """Base of the estimators that add sets to the predictions of another; parameter ``score`` says how sets grow."""
 
     estimator: Any
@@ -67,7 +60,7 @@ class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[ov
     @reader
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of every row, as the estimator predicts it."""
-        return np.asarray(self.estimator_.predict(X))
+        return np.asarray(self.estimator_.predict(indexable(X)))
 
     @abstractmethod
     def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -76,12 +69,12 @@ class SetModel(OfEstimator, ClassifierMixin, SavedEstimator):  # type: ignore[ov
     @reader
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
         """Which classes the set of each row holds, (n, K): neighbours, at least one."""
-        return held(self._ends(X), self.classes_.size)
+        return held(self._ends(indexable(X)), self.classes_.size)
 
     @reader
     def predict_interval(self, X: Any) -> NDArray[Any]:
         """Lowest and highest class of each row's set, (n, 2), both included."""
-        return decode(np.column_stack(self._ends(X)).ravel(), self.classes_).reshape(-1, 2)
+        return decode(np.column_stack(self._ends(indexable(X))).ravel(), self.classes_).reshape(-1, 2)
 
     def _scores(self, model: Any, X: Any) -> Floats:
         """How badly every class fits every row, (n, K)."""
@@ -111,9 +104,10 @@ def held(ends: tuple[NDArray[Any], NDArray[Any]], n_classes: int) -> NDArray[np.
     return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
 
 
-def labels_of(X: Any, y: Any, classes: Any) -> Labels:
-    """Labels of the rows of X, which the estimator inside reads."""
-    return encode(y, classes, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
+def rows_and_labels(X: Any, y: Any, classes: Any) -> tuple[Any, Labels]:
+    """X in a form of which rows can be taken for the estimator inside, and their labels."""
+    X = indexable(X)
+    return X, encode(y, classes, n_rows=row_count(X))
 
 
 def known_classes(estimator: Any, prefit: bool) -> Any:
@@ -140,6 +134,24 @@ def fitted_to(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: Plac
 def weights_of(weight: Floats, rows: Places) -> Floats:
     """Weights of some of the rows, ones if ``weight`` is empty."""
     return weight[rows] if weight.size else np.ones(rows.size)
+
+
+def given_splits(cv: Any, X: Any, labels: Labels) -> list[tuple[Places, Places]]:
+    """Train and test rows that a splitter of scikit-learn makes, or that are given as pairs, in an iterable."""
+    if isinstance(cv, str):
+        raise ValueError(f"cv must be a number of folds, a splitter or pairs of row numbers. Got {cv!r}.")
+    pairs = cv.split(X, as_labels(labels)) if hasattr(cv, "split") else cv
+    every, splits = np.arange(len(labels)), []
+    for number, pair in enumerate(pairs):
+        try:
+            train, test = (every[np.asarray(part)] for part in pair)
+        except (TypeError, ValueError, IndexError) as error:
+            reason = f"split {number} of cv must be a pair of row numbers, to learn from and to test on: {error}."
+            raise ValueError(reason) from None
+        splits.append((train, test))
+    if not splits:
+        raise ValueError("cv must hold at least one pair of row numbers, to learn from and to test on. Got none.")
+    return splits
 
 
 def folds(rows: NDArray[Any], n_folds: int, random_state: Any) -> list[NDArray[Any]]:

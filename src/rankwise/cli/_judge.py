@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankwise.base.model import Model, Predictions
 from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, located
 from rankwise.cli._learner import Learner, begin
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
-from rankwise.evaluation._sums import QualitySums, RunningLoss, sets_of
+from rankwise.evaluation._sums import QualitySums, RunningLoss
 from rankwise.features import RowError
 from rankwise.table_model import TableModel, table_encoder
 
@@ -37,11 +38,8 @@ def predict_rows(
     return kept, predicted(rows.take(kept))
 
 
-def _predicted(model: TableModel, X: Any) -> tuple[NDArray[Any], Any, Any]:
-    """Predictions, and probabilities and sets of classes where the model has them."""
-    rows, final = model._encoded(X), model.estimator_
-    probabilities = final.predict_proba(rows) if hasattr(final, "predict_proba") else None
-    return np.asarray(final.predict(rows)), probabilities, sets_of(final, rows)
+def _predicted(model: TableModel, X: Any) -> Predictions:
+    return Model.of(model).predict(X)
 
 
 def judge_as_it_is(model: TableModel, source: LabelledFiles) -> dict[str, Any]:
@@ -91,7 +89,7 @@ def judge_in_folds(
             predicted = _predicted(model, judged.X)
         pooled.add(judged.y, predicted, judged.weight)
         fold = RunningLoss(order)
-        fold.add(judged.y, predicted[0], judged.weight)
+        fold.add(judged.y, predicted.classes, judged.weight)
         each.append(fold.results())
         show(what, number + 1, n_folds)
     results = pooled.results()

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.labels import ClassOrder, Labels, encode
+from rankwise.base.model import LEVEL, Predictions, Sets
+from rankwise.labels import ClassOrder, Labels
 from rankwise.metrics import Reliability, cumulative_brier_scores, log_score, ranked_probability_score
 
-Sets = tuple[NDArray[np.bool_], float]  #: which classes each row's set holds, and the level of the sets
-
-LEVEL = 0.9  # of intervals from probabilities, which have no level of their own
 _BINS = 10  # of the reliability of the events ``y <= k``
 _ENDS: tuple[Literal["nearest", "farthest"], ...] = ("nearest", "farthest")
 
@@ -142,22 +140,14 @@ class ProbabilitySums:
         }
 
 
-def sets_of(estimator: Any, X: Any) -> Sets | None:
-    """Classes in each row's set, and its level: a conformal set, or an interval from the probabilities, or None."""
-    if hasattr(estimator, "predict_set"):
-        return np.asarray(estimator.predict_set(X)), float(estimator.level)
-    if not (hasattr(estimator, "predict_interval") and hasattr(estimator, "predict_proba")):
-        return None
-    return encode(estimator.predict_interval(X, LEVEL), estimator.classes_).admissible(), LEVEL
-
-
 class SetSums:
     """Sets against labels of any form.
 
     Examples
     --------
+    >>> from rankwise.base.model import Sets
     >>> sums = SetSums()
-    >>> sums.add(encode([1, (1, 2)], [1, 2, 3]), (np.array([[True, False, False]] * 2), 0.9), None)
+    >>> sums.add(encode([1, (1, 2)], [1, 2, 3]), Sets(np.array([[True, False, False]] * 2), 0.9), None)
     >>> {name: sums.results()["sets"][name] for name in ("coverage", "coverage_at_worst", "width")}
     {'coverage': 1.0, 'coverage_at_worst': 0.5, 'width': 1.0}
     """
@@ -203,15 +193,12 @@ class QualitySums:
     def __init__(self, order: ClassOrder) -> None:
         self.loss, self.probabilities, self.sets = RunningLoss(order), ProbabilitySums(), SetSums()
 
-    def add(
-        self, labels: Labels, answers: tuple[NDArray[Any], Floats | None, Sets | None], weight: Floats | None
-    ) -> None:
-        """Add the answers for the rows of a batch."""
-        predicted, probabilities, sets = answers
-        self.loss.add(labels, predicted, weight)
-        if probabilities is not None:
-            self.probabilities.add(labels, probabilities, weight)
-        self.sets.add(labels, sets, weight)
+    def add(self, labels: Labels, said: Predictions, weight: Floats | None) -> None:
+        """Add what a model says of the rows of a batch."""
+        self.loss.add(labels, said.classes, weight)
+        if said.probabilities is not None:
+            self.probabilities.add(labels, said.probabilities, weight)
+        self.sets.add(labels, said.sets, weight)
 
     def results(self) -> dict[str, Any]:
         return self.loss.results() | self.probabilities.results() | self.sets.results()

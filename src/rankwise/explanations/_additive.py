@@ -23,21 +23,20 @@ from rankwise.explanations._exchangeable_rows import RawRows
 from rankwise.explanations._scored_model import Target
 from rankwise.features import TableEncoder
 from rankwise.features.contributions import column_contributions, feature_shares
-from rankwise.plots._final_estimator import feature_names
 
 _LARGEST = 2**27  # entries of a dense matrix of contributions
 
 
 def is_linear(target: Target) -> bool:
     """Whether the score is a weighted sum of features that have a meaning, unlike those of a kernel."""
-    if any(isinstance(step, Nystroem) for step in getattr(target.before, "named_steps", {}).values()):
+    if any(isinstance(step, Nystroem) for step in getattr(target.model.before, "named_steps", {}).values()):
         return False
-    return target.kind == "score" and np.ndim(getattr(target.final, "coef_", 0.0)) == 1
+    return target.kind == "score" and np.ndim(target.model.learnt("coef_", 0.0)) == 1
 
 
 def linear(target: Target, X: Any, background: Any) -> tuple[Floats, list[str]]:
     """Contributions to a linear score, (n, columns), and their names; without a background relative to zero."""
-    weights = target.factor * np.asarray(target.final.coef_, dtype=np.float64)
+    weights = target.factor * np.asarray(target.model.final.coef_, dtype=np.float64)
     contributions, names = _products(target, X, weights)
     if background is not None:
         others = contributions if background is X else _products(target, background, weights)[0]
@@ -46,10 +45,10 @@ def linear(target: Target, X: Any, background: Any) -> tuple[Floats, list[str]]:
 
 
 def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str]]:
-    if isinstance(target.before, TableEncoder):
-        return column_contributions(target.before, X, weights), list(target.before.feature_names_in_)
-    features = target.rows(X)
-    names = feature_names(target.final, target.before, weights.size, X)
+    if isinstance(target.model.before, TableEncoder):
+        return column_contributions(target.model.before, X, weights), list(target.model.before.feature_names_in_)
+    features = target.model.rows(X)
+    names = target.model.feature_names(weights.size, X)
     if sparse.issparse(features):
         if features.shape[0] * features.shape[1] > _LARGEST:
             raise ValueError(f"contributions of {features.shape} rows and features are too many: explain fewer rows.")
@@ -59,16 +58,16 @@ def _products(target: Target, X: Any, weights: Floats) -> tuple[Floats, list[str
 
 def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
     """Shapley values of boosted trees, (n, columns)."""
-    final = target.final
-    matrix = final._matrix(final._rows(target.rows(X), reset=False))
+    final = target.model.final
+    matrix = final._matrix(final._rows(target.model.rows(X), reset=False))
     values = final.trees_.contributions(matrix, n_threads=n_threads(final.n_jobs)) * target.factor
-    if isinstance(target.before, TableEncoder):
-        owners, names = feature_shares(target.before), list(target.before.feature_names_in_)
+    if isinstance(target.model.before, TableEncoder):
+        owners, names = feature_shares(target.model.before), list(target.model.before.feature_names_in_)
         by_column = np.zeros((values.shape[0], len(names)))
         for side in (0, 1):
             np.add.at(by_column.T, owners[:, side], 0.5 * values[:, : owners.shape[0]].T)
         return by_column, names
-    return values, feature_names(final, target.before, values.shape[1], X)
+    return values, target.model.feature_names(values.shape[1], X)
 
 
 def sampled(target: Target, X: RawRows, background: RawRows, n_samples: int, random_state: Any) -> tuple[Floats, float]:

@@ -44,10 +44,10 @@ class Change:
 
 def smallest_changes(target: Target, rows: RawRows, row: int, background: RawRows) -> list[Change]:
     """Changes of single columns that change the predicted class of a row, the smallest ones first."""
-    one, classes = rows.take([row]), target.classes
+    one, classes, predict = rows.take([row]), target.classes, target.model.given.predict
 
     def predicted(some: RawRows) -> NDArray[np.intp]:
-        return np.asarray(encode(target.model.predict(some.given(target.takes_arrow)), classes).lower, dtype=np.intp)
+        return np.asarray(encode(predict(some.given(target.takes_arrow)), classes).lower, dtype=np.intp)
 
     def with_values(name: str, values: list[Any]) -> NDArray[np.intp]:
         """Codes predicted for the row with each of these values in a column."""

@@ -133,10 +133,10 @@ class Explanation:
             As in :meth:`sentences`.
         """
         row = self._checked(row)
-        if self.method != "linear" or not isinstance(self._target.before, TableEncoder) or self._rows is None:
+        if self.method != "linear" or not isinstance(self._target.model.before, TableEncoder) or self._rows is None:
             raise ValueError("contributions of words need a linear estimator in a TableModel.")
-        weights = self._target.factor * np.asarray(self._target.final.coef_)
-        return word_contributions(self._target.before, self._rows.take([row]).given(True), weights)[:top]
+        weights = self._target.factor * np.asarray(self._target.model.final.coef_)
+        return word_contributions(self._target.model.before, self._rows.take([row]).given(True), weights)[:top]
 
     def changes(self, row: int) -> list[Change]:
         """The smallest changes of single columns that would change the prediction of a row, the smallest one first.
@@ -265,14 +265,14 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
         background = X
     if _additive.is_linear(target):
         method, (values, columns) = "linear", _additive.linear(target, X, background)
-    elif target.kind == "score" and hasattr(target.final, "trees_"):
+    elif target.kind == "score" and target.model.can("trees_"):
         method, (values, columns) = "trees", _additive.trees(target, X)
     else:
         if rows is None or others is None:
             raise ValueError("sampled contributions need dense rows: give X as an array.")
         if background is None:
             raise ValueError(
-                f"{type(target.final).__name__} is explained by comparing with other rows: give several as background."
+                f"{target.model.name} is explained by comparing with other rows: give several as background."
             )
         values, base = _additive.sampled(target, rows, others, n_samples, random_state)
         return Explanation(values, base, rows.names, scores, "sampled", target, rows, others)
@@ -283,5 +283,5 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
 def _raw(X: Any, target: Target) -> RawRows | None:
     if sparse.issparse(X):
         return None
-    names = getattr(target.final, "feature_names_in_", None) if target.before is None else None
+    names = target.model.learnt("feature_names_in_") if target.model.before is None else None
     return RawRows(X, None if names is None else [str(name) for name in names])

@@ -82,7 +82,7 @@ def permutation_importances(
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2. Got {n_repeats} instead.")
     target = Target.of(model)
-    known = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    known = target.model.columns or []
     rows = RawRows(X, known)
     labels = encode(y, target.classes, n_rows=len(rows))
     rng = check_random_state(random_state)

@@ -1,8 +1,7 @@
-"""Parquet, Arrow and Excel files: columns with types of their own."""
+"""Parquet and Arrow files: columns with types of their own."""
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -13,15 +12,11 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 
-from rankwise._extras import require
-from rankwise.features._arrow import as_table
 from rankwise.io._input_files import ByteStream, File
 from rankwise.io._row_batch import Batch
-from rankwise.io._table_errors import TableError, place, tidy_message, translated
-from rankwise.io._text_files import one_batch
+from rankwise.io._table_errors import TableError, place, translated
 
 _READ_AHEAD = 256 << 10  # bytes of each column
-_EXCEL_NEEDS = "Excel files need pandas and openpyxl: pip install 'rankwise[io]'"
 _MAGIC = b"ARROW1\0\0"
 
 
@@ -133,34 +128,6 @@ class ArrowFile(ColumnFile):
         if self._has_magic:
             stream.read(len(_MAGIC))
         return pa.ipc.open_stream(stream.arrow_stream)
-
-
-class ExcelFile:
-    """The first sheet of an Excel workbook, in memory; its first row names the columns."""
-
-    schema: Any  #: columns to read
-
-    def __init__(self, file: File, batch_rows: int, keep: bool) -> None:
-        self.file, self.batch_rows = file, batch_rows
-        pandas, _ = require("pandas", _EXCEL_NEEDS), require("openpyxl", _EXCEL_NEEDS)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about styles and the like
-                self._table = as_table(pandas.read_excel(file.path, engine="openpyxl"))
-        except Exception as error:  # zip, XML and pandas raise many types about a damaged file
-            raise TableError(f"{place(file.name)}: cannot read it as Excel: {tidy_message(error)}") from None
-        self.fields = distinct_fields(file, self._table.schema)
-        self.n_rows = self._table.num_rows
-
-    def batches(self, skip: int) -> Iterator[Batch]:
-        """Batches behind the first ``skip`` rows."""
-        data = one_batch(self._table.select(self.schema.names))
-        for start in range(skip, self.n_rows, self.batch_rows):
-            end = min(start + self.batch_rows, self.n_rows)
-            position = self.file.n_bytes * end // self.n_rows
-            yield Batch(
-                data.slice(start, end - start), self.file.name, start + 1, end, position, _line=lambda row: row + 1
-            )
 
 
 def distinct_fields(file: File, schema: Any) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rankwise.io._columnar import ArrowFile, ExcelFile, ParquetFile
+from rankwise._warn import warn_user
+from rankwise.io._columnar import ArrowFile, ParquetFile
 from rankwise.io._csv import CSVFile
+from rankwise.io._excel import ExcelFile
 from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
 from rankwise.io._row_batch import Batch, Quarantine, forget
@@ -21,6 +23,9 @@ from rankwise.io._text_files import TextFile, TextStyle
 
 #: Files that stay open after their columns were inspected until the first pass; each holds a block of 2 MB.
 _KEPT_OPEN = 8
+_CSV = ("csv", "tsv")
+#: Readers of files that do not say the types of their columns.
+_UNTYPED = (TextFile, ExcelFile)
 
 
 def open_table(
@@ -50,12 +55,13 @@ def open_table(
     format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight", "xlsx"}, optional
         Format of all files. By default it follows from the suffix: .csv, .tsv, .parquet, .pq, .arrow, .arrows,
         .feather, .ipc, .jsonl, .ndjson, .svm, .svmlight, .libsvm, .xlsx; compressed files have .gz or .zst after it.
-        Of an Excel workbook the first sheet is read, into memory.
+        Of an Excel workbook the cells of the first sheet are read, into memory; rows without any are left out, and
+        ``Table.remarks`` reports what is easily overlooked, such as formulas without a stored value.
     columns : list of str, optional
         Columns to read, in this order. By default all columns.
     types : dict, optional
-        pyarrow's types, or their names, of columns in CSV and JSON lines. The other types are inferred from the first
-        2 MB; a column that is empty there holds numbers. A later value of another type is an error.
+        pyarrow's types, or their names, of columns in CSV, JSON lines and Excel. The other types are inferred from the
+        first 2 MB; a column that is empty there holds numbers. A later value of another type is an error.
     batch_rows : int, default 65536
         Most rows of a batch.
     on_error : {"stop", "skip"}
@@ -161,7 +167,7 @@ class Table:
                 raise TableError(f"{place(self.files[0])}: an svmlight file has no named columns to choose from.")
             return
         for reader in self._readers:
-            types = self._types if isinstance(reader, TextFile) else {}
+            types = self._types if isinstance(reader, _UNTYPED) else {}
             if isinstance(reader, TextFile):
                 reader.as_written = reader.kept_as_text(as_written) - set(types)
                 types = {**dict.fromkeys(reader.as_written, pa.string()), **types}
@@ -223,14 +229,39 @@ class Table:
 
     @property
     def remarks(self) -> list[str]:
-        """What was inferred about how the files are written, without a declaration."""
-        readers = [reader for reader in self._readers if isinstance(reader, TextFile)]
-        return [f"{place(r.file.name)}: {remark}" for r in readers for remark in r.remarks.values() if remark]
+        """What was inferred about how the files are written, and what of an Excel sheet is easily overlooked."""
+        remarks = [(reader.file.name, getattr(reader, "remarks", {})) for reader in self._readers]
+        return [f"{place(name)}: {remark}" for name, found in remarks for remark in found.values() if remark]
 
     @property
     def separator(self) -> str:
         """Separator of the columns of CSV files; the first one's."""
         return str(getattr(self._readers[0], "delimiter", ","))
+
+    @property
+    def decimal(self) -> str:
+        """Decimal mark of numbers in text, as declared."""
+        return self._style.decimal
+
+    @property
+    def grouped(self) -> dict[str, str]:
+        """Columns of CSV with points between thousands beside a declared decimal comma, and an example of each."""
+        return {name: text for reader in self._readers for name, text in getattr(reader, "grouped", {}).items()}
+
+    def written_alike(self, format: str | None, decimal: str | None = None) -> dict[str, Any]:
+        """Keywords of a writer of text whose file is read with the settings of these ones.
+
+        ``decimal`` is the mark of their numbers, if it is known better than by declaration.
+        """
+        style: dict[str, Any] = {"encoding": self._style.encoding} if format in (*_CSV, "jsonl") else {}
+        if format not in _CSV or self.format not in _CSV:
+            return style
+        if getattr(self._readers[0], "is_marked", False):
+            style["encoding"] = style["encoding"] or "utf-8-sig"
+        separator = self.separator if format == self.format else {"tsv": "\t"}.get(format, ",")
+        decimal = decimal or self.decimal
+        # A file of quoted numbers such as "1,5" has no mark of its own.
+        return {**style, "separator": separator, "decimal": "." if decimal == separator else decimal}
 
     @property
     def header(self) -> bytes | None:
@@ -292,8 +323,15 @@ class Table:
             yield batch.slice(start, stop, end)
 
 
+def warn_of_sheet(table: Table) -> None:
+    """Warn of what of an Excel sheet is easily overlooked, where nothing else tells it."""
+    for remark in table.remarks if table.format == "xlsx" else ():
+        warn_user(remark)
+
+
 def read_columns(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
-    """All values of some columns, in memory, as Python objects."""
+    """All values of some columns, in memory, as Python objects; warns of what of an Excel sheet is overlooked."""
+    warn_of_sheet(table)
     values: dict[str, list[Any]] = {name: [] for name in names}
     for batch in table.batches():
         for name in names:
@@ -322,19 +360,19 @@ def _common_schema(readers: list[Any]) -> Any:
                     f"It is {field.type} here, {known} in {first.file.name}."
                 )
             fields[field.name] = field.with_type(common)
-    return pa.schema([_settled(field) if isinstance(first, TextFile) else field for field in fields.values()])
+    return pa.schema([_settled(field) if isinstance(first, _UNTYPED) else field for field in fields.values()])
 
 
 def _common_type(known: Any, other: Any, reader: Any) -> Any:
     if known == other:
         return known
-    if isinstance(reader, TextFile):  # types were inferred from the first rows
+    if isinstance(reader, _UNTYPED):  # types were inferred
         numbers = {pa.int64(), pa.float64()}
         if pa.types.is_null(known) or pa.types.is_null(other):
             return other if pa.types.is_null(known) else known
         if known in numbers and other in numbers:
             return pa.float64()
-    return pa.string() if isinstance(reader, CSVFile) else None  # all of CSV is text
+    return pa.string() if isinstance(reader, (CSVFile, ExcelFile)) else None  # all of them is text if need be
 
 
 def _settled(field: Any) -> Any:

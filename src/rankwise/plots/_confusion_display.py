@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
+from rankwise.base.model import Model
 from rankwise.evaluation import interval_confusion
 from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
-from rankwise.plots._final_estimator import fitted
 from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame, ticks
 
 _COUNTED = {
@@ -87,7 +87,7 @@ class ConfusionDisplay:
         >>> int(display.table.sum())
         500
         """
-        classes = fitted(cls, estimator, "classifier", "predict", "classes_").final.classes_
+        classes = Model.of(estimator).require(cls.__name__, "classifier", "predict", "classes_").classes
         return cls.from_predictions(
             y, estimator.predict(X), counting=counting, classes=classes, sample_weight=sample_weight, **options
         )

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
+from rankwise.base.model import Model
 from rankwise.labels import encode
 from rankwise.metrics import Reliability, reliability, set_coverage
-from rankwise.plots._final_estimator import fitted
 from rankwise.plots._style import (
     ALARM,
     FAINT,
@@ -80,9 +80,9 @@ class ReliabilityDisplay:
         >>> len(display.lines_)
         3
         """
-        final = fitted(cls, estimator, "estimator with probabilities", "predict_proba", "classes_").final
+        inside = Model.of(estimator).require(cls.__name__, "estimator with probabilities", "predict_proba", "classes_")
         P = estimator.predict_proba(X)
-        return cls.from_predictions(y, P, n_bins=n_bins, classes=final.classes_, sample_weight=sample_weight, **options)
+        return cls.from_predictions(y, P, n_bins=n_bins, classes=inside.classes, sample_weight=sample_weight, **options)
 
     @classmethod
     def from_predictions(
@@ -176,9 +176,11 @@ class SetSizeDisplay:
         >>> round(float(display.shares.sum()), 6)
         1.0
         """
-        final = fitted(cls, estimator, "estimator with sets such as ConformalOrdinal", "predict_set", "classes_").final
-        sets, level = estimator.predict_set(X), getattr(final, "level", None)
-        return cls.from_predictions(y, sets, classes=final.classes_, level=level, **options)
+        inside = Model.of(estimator).require(
+            cls.__name__, "estimator with sets such as ConformalOrdinal", "predict_set", "classes_"
+        )
+        sets, level = estimator.predict_set(X), inside.learnt("level")
+        return cls.from_predictions(y, sets, classes=inside.classes, level=level, **options)
 
     @classmethod
     def from_predictions(
@@ -281,8 +283,8 @@ class DistributionDisplay:
         1.0
         """
         needed = "predict_proba", "predict_interval", "classes_"
-        inside = fitted(cls, estimator, "estimator with probabilities", *needed)
-        model, rows, classes = inside.final, inside.rows(x), inside.final.classes_
+        inside = Model.of(estimator).require(cls.__name__, "estimator with probabilities", *needed)
+        model, rows, classes = inside.final, inside.rows(x), inside.classes
         P = model.predict_proba(rows)
         if len(P) != 1:
             raise ValueError(f"{cls.__name__} draws one row. Got {len(P)} rows.")

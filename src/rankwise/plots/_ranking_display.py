@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.base.model import Model
 from rankwise.labels import encode_rankings
-from rankwise.plots._final_estimator import fitted
 from rankwise.plots._style import FAINT, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
 
 Flags = NDArray[np.bool_]
@@ -74,7 +74,9 @@ class RankingDisplay:
         >>> display.texts_[0][0].get_text()
         'sport'
         """
-        inside = fitted(cls, estimator, "label ranker such as LabelRanker", "decision_function", "classes_")
+        inside = Model.of(estimator).require(
+            cls.__name__, "label ranker such as LabelRanker", "decision_function", "classes_"
+        )
         scores = inside.final.decision_function(inside.rows(X))
         return cls.from_predictions(y, scores, classes=inside.final.classes_, row_names=row_names, **options)
 

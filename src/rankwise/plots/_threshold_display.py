@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
+from rankwise.base.model import Model
 from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
-from rankwise.plots._final_estimator import fitted
 from rankwise.plots._score_axis import densities, evenly_spread, score_limits
 from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 
@@ -79,7 +79,9 @@ class ThresholdDisplay:
         >>> len(display.lines_)
         3
         """
-        inside = fitted(cls, estimator, "threshold estimator such as PRIL", "project", "thresholds_", "classes_")
+        inside = Model.of(estimator).require(
+            cls.__name__, "threshold estimator such as PRIL", "project", "thresholds_", "classes_"
+        )
         model, scores = inside.final, inside.final.project(inside.rows(X))
         return cls.from_predictions(scores, y, model.thresholds_, classes=model.classes_, truth=truth, **options)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.plots._final_estimator import fitted
+from rankwise.base.model import Model
 from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame, ticks
 
 
@@ -74,14 +74,13 @@ class WeightsDisplay:
         >>> len(display.bars_)
         3
         """
-        inside = fitted(cls, estimator, "linear estimator", "coef_")
-        model = inside.final
-        if feature_names is None and len(inside.names) == np.shape(model.coef_)[-1]:
-            feature_names = inside.names
-        classes = getattr(model, "classes_", ())
-        by_class = np.ndim(model.coef_) == 2 and len(model.coef_) == len(classes)
+        inside = Model.of(estimator).require(cls.__name__, "linear estimator", "coef_")
+        coef, classes = inside.final.coef_, inside.learnt("classes_", ())
+        if feature_names is None and inside.weights is not None:
+            feature_names = inside.feature_names()
+        by_class = np.ndim(coef) == 2 and len(coef) == len(classes)
         parts = [str(c) for c in classes] if by_class else None
-        return cls.from_weights(model.coef_, feature_names=feature_names, parts=parts, **options)
+        return cls.from_weights(coef, feature_names=feature_names, parts=parts, **options)
 
     @classmethod
     def from_weights(cls, weights: Any, *, feature_names: Any = None, parts: Any = None, **options: Any) -> Self:

@@ -7,28 +7,27 @@ from typing import Any
 import numpy as np
 
 from rankwise._version import __version__
+from rankwise.base.model import Model
 from rankwise.report._counts import RowCounts
-from rankwise.report._view import View
-from rankwise.table_model import TableModel
 
 _MOST = 24  # names of classes or features that are spelled out
 
 
-def card(view: View, counts: RowCounts, data: str | None) -> list[tuple[str, str]]:
+def card(model: Model, counts: RowCounts, data: str | None) -> list[tuple[str, str]]:
     """Terms and descriptions, in the order to show them."""
-    final, ordered = view.final, view.ordered
+    final, ordered, names = model.final, model.ordered, model.feature_names()
     parameters = ", ".join(f"{name}={_short(value)}" for name, value in final.get_params(deep=False).items())
-    kinds = getattr(final, "label_kinds", ())
+    kinds = model.label_kinds
     rows = f"{counts.n_judged:,} labelled rows of {counts.n_rows:,}"
     lines = [
-        ("estimator", _path(view)),
+        ("estimator", " → ".join(model.path) + "".join(f", chosen by {name}" for name in reversed(model.choosers))),
         ("what it is", _first_sentence(final)),
-        ("what it predicts", f"one of {len(view.classes)} {'ordered ' if ordered else ''}classes"),
-        ("classes" + (", lowest first" if ordered else ""), _some(view.classes.tolist())),
-        ("features", f"{len(view.names):,}: {_some(view.names)}" if view.names else ""),
+        ("what it predicts", f"one of {len(model.classes)} {'ordered ' if ordered else ''}classes"),
+        ("classes" + (", lowest first" if ordered else ""), _some(model.classes.tolist())),
+        ("features", f"{len(names):,}: {_some(names)}" if names else ""),
         ("parameters", parameters or "none"),
         ("learns from", ", ".join(name for kind, name in _KINDS.items() if kind in kinds) + " labels" if kinds else ""),
-        *_learnt(final),
+        *_learnt(model),
         ("judged on", f"{rows}: {data}" if data else rows),
         ("weights of rows", "given" if counts.weighted else "none: every row counts the same"),
         ("software", f"rankwise {__version__}"),
@@ -44,30 +43,19 @@ _UNKNOWN = (
 _KINDS = {"exact": "exact", "interval": "interval", "candidates": "candidate-set", "missing": "missing"}
 
 
-def _learnt(final: Any) -> list[tuple[str, str]]:
-    lines = []
-    if hasattr(final, "n_updates_"):
+def _learnt(model: Model) -> list[tuple[str, str]]:
+    lines, final = [], model.final
+    if model.can("n_updates_"):
         lines.append(("updates", f"{final.n_updates_:,} rounds changed the model"))
-    if hasattr(final, "gap_"):
+    if model.can("gap_"):
         if np.isfinite(final.lower_bound_):
             proof = f"proven to be within a relative gap of {final.gap_:.2g} of the optimum"
         else:
             proof = "without a proof of how far the optimum is"
         lines.append(("certificate", f"objective {final.objective_:.6g}, {proof}, after {final.n_iter_:,} iterations"))
-    if hasattr(final, "thresholds_"):
+    if model.can("thresholds_"):
         lines.append(("thresholds", _some([f"{t:.4g}".replace("-", "−") for t in final.thresholds_])))
     return lines
-
-
-def _path(view: View) -> str:
-    """Names of the steps up to the estimator, with the search around it."""
-    inner = getattr(view.model, "best_estimator_", view.model)
-    if isinstance(inner, TableModel):
-        steps = [step for step in (inner.encoder_, inner.estimator_) if step is not None]
-    else:
-        steps = [step for _, step in inner.steps] if hasattr(inner, "steps") else [inner]
-    chain = " → ".join(type(step).__name__ for step in steps)
-    return chain if inner is view.model else f"{chain}, chosen by {type(view.model).__name__}"
 
 
 def _first_sentence(final: Any) -> str:

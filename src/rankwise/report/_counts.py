@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
+from rankwise.base.model import Predictions
 from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes
-from rankwise.evaluation._sums import ProbabilitySums, Sets, SetSums
+from rankwise.evaluation._sums import ProbabilitySums, SetSums
 from rankwise.labels import Labels
 from rankwise.labels._encoded import nearest_codes
 
@@ -111,14 +112,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """Labels, predicted codes, weights (None: ones) and, where the model has them, scores, probabilities and sets."""
+    """Labels, predicted codes, weights (None: ones) and all that the model said."""
 
     labels: Labels
     codes: Codes
     weight: Floats | None
-    scores: Floats | None
-    probabilities: Floats | None = None
-    sets: Sets | None = None
+    said: Predictions
 
 
 class RowCounts:
@@ -149,11 +148,11 @@ class RowCounts:
     def add(self, batch: JudgedRows, *, ordered: bool) -> None:
         labels, codes = batch.labels, batch.codes.astype(np.int64)
         self.n_rows += len(labels)
-        if batch.probabilities is not None and ordered:
-            self.probabilities.add(labels, batch.probabilities, batch.weight)
-        self.sets.add(labels, batch.sets, batch.weight)
+        if batch.said.probabilities is not None and ordered:
+            self.probabilities.add(labels, batch.said.probabilities, batch.weight)
+        self.sets.add(labels, batch.said.sets, batch.weight)
         weight = np.ones(len(labels)) if batch.weight is None else batch.weight
-        scores = np.zeros(len(labels)) if batch.scores is None else batch.scores
+        scores = np.zeros(len(labels)) if batch.said.scores is None else batch.said.scores
         self.weighted |= batch.weight is not None
         counted = weight > 0
         if not counted.all():

@@ -9,14 +9,16 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from rankwise._files import require_writable, write_whole
+from rankwise.base.model import Model
 from rankwise.bounds._checks import integer
 from rankwise.labels import ClassOrder, check_weights, encode
 from rankwise.report._counts import JudgedRows, RowCounts
 from rankwise.report._examples import FirstRows
 from rankwise.report._page import facts_of, load_jinja, render
 from rankwise.report._quality import Bootstrap
-from rankwise.report._view import View, look_at
 
 
 class Report:
@@ -133,11 +135,11 @@ def write(
             require_writable(Path(path))
         except OSError as error:
             raise type(error)(f"cannot write {path}: {error.strerror}.") from None
-    view = look_at(model)
-    counts = RowCounts(len(view.classes), sample_size, random_state)
+    opened = classifier(model)
+    counts = RowCounts(len(opened.classes), sample_size, random_state)
     first = FirstRows()
-    for batch in _batches(view, first, X, y, sample_weight):
-        counts.add(batch, ordered=view.ordered)
+    for batch in _batches(opened, first, X, y, sample_weight):
+        counts.add(batch, ordered=opened.ordered)
     if not counts.n_judged:
         raise ValueError(
             f"a report needs at least one row with a label and a weight. Got {counts.n_rows} rows, "
@@ -150,18 +152,35 @@ def write(
             n_resamples=n_resamples, sample_size=sample_size, top=top, random_state=random_state,
         )  # fmt: skip
     bootstrap = Bootstrap(confidence, n_resamples, random_state)
-    facts = facts_of(view, counts, bootstrap, title=title, data=data, command=command, top=top)
-    facts["explained"] = first.facts(view, top)
-    made = Report(render(view, counts, facts), facts)
+    facts = facts_of(opened, counts, bootstrap, title=title, data=data, command=command, top=top)
+    facts["explained"] = first.facts(opened, top)
+    made = Report(render(opened, counts, facts), facts)
     if path is not None:
         made.save(path)
     return made
 
 
-def _batches(view: View, first: FirstRows, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedRows]:
-    order = ClassOrder(view.classes)
+def classifier(model: Any) -> Model:
+    """Open a fitted classifier; an error says why there is nothing to report on."""
+    opened = Model.of(model)
+    if opened.can("predict_ranking"):
+        raise TypeError(
+            f"a report is about predicted classes, and {opened.name} ranks labels: see rankwise.metrics.ranking_loss "
+            f"and rankwise.plots.RankingDisplay."
+        )
+    needed = "a report needs a fitted classifier with predict and classes_"
+    if not opened.can("predict"):
+        raise TypeError(f"{needed}. {opened.name} has no predict.")
+    check_is_fitted(model)
+    if not opened.has_classes:
+        raise TypeError(f"{needed}. {opened.name} has no list of classes_.")
+    return opened
+
+
+def _batches(model: Model, first: FirstRows, X: Any, y: Any, sample_weight: Any) -> Iterator[JudgedRows]:
+    order = ClassOrder(model.classes)
     if y is not None:
-        yield _encoded(view, first, order, X, y, sample_weight)
+        yield _encoded(model, first, order, X, y, sample_weight)
         return
     if sample_weight is not None:
         raise ValueError("sample_weight cannot be given with batches: put it into them, (X, y, sample_weight).")
@@ -177,20 +196,20 @@ def _batches(view: View, first: FirstRows, X: Any, y: Any, sample_weight: Any) -
         if hasattr(batch[1], "__len__") and len(batch[1]) == 0:
             continue
         try:
-            encoded = _encoded(view, first, order, batch[0], batch[1], batch[2] if len(batch) == 3 else None)
+            encoded = _encoded(model, first, order, batch[0], batch[1], batch[2] if len(batch) == 3 else None)
         except ValueError as error:
             raise ValueError(f"batch {number}, which begins at row {seen}: {error}") from error
         seen += len(encoded.labels)
         yield encoded
 
 
-def _encoded(view: View, first: FirstRows, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
-    classes, scores, probabilities, sets = view.predict(X)
-    labels = encode(y, order, n_rows=len(classes), ordered=view.ordered)
+def _encoded(model: Model, first: FirstRows, order: ClassOrder, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
+    said = model.predict(X)
+    labels = encode(y, order, n_rows=len(said.classes), ordered=model.ordered)
     weight = check_weights(sample_weight, len(labels))
     first.add(X, labels)
     weights = weight if weight.size else None
-    return JudgedRows(labels, encode(classes, order).lower, weights, scores, probabilities, sets)
+    return JudgedRows(labels, encode(said.classes, order).lower, weights, said)
 
 
 def _call(rows: str, **options: Any) -> str:

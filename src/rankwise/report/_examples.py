@@ -8,12 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from rankwise._extras import require
+from rankwise.base.model import Model
 from rankwise.evaluation._cross_validation import rows_at
-from rankwise.evaluation._sums import sets_of
 from rankwise.explanations import explain
 from rankwise.features._arrow import as_table
 from rankwise.labels import Labels
-from rankwise.report._view import View
 
 _MOST_ROWS = 100
 _SAMPLES = 10  # background rows of contributions that must be sampled
@@ -37,13 +36,13 @@ class FirstRows:
             self._labels.append(labels.take(rows))
             self._n += rows.size
 
-    def facts(self, view: View, top: int) -> dict[str, Any] | None:
+    def facts(self, model: Model, top: int) -> dict[str, Any] | None:
         """Importances of the columns and some rows in detail, as plain values; None for unordered classes."""
-        if not view.ordered or self._n < 2 or len(view.classes) < 2:
+        if not model.ordered or self._n < 2 or len(model.classes) < 2:
             return None
         X = _concatenated(self._batches)
         try:
-            explanation = explain(view.model, X, n_samples=_SAMPLES)
+            explanation = explain(model.given, X, n_samples=_SAMPLES)
         except (ValueError, TypeError):  # sparse rows of a model whose contributions are sampled
             return None
         labels, sizes = Labels.concatenate(self._labels), explanation.importances()
@@ -56,25 +55,25 @@ class FirstRows:
             "score": explanation.score_name,
             "columns": [{"name": explanation.columns[j], "size": float(sizes[j])} for j in order],
             "n_columns": len(explanation.columns),
-            "each": [_row(view, X, labels, row) | {"which": which, "reasons": explanation.sentences(row)}
+            "each": [_row(model, X, labels, row) | {"which": which, "reasons": explanation.sentences(row)}
                      for row, which in chosen.items()],
         }  # fmt: skip
 
 
-def _row(view: View, X: Any, labels: Labels, row: int) -> dict[str, Any]:
+def _row(model: Model, X: Any, labels: Labels, row: int) -> dict[str, Any]:
     """Prediction, label, and where the model has them, the probabilities and the set of one row."""
-    rows = view.rows(rows_at(X, np.array([row])))
-    names = [str(name) for name in view.classes.tolist()]
+    answers = model.predict(rows_at(X, np.array([row])))
+    names = [str(name) for name in model.classes.tolist()]
     admitted, missing = labels.admissible()[row], labels.is_missing[row]
-    facts: dict[str, Any] = {"row": row, "predicted": str(view.final.predict(rows).tolist()[0])}
+    facts: dict[str, Any] = {"row": row, "predicted": str(answers.classes.tolist()[0])}
     facts["label"] = "none" if missing else ", ".join(np.array(names)[admitted].tolist())
-    sets = sets_of(view.final, rows)
-    inside = np.zeros(len(names), dtype=bool) if sets is None else sets[0][0]
+    sets = answers.sets
+    inside = np.zeros(len(names), dtype=bool) if sets is None else sets.holds[0]
     if sets is not None:
-        facts["level"], held = sets[1], np.flatnonzero(inside)
+        facts["level"], held = sets.level, np.flatnonzero(inside)
         facts["set"] = names[held[0]] if held.size == 1 else f"{names[held[0]]} to {names[held[-1]]}"
-    if hasattr(view.final, "predict_proba"):
-        p = np.asarray(view.final.predict_proba(rows))[0]
+    if answers.probabilities is not None:
+        p = answers.probabilities[0]
         shown = np.sort(np.argsort(-p, kind="stable")[:_SHOWN])
         facts["classes"] = [
             {"name": names[k], "probability": float(p[k]), "inside": bool(inside[k]),

@@ -18,6 +18,7 @@ import numpy as np
 
 from rankwise._extras import require
 from rankwise._version import __version__
+from rankwise.base.model import Model
 from rankwise.plots._confusion_display import row_shares
 from rankwise.plots._weights_display import largest
 from rankwise.report._card import card
@@ -31,7 +32,6 @@ from rankwise.report._pictures import (
     score_picture,
 )
 from rankwise.report._quality import Bootstrap, by_class, claims, measures
-from rankwise.report._view import View
 
 _LARGEST_TABLE = 20  # classes of a confusion matrix with numbers
 _MOST_PARTS = 12  # columns of the table of weights
@@ -39,29 +39,36 @@ _MOST_WIDTHS = 16  # bars of the histogram of widths
 
 
 def facts_of(
-    view: View, counts: RowCounts, bootstrap: Bootstrap, *, title: str | None, data: str | None, command: str, top: int
+    model: Model,
+    counts: RowCounts,
+    bootstrap: Bootstrap,
+    *,
+    title: str | None,
+    data: str | None,
+    command: str,
+    top: int,
 ) -> dict[str, Any]:
     """Everything on the page that is not a picture, as plain values; None where a number does not exist."""
     facts = {
-        "title": title or type(view.final).__name__,
-        "estimator": type(view.final).__name__,
+        "title": title or model.name,
+        "estimator": model.name,
         "version": __version__,
-        "ordered": view.ordered,
+        "ordered": model.ordered,
         "rows": {"all": counts.n_rows, "judged": counts.n_judged, "weightless": counts.n_weightless},
         "weighted": counts.weighted,
         "partial": counts.has_partial,
         "labels": dict(counts.kinds),
         "widths": counts.widths.tolist(),
-        "quality": [asdict(measure) for measure in measures(counts, bootstrap, ordered=view.ordered)],
+        "quality": [asdict(measure) for measure in measures(counts, bootstrap, ordered=model.ordered)],
         "probabilities": counts.probabilities.results() or None,
         "sets": counts.sets.results().get("sets"),
-        "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=view.ordered)],
-        "classes": by_class(counts, view.classes, bootstrap.confidence, ordered=view.ordered),
+        "claims": [asdict(claim) for claim in claims(counts, bootstrap, ordered=model.ordered)],
+        "classes": by_class(counts, model.classes, bootstrap.confidence, ordered=model.ordered),
         # Sums of fractions depend on the batches in their last digits: rounding hides that.
         "confusion": {counting: counts.confusion[counting].round(9).tolist() for counting in COUNTINGS},
-        "thresholds": None if view.thresholds is None else view.thresholds.tolist(),
-        "weights": _weights(view, top),
-        "card": card(view, counts, data),
+        "thresholds": None if model.thresholds is None else model.thresholds.tolist(),
+        "weights": _weights(model, top),
+        "card": card(model, counts, data),
         "command": command,
         "confidence": bootstrap.confidence,
         "n_resamples": bootstrap.n_resamples,
@@ -70,12 +77,12 @@ def facts_of(
     return {name: _without_nan(value) for name, value in facts.items()}
 
 
-def render(view: View, counts: RowCounts, facts: dict[str, Any]) -> str:
+def render(model: Model, counts: RowCounts, facts: dict[str, Any]) -> str:
     names = [line["class"] for line in facts["classes"]]
     script, style = _asset("page.js"), _asset("page.css")
     scores = None
-    if view.thresholds is not None and len(names) > 1 and np.isfinite(view.thresholds).all():
-        scores = score_picture(counts.sample, view.thresholds, names)
+    if model.thresholds is not None and len(names) > 1 and np.isfinite(model.thresholds).all():
+        scores = score_picture(counts.sample, model.thresholds, names)
     reliability = counts.probabilities.reliability if facts["probabilities"] else None
     context = {
         **facts,
@@ -126,23 +133,23 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
 
 
-def _weights(view: View, top: int) -> dict[str, Any] | None:
-    weights = view.weights
+def _weights(model: Model, top: int) -> dict[str, Any] | None:
+    weights = model.weights
     if weights is None:
         return None
     chosen, sizes = largest(weights, top)
-    several, parts = weights.ndim == 2, None
+    several, parts, names = weights.ndim == 2, None, model.feature_names()
     if several and len(weights) <= _MOST_PARTS:
         parts = [f"part {i + 1}" for i in range(len(weights))]
-        if len(weights) == len(view.classes):
-            parts = [str(c) for c in view.classes.tolist()]
+        if len(weights) == len(model.classes):
+            parts = [str(c) for c in model.classes.tolist()]
     values = np.atleast_2d(weights).T
     return {
         "n_features": weights.shape[-1],
         "parts": parts,
         "several": several,
         "largest": float(sizes.max()) if sizes.size else 0.0,
-        "lines": [{"name": view.names[j], "size": float(sizes[j]), "values": values[j].tolist()} for j in chosen],
+        "lines": [{"name": names[j], "size": float(sizes[j]), "values": values[j].tolist()} for j in chosen],
     }
 
 

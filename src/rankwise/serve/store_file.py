@@ -6,11 +6,13 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+import msgspec
 
 from rankwise.serve import schema
 from rankwise.serve._lock import FileLock
@@ -22,6 +24,7 @@ _CACHE = 8000  # kB of pages that the writer keeps; the system's cache has the o
 _CHECKED_AT_START = 200_000  # newest events whose digests are compared when a store is opened for writing
 
 log = logging.getLogger("rankwise.serve")
+_T = TypeVar("_T")
 
 
 class StoreError(ValueError):
@@ -39,6 +42,10 @@ class Break:
     seq: int
     id: str
     found: str
+
+
+def _of_damage(message: str) -> bool:
+    return any(part in message for part in ("UTF-8", "no such table", "no such column", "duplicate column"))
 
 
 @contextmanager
@@ -89,9 +96,8 @@ class StoreFile:
                 opened.callback(self.connection.close)
                 self._prepare(write, acknowledged)
                 self.name = self.note("name")
-                begins = json.loads(self.note(schema.CHAIN_BEGINS) or '{"seq": 0, "digest": ""}')
                 #: Place after which events have digests of their own, and the digest there.
-                self.chain_begins = int(begins["seq"]), bytes.fromhex(begins["digest"]) or GENESIS
+                self.chain_begins = self._decoded(schema.CHAIN_BEGINS, schema.chain_begins)
                 self.last = self.newest()
                 self.head = self._head_at(self.last)
                 if write:
@@ -117,9 +123,15 @@ class StoreFile:
     def damage(self, error: sqlite3.DatabaseError, what: str = "cannot be read") -> StoreError:
         """What an error of the database says about the file, and what to do."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        is_damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "UTF-8" in str(error)
+        is_damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _of_damage(str(error))
         remedy = " Restore a backup, or save what can be read with 'rankwise store repair'." if is_damaged else ""
-        return StoreError(f"{self.path} {what}: {error}.{remedy}")
+        said = str(error).partition(" with text")[0]  # behind it stands what the file holds
+        return StoreError(f"{self.path} {what}: {said}.{remedy}")
+
+    def _lacks(self, what: str) -> StoreError:
+        return StoreError(
+            f"{self.path} is damaged: {what}. Restore a backup, or save what is sound with 'rankwise store repair'."
+        )
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -130,8 +142,8 @@ class StoreFile:
         execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
         (application,) = execute("PRAGMA application_id").fetchone()
         (self.format,) = execute("PRAGMA user_version").fetchone()
-        (n_tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
-        is_new = write and not n_tables and not application
+        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
+        is_new = write and not tables and not application
         if is_new:
             self._require_new(acknowledged)
         elif application != schema.APPLICATION:
@@ -140,6 +152,8 @@ class StoreFile:
             raise StoreError(
                 f"{self.path} has format {self.format}; this version reads up to {schema.FORMAT}. Upgrade rankwise."
             )
+        elif absent := schema.TABLES - tables - ({"requests"} if self.format < 2 else set()):
+            raise self._lacks(f"the table {min(absent)!r} is gone")
         if not write:
             return
         execute("PRAGMA journal_mode=WAL")
@@ -200,14 +214,23 @@ class StoreFile:
                     f"'rankwise store repair', or accept the log as it is with --accept-loss."
                 )
             log.warning("event %d does not match its digest; this is accepted", found.seq)
-            self._note("accepted", json.dumps([*self._accepted(), [found.seq, found.found]]))
+            self._note("accepted", json.dumps([*self._accepted(), (found.seq, found.found)]))
 
     def _learnt(self) -> int:
         """Place of the log after which the served model learns when the store is opened."""
         raise NotImplementedError
 
-    def _accepted(self) -> list[list[Any]]:
-        return list(json.loads(self.note("accepted") or "[]"))
+    def _accepted(self) -> list[tuple[int, str]]:
+        def decode(note: str) -> list[tuple[int, str]]:
+            return msgspec.json.decode(note or "[]", type=list[tuple[int, str]])
+
+        return self._decoded("accepted", decode)
+
+    def _decoded(self, key: str, decode: Callable[[str], _T]) -> _T:
+        try:
+            return decode(self.note(key))
+        except msgspec.DecodeError:
+            raise self._lacks(f"its note {key!r} cannot be read") from None
 
     def _mark(self, seq: int, head: bytes) -> None:
         """Note that everything up to here was committed, without waiting for the disk."""
@@ -239,9 +262,9 @@ class StoreFile:
         if not self.has_chain:
             return b""
         line = self.connection.execute(
-            "SELECT digest FROM log WHERE seq <= ? AND seq > ? ORDER BY seq DESC LIMIT 1", (seq, begins)
+            f"SELECT {schema.DIGEST} FROM log WHERE seq <= ? AND seq > ? ORDER BY seq DESC LIMIT 1", (seq, begins)
         ).fetchone()
-        return digest if line is None else bytes(line[0] or b"")
+        return digest if line is None else line[0] or b""
 
     def breaks(self, after: int = 0) -> Iterator[Break]:
         """Events that do not match their digests, among those after a place; those that were accepted are left out.
@@ -251,7 +274,7 @@ class StoreFile:
         if not self.has_chain:
             return
         begins, digest = self.chain_begins
-        accepted = {(seq, found) for seq, found in self._accepted()}
+        accepted = set(self._accepted())
         (start,) = self.connection.execute("SELECT max(seq) FROM log WHERE seq <= ?", (max(after, 0),)).fetchone()
         start = 0 if start is None else start
         if 0 < start < begins:
@@ -272,7 +295,7 @@ class StoreFile:
 
     def _events(self, after: int, upto: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Digest and fields of events in a range of places."""
-        query = f"SELECT digest, {schema.EVENT} FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        query = f"SELECT {schema.DIGEST}, {schema.EVENT} FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
         stop = self.newest() if upto is None else upto
         while lines := self.connection.execute(query, (after, stop, _CHUNK)).fetchall():
             yield from lines

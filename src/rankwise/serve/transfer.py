@@ -11,6 +11,7 @@ from msgspec.json import decode
 from rankwise._errors import RowError
 from rankwise.features._arrow import load_pyarrow, text_of
 from rankwise.io import Batch, open_table, write_table
+from rankwise.io._table import warn_of_sheet
 from rankwise.persistence import save
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import built, latest
@@ -55,6 +56,7 @@ def import_log(table: Path, model: Path, path: Path, *, accept_loss: bool = Fals
     the model file. Rows whose ids the store holds already are not learnt again.
     """
     rows = open_table(table)
+    warn_of_sheet(rows)
     if "label" not in rows.schema.names:
         raise StoreError(f"{table} has no column 'label'.")
     with (
@@ -105,8 +107,8 @@ def inspect(path: Path) -> dict[str, Any]:
         ]  # fmt: skip
         (challengers,) = store.connection.execute("SELECT count(*) FROM challengers").fetchone()
         return {
-            "path": str(path), "events": store.last, "kinds": store.counts(), "versions": versions,
-            "challengers": challengers, "bytes": _size(path),
+            "path": str(path), "events": store.last, "digest": store.head.hex(), "kinds": store.counts(),
+            "versions": versions, "challengers": challengers, "bytes": _size(path),
         }  # fmt: skip
 
 

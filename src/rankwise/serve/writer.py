@@ -141,9 +141,9 @@ class Writer:
         self.listeners: list[Callable[[str, dict[str, Any]], None]] = []
         versions = store.versions()
         if not versions:
-            if content is None:
+            if content is None and not store.last:
                 raise StoreError(f"{store.path} is new: it needs a model to begin with.")
-            if store.last and not store.accept_loss:
+            if content is None or (store.last and not store.accept_loss):
                 raise StoreError(
                     f"{store.path} holds {store.last} events and no version of a model: it was damaged. Restore a "
                     f"backup, or let this model learn all of them with --accept-loss."

@@ -118,9 +118,10 @@ class Design:
     array([[4., 6.]])
     """
 
-    def __init__(self, rows: Any, n_features: int) -> None:
+    def __init__(self, rows: Any, n_features: int, columns: NDArray[np.intp] | None = None) -> None:
         self.rows = rows
         self.n_features = n_features
+        self.columns = columns  # their numbers in the design from which they were taken
         self.is_sparse = isinstance(rows, tuple)
         self.n_rows = int(n_rows(rows))
 
@@ -189,7 +190,7 @@ class Design:
     def take_columns(self, index: NDArray[np.intp]) -> Design:
         """The columns at ``index``, ascending; all entries must lie in them."""
         data, indices, indptr = self.rows
-        return Design((data, np.searchsorted(index, indices).astype(indices.dtype), indptr), index.size)
+        return Design((data, np.searchsorted(index, indices).astype(indices.dtype), indptr), index.size, index)
 
     def gram(self, weight: Floats) -> Floats:
         """``sum_i weight_i x_i x_i'`` (d, d)."""

@@ -3,9 +3,9 @@
 from rankwise.structured._sequences import Tree
 from rankwise.structured.chain import ChainClassifier
 from rankwise.structured.classes import MixedClasses, SharedClasses
-from rankwise.structured.model import Atom, Bonus, Score, StructuredModel
 from rankwise.structured.perceptron import StructuredPerceptron
 from rankwise.structured.ranks import CumulativeRanks, ProjectedRanks
+from rankwise.structured.structured_model import Atom, Bonus, Score, StructuredModel
 
 __all__ = [
     "Atom", "Bonus", "ChainClassifier", "CumulativeRanks", "MixedClasses", "ProjectedRanks", "Score", "SharedClasses",

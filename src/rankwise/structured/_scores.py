@@ -10,7 +10,7 @@ from scipy import sparse
 
 from rankwise._types import Floats
 from rankwise.base.state import grown
-from rankwise.structured.model import Atom, Score, StructuredModel
+from rankwise.structured.structured_model import Atom, Score, StructuredModel
 
 
 class Weights:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from rankwise._types import Floats
 from rankwise.labels import is_missing
-from rankwise.structured.model import StructuredModel
+from rankwise.structured.structured_model import StructuredModel
 
 
 def dense(x: Any) -> Floats:

@@ -37,7 +37,7 @@ from rankwise._types import Floats
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import check_weights
 from rankwise.structured._scores import Counts, Pool, Weights
-from rankwise.structured.model import Bonus, StructuredModel
+from rankwise.structured.structured_model import Bonus, StructuredModel
 
 
 class StructuredPerceptron(AllOrNothing, BaseEstimator):

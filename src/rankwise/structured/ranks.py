@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise._types import Floats
 from rankwise.structured.classes import ClassModel, dense
-from rankwise.structured.model import Atom, Bonus, Score
+from rankwise.structured.structured_model import Atom, Bonus, Score
 
 
 class _Ranks(ClassModel):

@@ -27,6 +27,7 @@ function speak(chosen) {
   $("high").setAttribute("aria-label", t("handle-high"));
   $("bar").setAttribute("aria-label", t("bar"));
   $("pause").textContent = t("pause");
+  if (project !== null) showKeys();
   if (rater !== null) showRater();
   if (question !== null) { ask(); showPicked(); }
   if (state !== null) showState(state);
@@ -100,6 +101,7 @@ function show(found) {
   anchor = before.admitted.length ? before.admitted[0] : null;
   unknown = false;
   several = false;
+  typed = "";
   $("note").value = before.note;
   ask();
   showItem();
@@ -163,12 +165,20 @@ function makeScale() {
   const long = project.classes.some(({ name, description }) => description || name.length > 12) || project.classes.length > 10;
   $("scale").classList.toggle("list", long);
   $("track").style.marginInline = long ? "" : `${50 / project.classes.length}%`;  // ends below the middles of their classes
-  $("scale").replaceChildren(...project.classes.map(({ name, description }, code) => {
+  $("scale").replaceChildren(...project.classes.map(({ name, description, key }, code) => {
     const button = made("button", { type: "button" }, made("span", { textContent: name }));
+    if (key !== name) button.prepend(made("kbd", { textContent: key, ariaHidden: "true" }));
     if (description) button.append(made("small", { textContent: description }));
     button.dataset.code = code;
     return button;
   }));
+}
+
+function showKeys() {
+  const keys = typedKeys(), last = keys.length - 1;
+  $("key-number").textContent = t(project.classes.every(({ name, key }) => name.includes(key)) ? "key-number" : "key-place");
+  $("range-low").textContent = $("least").textContent = keys[Math.max(0, last - 1)];
+  $("range-high").textContent = keys[last];
 }
 
 function showPicked() {
@@ -188,6 +198,7 @@ function showPicked() {
     handle.setAttribute("aria-valuenow", code + 1);
     handle.setAttribute("aria-valuetext", name(code));
   }
+  showTyped();
   $("said").textContent = unknown ? t("said-unknown") : picked.size ? saidOf(picked) : t("said-nothing");
 }
 
@@ -203,6 +214,7 @@ function saidOf(codes) {
 function pick(codes, from = null) {
   picked = new Set(codes);
   unknown = false;
+  typed = "";
   if (from !== null) anchor = from;
   showPicked();
 }
@@ -226,6 +238,7 @@ function setEnd(isLow, code) {
 function cannotTell() {
   picked = new Set();
   unknown = !unknown;
+  typed = "";
   showPicked();
 }
 
@@ -300,14 +313,13 @@ document.addEventListener("keydown", (event) => {
   if (question === null) return;
   if (key === "p") { pause($("paused").hidden); return; }
   if (!$("paused").hidden) return;
-  const digit = /^[1-9]$/.test(event.key) ? event.key : event.shiftKey ? /^Digit([1-9])$/.exec(event.code)?.[1] : undefined;
   const middle = Math.floor(highest() / 2);
   const isPlain = tag !== "BUTTON" || target.closest("#scale") !== null;
   if (question.kind === "at_least" && key === t("yes-key")) $("yes").click();
   else if (question.kind === "at_least" && key === t("no-key")) $("no").click();
   else if ("[]<>".includes(event.key) && picked.size) setEnd("]<".includes(event.key), "]<".includes(event.key) ? 0 : highest());
   else if (event.key === "?") cannotTell();
-  else if (digit !== undefined && digit - 1 <= highest()) (digit === event.key ? pickOne : pickTo)(digit - 1);
+  else if (typeKey(event)) { /* it has chosen */ }
   else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
     const step = event.key === "ArrowRight" ? 1 : -1;
     if (!picked.size) pickOne(middle);
@@ -341,6 +353,7 @@ async function insist(path, body) {
 
 async function save() {
   if (busy || question === null || !$("paused").hidden) return;
+  if (isUnfinished()) { say(t("unfinished", { typed }), true); return; }
   if (!picked.size && !unknown) { say(t("choose-first"), true); return; }
   stopClock();
   const body = { id: question.id, item: question.item, admitted: [...picked].sort((a, b) => a - b), seconds: Math.round(1000 * spent) / 1000, note: $("note").value };
@@ -487,6 +500,7 @@ async function begin() {
     return begin();
   }
   makeScale();
+  showKeys();
   const known = project.name ?? localStorage.getItem("rankwise-rater");
   if (known === null) { $("name-form").hidden = false; $("name").focus(); } else work(known);
 }

@@ -21,6 +21,7 @@ _SCALE = "Table with the classes, lowest first, instead of --classes: columns cl
 _WHICH = "What learns after each answer: an online estimator, with parameters if needed."
 _GUESS = "Tell raters, after their answer, what the model had guessed. Before it, the guess would lead them."
 _STOP = "Advise to stop when ten more minutes are worth less than so many ranks."
+_SHARED = "Share of the items that so many raters answer, from the start; the others are answered once."
 _SHOW = "Columns to show as a table; may be repeated. Without it and --text, --image, --audio, all."
 
 Strategy = StrEnum("Strategy", ["random", "uncertainty", "information"])
@@ -50,7 +51,8 @@ class ShownOptions:
 class AskOptions:
     """What is asked."""
 
-    raters: Annotated[int, option("Answers of different raters that an item needs.", _ASKED, "N", min=1)] = 1
+    raters: Annotated[int, option("Raters who answer each shared item, see --shared.", _ASKED, "N", min=1)] = 1
+    shared: Annotated[float, option(_SHARED, _ASKED, "P", min=0.0, max=1.0)] = 0.1
     strategy: Annotated[
         Strategy, option("Random items, uncertain items, or the question that gains most for its time.", _ASKED, None)
     ] = Strategy.uncertainty
@@ -113,8 +115,8 @@ def annotate(
         table = read_items(items, columns, name=asked.id, ignore=split_columns(asked.ignore))
         scale = Scale.read(shown.scale) if shown.scale is not None else Scale.of(declared or [])
         plan = DeskPlan(
-            raters=asked.raters, strategy=asked.strategy.value, control=asked.control, show_guess=shown.show_guess,
-            stop_at=asked.stop_at, seed=seed,
+            raters=asked.raters, shared=asked.shared, strategy=asked.strategy.value, control=asked.control,
+            show_guess=shown.show_guess, stop_at=asked.stop_at, seed=seed,
         )  # fmt: skip
         look = Look(title=shown.title, language=shown.language.value)
         listening = address.listening(f"{len(table):,} items", {"items": len(table)}, json)
