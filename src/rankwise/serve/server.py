@@ -68,7 +68,7 @@ def log_to_stderr(level: str = "info") -> None:
 
 def _ignore_hangups() -> None:
     with contextlib.suppress(AttributeError, ValueError):  # Windows, or not the main thread
-        signal.signal(signal.SIGHUP, lambda *_: None)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which stays until the process has ended
 
 
 class _Server(uvicorn.Server):
