@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwise.features import TableEncoder
 
 _FEATURES = "Features"
-_KINDS = ("number", "category", "boolean", "date", "duration", "text")
+_KINDS = ("number", "category", "boolean", "date", "date-dmy", "date-mdy", "duration", "text")
 
 Scaling = StrEnum("Scaling", ["standard", "minmax", "robust", "none"])
 Missing = StrEnum("Missing", ["mean", "median", "refuse"])
@@ -41,7 +41,10 @@ class EncodingOptions:
 
     kind: Annotated[
         list[str] | None,
-        _choice("Read a column as number, category, boolean, date, duration or text; may be repeated.", "COL=KIND"),
+        _choice(
+            "Read a column as number, category, boolean, date, date-dmy, date-mdy, duration or text; repeatable.",
+            "COL=KIND",
+        ),
     ] = None
     numbers: Annotated[
         Numbers | None,
