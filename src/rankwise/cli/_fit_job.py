@@ -224,6 +224,8 @@ def _in_words(column: Mapping[str, Any], features: list[str]) -> str:
         return "duration in days"
     if kind == "text":
         return "text of hashed words" if column["weighting"] == "hash" else f"text of {len(column['words']):,} words"
+    if kind == "ordered":
+        return f"ordered category ({' < '.join(column['levels'])})"
     if kind == "category":
         return "hashed category" if column["hashed"] else "category" + ", rare ones together" * column["rare"]
     return kind

@@ -69,12 +69,21 @@ def _merged_column(j: int, partitions: Mapping[int, PartitionColumns]) -> RawCol
                 f"{_named(column)}. All partitions must hold the same: give the column a type, or name it in "
                 f"categorical_features if it holds categories."
             )
+    if column.kind == "ordered":
+        for p in telling:
+            if columns[p].values != column.values:
+                raise ValueError(
+                    f"column {column.name!r}: the levels are {', '.join(columns[p].values)} in partition {p} and "
+                    f"{', '.join(column.values)} in partition {first}. All partitions must have the same, in one order."
+                )
+        return column
     known = (other.values for other in columns.values() if other.kind == column.kind)
     return replace(column, values=sorted(set().union(*known)))
 
 
 def _named(column: RawColumn) -> str:
-    words = {"number": "numbers", "date": "dates", "duration": "durations", "category": "categories"}[column.kind]
+    words = {"number": "numbers", "date": "dates", "duration": "durations", "category": "categories",
+             "ordered": "ordered categories"}[column.kind]  # fmt: skip
     how = " with a decimal comma" if column.decimal == "," else f" {ORDER_NOTES.get(column.order, '')}".rstrip()
     return words + how
 

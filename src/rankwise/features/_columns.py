@@ -30,7 +30,8 @@ from rankwise.features._arrow import (
     parsed_numbers,
 )
 from rankwise.features._date_texts import ORDERS, date_order
-from rankwise.features._rules import Entries, Rules, refuse_missing
+from rankwise.features._ordered import OrderedColumn, check_ordered, fit_ordered
+from rankwise.features._rules import Entries, Rules, refuse_missing, scale
 from rankwise.features._splines import N_KNOTS, N_SPLINES, are_independent, full_knots, knots_of, peaks, spline_values
 from rankwise.features._texts import TextColumn, fit_text
 
@@ -140,7 +141,7 @@ class NumberColumn:
         if rules.has_reference and not are_independent(splines):
             return self
         how = "standard" if rules.scaling in ("standard", "robust") else "none"
-        shift, factor = (list(side) for side in zip(*(_scale(spline, how) for spline in splines.T), strict=True))
+        shift, factor = (list(side) for side in zip(*(scale(spline, how) for spline in splines.T), strict=True))
         bent = replace(self, knots=knots, spline_shift=shift, spline_factor=factor)
         return replace(bent, drop_first=rules.has_reference)
 
@@ -203,13 +204,14 @@ class CategoryColumn:
                 yield RowError(f"a category must be one of those met in fit. Got {text!r}.", row, self.name)
 
 
-Column = NumberColumn | CategoryColumn | TextColumn
+Column = NumberColumn | CategoryColumn | OrderedColumn | TextColumn
 _CLASSES: dict[str, type[Any]] = dict(
     number=NumberColumn,
     boolean=NumberColumn,
     duration=NumberColumn,
     date=NumberColumn,
     category=CategoryColumn,
+    ordered=OrderedColumn,
     text=TextColumn,
 )
 KINDS = (*_CLASSES, "date-dmy", "date-mdy", "ignore")
@@ -224,6 +226,8 @@ def from_plain(plain: Mapping[str, Any]) -> Column:
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
     if isinstance(column, NumberColumn):
         _check_number(column)
+    elif isinstance(column, OrderedColumn):
+        check_ordered(column)
     elif isinstance(column, CategoryColumn):
         _check_texts(column.categories, "a column of categories")
         if column.reference is not None:
@@ -275,6 +279,8 @@ def fit_column(name: str, kind: str, column: Any, rules: Rules) -> list[Column]:
         return list(_fit_date(NumberColumn(name, "date", order=order), column, rules))
     if kind == "category":
         return [_fit_category(name, column, rules)]
+    if kind == "ordered":
+        return [fit_ordered(name, column, rules)]
     if kind == "text":
         if not is_text(column.type) and not load_pyarrow().types.is_dictionary(column.type):
             raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
@@ -331,27 +337,9 @@ def _fit_number(column: NumberColumn, raw: Any, rules: Rules) -> NumberColumn:
         raise ValueError(f"column {column.name!r} holds no finite number in the rows to fit: leave it out.")
     with np.errstate(over="ignore"):
         fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
-    shift, factor = (0.0, 1.0) if column.kind == "boolean" else _scale(known, rules.scaling)
+    shift, factor = (0.0, 1.0) if column.kind == "boolean" else scale(known, rules.scaling)
     indicated = rules.indicate_missing and bool(missing.any())
     return replace(column, shift=shift, factor=factor, fill=fill, indicated=indicated)
-
-
-def _scale(values: Floats, scaling: str) -> tuple[float, float]:
-    """Shift and factor; a constant column is only shifted."""
-    if scaling == "none":
-        return 0.0, 1.0
-    with np.errstate(over="ignore", invalid="ignore"):  # the spread of numbers up to 1e308 may overflow
-        if scaling == "standard":
-            shift, spread = float(values.mean()), float(values.std())
-        elif scaling == "minmax":
-            shift, spread = float(values.min()), float(values.max() - values.min())
-        else:
-            low, shift, high = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
-            spread = high - low
-        factor = 1.0 / spread if spread > 0 and np.isfinite(spread) else 1.0
-    if not np.isfinite(shift) or not np.isfinite(factor):
-        return 0.0, 1.0
-    return shift, factor
 
 
 def distinct_indicators(columns: list[Column], table: Any) -> list[Column]:
@@ -369,6 +357,6 @@ def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
     """Rows without a value, NaN included."""
     if isinstance(encoder, NumberColumn):
         return np.isnan(encoder.read(column)[0])
-    if isinstance(encoder, CategoryColumn):
+    if isinstance(encoder, (CategoryColumn, OrderedColumn)):
         return np.asarray(coded_texts(column)[1] < 0)
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))

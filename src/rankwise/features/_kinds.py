@@ -18,6 +18,7 @@ from rankwise.features._arrow import (
     unreadable,
 )
 from rankwise.features._date_texts import ORDER_NOTES, date_order
+from rankwise.features._ordered import is_ordered
 from rankwise.features._texts import mean_words
 
 NO_VALUE = "no value"
@@ -59,6 +60,8 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
         return "date", ""
     if types.is_duration(kind) or types.is_time(kind):
         return "duration", "in days"
+    if is_ordered(kind):
+        return "ordered", ""
     if types.is_dictionary(kind):
         return "category", ""
     if is_text(kind):

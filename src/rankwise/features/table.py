@@ -76,6 +76,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A column of its own for each category met in ``fit``, or a place among ``n_hashed`` columns, which knows new
         categories too. "codes": one column with the place of the category, NaN if it is missing or new, for estimators
         that take categories by themselves; ``categorical_`` names these columns.
+    ordered : {"cumulative", "scores", "indicators"}, default="cumulative"
+        Features of ordered categories: those of an ordered Categorical of pandas, an Enum of polars or an ordered
+        dictionary of Arrow. "cumulative": for each level but the lowest, whether the row has at least this level, so
+        that a weight is the step from the level below, and a penalty keeps neighbours alike. "scores": one number, 0
+        for the lowest level, 1 for the next ..., scaled as numbers are. "indicators": the same as for other categories,
+        also with ``categories="hash"``. A level that is missing or new counts as the mean or median of these features,
+        see ``missing``. With ``categories="codes"`` the place among the levels is a number.
     unknown : {"ignore", "column", "refuse"}, default="ignore"
         A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error. Where there is a
         column of rare categories it is one of these.
@@ -101,7 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Number of columns for hashed categories and words, shared by all of them. A few will collide.
     kinds : dict, optional
         Column name -> "number", "category", "boolean", "date", "date-dmy", "date-mdy" (dates such as 03/04/2024 with
-        the day or the month first), "duration", "text" or "ignore".
+        the day or the month first), "duration", "ordered", "text" or "ignore".
     stream : bool, default=False
         The rows of ``fit`` are the first of many: hash texts, and keep columns that are constant so far.
         :meth:`TableModel.partial_fit` and ``rankwise fit`` on large files set this.
@@ -148,6 +155,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "slips": [StrOptions({"refuse", "missing"})],
         "dates": [StrOptions({"numbers", "cyclic"})],
         "categories": [StrOptions({"onehot", "hash", "codes"})],
+        "ordered": [StrOptions({"cumulative", "scores", "indicators"})],
         "unknown": [StrOptions({"ignore", "column", "refuse"})],
         "max_categories": [COUNT],
         "min_category_rows": [COUNT],
@@ -164,9 +172,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(
         self, *, numbers: str = "auto", scaling: str = "standard", missing: str = "mean",
         indicate_missing: bool = False, slips: str = "refuse", dates: str = "numbers", categories: str = "onehot",
-        unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1, texts: str = "auto",
-        ngrams: int = 1, max_words: int = 5000, drop_first: bool | str = "auto", n_hashed: int = 16384,
-        kinds: Mapping[str, str] | None = None, stream: bool = False, dtype: str = "float64",
+        ordered: str = "cumulative", unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1,
+        texts: str = "auto", ngrams: int = 1, max_words: int = 5000, drop_first: bool | str = "auto",
+        n_hashed: int = 16384, kinds: Mapping[str, str] | None = None, stream: bool = False, dtype: str = "float64",
     ) -> None:  # fmt: skip
         self.numbers = numbers
         self.scaling = scaling
@@ -175,6 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.slips = slips
         self.dates = dates
         self.categories = categories
+        self.ordered = ordered
         self.unknown = unknown
         self.max_categories = max_categories
         self.min_category_rows = min_category_rows
@@ -348,6 +357,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in present:
             column = table.column(name)
             kinds[name], note = (given[name], "") if name in given else kind_of(name, column, stream=self.stream)
+            if kinds[name] == "ordered" and (self.ordered == "indicators" or self.categories == "hash"):
+                kinds[name] = "category"
             if note:
                 notes[name] = note
         return kinds, notes

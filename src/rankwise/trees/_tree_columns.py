@@ -24,8 +24,8 @@ class RawColumn:
     """One column: a number, with its decimal mark if it is written as text, or a category with its values."""
 
     name: str
-    kind: str  # "number", "category", "date", which counts as the days since 1970, or "duration", in days
-    values: list[str] = field(default_factory=list)  # categories that were met in fit
+    kind: str  # "number", "category", "ordered", "date", the days since 1970, or "duration", in days
+    values: list[str] = field(default_factory=list)  # categories that were met in fit; levels, the lowest first
     decimal: str = "."  # decimal mark of numbers that are written as text
     order: str = "ymd"  # of the parts of dates that are written as text
 
@@ -45,6 +45,8 @@ class RawColumn:
             )
         if kind == "category" or (kind == "ignore" and load_pyarrow().types.is_dictionary(column.type)):
             return cls(name, "category", sorted(coded_texts(column)[0]))
+        if kind == "ordered":
+            return cls(name, kind, coded_texts(column)[0])
         if kind == "ignore":  # nothing in it: trees pass over it
             return cls(name, "number")
         kind = "number" if kind == "boolean" else kind
@@ -56,7 +58,7 @@ class RawColumn:
         """Column of a model file, after a check."""
         column = cls(**plain)
         texts = [column.name, column.kind, column.decimal, *column.values]
-        known = column.kind in ("number", "date", "duration", "category") and column.decimal in (".", ",")
+        known = column.kind in ("number", "date", "duration", "category", "ordered") and column.decimal in (".", ",")
         known = known and column.order in ORDERS
         distinct = all(isinstance(text, str) for text in texts) and len(set(column.values)) == len(column.values)
         if not known or not distinct:
@@ -65,7 +67,7 @@ class RawColumn:
 
     def read(self, column: Any) -> Floats:
         """Numbers, or places of the categories; NaN for missing values and categories unseen in fit."""
-        if self.kind == "category":
+        if self.kind in ("category", "ordered"):
             texts, codes = coded_texts(column)
             place = {text: i for i, text in enumerate(self.values)}
             return np.array([*(place.get(text, np.nan) for text in texts), np.nan])[codes]
