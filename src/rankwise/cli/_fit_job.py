@@ -114,6 +114,8 @@ class FitJob:
         }
         if source.is_svmlight:
             notes["index_base"] = source.index_base
+        if "decimal" in source.reading:
+            notes["decimal"] = source.reading["decimal"]
         save(model, self.output, notes=notes)
         return {
             "model": str(self.output),

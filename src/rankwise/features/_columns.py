@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import put_column, put_splines
 from rankwise._types import Floats
-from rankwise._words import either, setting, when_fitting
+from rankwise._words import either, remedy, setting, when_fitting
 from rankwise.features import _dates
 from rankwise.features._arrow import (
     coded_texts,
@@ -124,12 +124,12 @@ class NumberColumn:
         mark = " with a decimal comma" * (self.decimal == ",")
         numbers_in_it = _BETWEEN.findall(text)
         advice = f"Write {numbers_in_it[0].replace(',', '.')!r} if that is meant. " if len(numbers_in_it) == 1 else ""
-        return (
-            f"a number{mark} is needed. Got the text {text!r}. {advice}{when_fitting('--slips')}"
-            f"{setting('slips', 'missing')} takes such texts for missing values. If the column holds categories, "
-            f"declare its kind as 'category' ({when_fitting('--kind')}"
+        options = remedy(
+            f"{when_fitting('--slips')}{setting('slips', 'missing')} takes such texts for missing values. If the "
+            f"column holds categories, declare its kind as 'category' ({when_fitting('--kind')}"
             f"{either(f'kinds={{{self.name!r}: ...}}', f'--kind {self.name}=category')})."
         )
+        return f"a number{mark} is needed. Got the text {text!r}. {advice}{options}".strip()
 
     def bent(self, values: Floats, rules: Rules) -> NumberColumn:
         """The same column with splines, if its finite values vary enough for them."""

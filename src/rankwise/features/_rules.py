@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
-from rankwise._words import setting, when_fitting
+from rankwise._words import remedy, setting, when_fitting
 
 #: Rows, columns counted from the first of their block, and values.
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
@@ -72,8 +72,11 @@ def refuse_missing(name: str, missing: NDArray[np.bool_]) -> Iterator[RowError]:
     """An error for every row without a value."""
     for row in np.flatnonzero(missing).tolist():
         yield RowError(
-            f"a value is missing (NaN), and {setting('missing', 'refuse')}. Give {when_fitting('--missing')}"
-            f"{setting('missing', 'mean')} or 'median', or drop it.",
+            remedy(
+                f"a value is missing (NaN), and {setting('missing', 'refuse')}. Give {when_fitting('--missing')}"
+                f"{setting('missing', 'mean')} or 'median', or drop it."
+            )
+            or "a value is missing, and the model was fitted to take none.",
             row,
             name,
         )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise._words import the_classes
+from rankwise._words import either, the_classes
 from rankwise.labels._label_words import LANGUAGES, folded, patterns, plain
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
 
@@ -252,7 +252,10 @@ class LabelReader:
 
     def _name(self, written: str, text: str) -> Any:
         if _COMMAS.fullmatch(written):
-            raise ValueError(f"cannot read {one_line(text)} as a label: write 3.5 for a decimal, 3|5 for candidates.")
+            declared = either("", " (or declare it: --decimal ,)")
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
+            )
         if _BRACKETS.fullmatch(written):
             raise ValueError(f"cannot read {one_line(text)} as a label: write 3-5 for an interval, 3|5 for candidates.")
         if self.order is not None:

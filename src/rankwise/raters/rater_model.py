@@ -40,7 +40,7 @@ from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
 from rankwise.labels import ClassOrder, Labels, decode
 from rankwise.raters._answers import Answers, read_answers
-from rankwise.raters._em import Evidence, Parameters, RaterEM, expectation
+from rankwise.raters._em import Parameters, RaterEM, RaterEvidence, expectation
 from rankwise.raters._item_prior import FeaturePrior, log_shares
 from rankwise.raters._likelihood import N_OF_RATER
 
@@ -167,7 +167,7 @@ class RaterModel(SavedEstimator):
             raise ValueError(f"raters need at least two classes to choose among. Got {answers.order.values.tolist()}.")
         if not isinstance(self.decision, str):
             decisions.check_cost(self.decision, n_classes)
-        evidence = Evidence.of(answers)
+        evidence = RaterEvidence.of(answers)
         if not evidence.pair.size:
             raise ValueError("no answer says anything: all labels are missing or admit every class.")
         prior = None if X is None else FeaturePrior(_rows_of(X, answers.items), answers.order, self.alpha)
@@ -222,7 +222,7 @@ class RaterModel(SavedEstimator):
             log_prior, _ = log_shares(np.empty((answers.items.size, 0)), self._parameters)
         else:
             log_prior = FeaturePrior.logarithms(link, _rows_of(X, answers.items))
-        return expectation(Evidence.of(answers), self._for(answers.raters), log_prior).posterior
+        return expectation(RaterEvidence.of(answers), self._for(answers.raters), log_prior).posterior
 
     def _for(self, raters: NDArray[Any]) -> Parameters:
         """Parameters for other raters; unknown ones are typical."""

@@ -11,6 +11,7 @@ import msgspec
 from starlette.routing import Route, Router
 
 from rankwise._version import __version__
+from rankwise._words import words_of_the_service
 from rankwise.serve import messages, page
 from rankwise.serve.gate import (
     ADMIN,
@@ -91,15 +92,16 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
-        for service in self.services.values():
-            service.start()
-        self.is_ready = True
-        try:
-            yield
-        finally:
-            self.is_ready = False
+        with words_of_the_service():
             for service in self.services.values():
-                await asyncio.to_thread(service.stop)
+                service.start()
+            self.is_ready = True
+            try:
+                yield
+            finally:
+                self.is_ready = False
+                for service in self.services.values():
+                    await asyncio.to_thread(service.stop)
 
     def close_streams(self) -> None:
         """End server-sent events, so that the server can stop."""

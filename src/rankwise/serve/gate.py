@@ -19,6 +19,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from rankwise.serve._json_keys import require_unique_keys
 from rankwise.serve.limits import Limits, RateLimiter
 from rankwise.serve.problems import MEDIA_TYPE, Problem, problem_of
 from rankwise.serve.tokens import ROLES, Tokens
@@ -38,6 +39,10 @@ _SAFETY = [
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
+
+#: Headers that must not come twice: who reads the first one and who reads the last one would disagree.
+_ONCE = frozenset((b"host", b"authorization", b"content-length", b"content-type", b"idempotency-key", b"origin",
+                   b"transfer-encoding", b"x-request-id"))  # fmt: skip
 
 log = logging.getLogger("rankwise.serve")
 
@@ -133,7 +138,10 @@ class Incoming:
 
     async def json(self, decoder: Any) -> Any:
         """The body, read by a decoder of msgspec."""
-        return decoder.decode(await self.json_text())
+        text = await self.json_text()
+        value = decoder.decode(text)
+        require_unique_keys(text)
+        return value
 
 
 class Endpoint:
@@ -228,6 +236,7 @@ class RequestGate:
 
     def _admit(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
         """Rank of the client's role, and its name."""
+        require_once(headers)
         client = scope.get("client") or ("", 0)
         if self.tokens is None:
             _require_own_pages(headers)
@@ -236,6 +245,15 @@ class RequestGate:
             role, name = self.tokens.role_of(self.credential(headers))
         self.rates.check(name or client[0])
         return role, name
+
+
+def require_once(headers: Headers) -> None:
+    """Refuse a request that says something twice that can be said once."""
+    seen = set()
+    for name, _ in headers:
+        if name in _ONCE and name in seen:
+            raise Problem(400, f"the header {name.decode()!r} came twice.")
+        seen.add(name)
 
 
 def is_loopback(host: str) -> bool:

@@ -67,10 +67,8 @@ def problem_of(error: BaseException) -> Problem | None:
         return Problem(422, f"the body is not as it should be: {error}.", _place_in(str(error)))
     if isinstance(error, msgspec.DecodeError):
         return Problem(400, f"the body is not JSON: {error}.")
-    if isinstance(error, ConflictError):
+    if isinstance(error, (ConflictError, KeyReuseError)):
         return Problem(409, str(error))
-    if isinstance(error, KeyReuseError):  # the status of the IETF's draft on this header
-        return Problem(422, str(error))
     if isinstance(error, UnknownError):
         return Problem(404, str(error.args[0]))
     if isinstance(error, BusyError):
