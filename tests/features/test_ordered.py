@@ -144,7 +144,7 @@ def test_model_files_and_explanations(how, estimator, tmp_path):
     explained = rw.explain(model, frame)
     assert explained.columns == ["size", "x"]
     np.testing.assert_allclose(explained.base + explained.values.sum(axis=1), model.project(frame), atol=1e-6)
-    assert explained.importances[0] > 0.1
+    assert explained.importances()[0] > 0.1
 
 
 def test_trees_alone_split_it_as_a_number(tmp_path):
@@ -214,7 +214,7 @@ def test_the_command_takes_types_from_parquet(make, tmp_path):
     for options, features in ([], 3), (["--ordered", "scores"], 1), (["--ordered", "indicators"], 4):
         made = facts(*fit, *options, "--output", tmp_path / "model")
         assert made["features"] == features
-        assert succeed("predict", tmp_path / "model", tmp_path / "new.csv").split()[-2:] == ["2", "1"]
+        assert succeed("predict", tmp_path / "model", tmp_path / "new.csv").split()[-2:] == ["top,2", "low,1"]
     assert facts(*fit, "--output", tmp_path / "model")["read_as"] == {
         "size": "ordered category (low < medium < high < top)"
     }
