@@ -47,11 +47,12 @@ class Nursery:
 class Servers:
     """Servers on one store and port, one after the other."""
 
-    def __init__(self, nursery, folder, content, **settings):
+    def __init__(self, nursery, folder, content, described=None, **settings):
         self.store, self.port, self._nursery, self.pid = folder / "feedback.sqlite", free_port(), nursery, 0
         model = folder / "model.rankwise"
         model.write_bytes(content)
         self._described = {"model": str(model), "store": str(self.store), "port": self.port, "settings": settings}
+        self._described |= described or {}
 
     def start(self):
         self.pid, url = self._nursery.start(self._described)

@@ -19,18 +19,9 @@ import rankwise
 from rankwise.serve.replica import latest
 from rankwise.serve.store import Store, StoreError
 from rankwise.serve.verify import verify
-from tests.serve.killing import Nursery, Servers, free_port, kill_often
+from tests.serve.killing import Servers, free_port, kill_often
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-
-
-@pytest.fixture(scope="module")
-def nursery(tmp_path_factory, online):
-    model = tmp_path_factory.mktemp("nursery") / "model.rankwise"
-    model.write_bytes(online)
-    made = Nursery(model)
-    yield made
-    made.close()
 
 
 def test_kills_lose_nothing(nursery, tmp_path, online, stream):

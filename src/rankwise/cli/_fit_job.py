@@ -20,6 +20,7 @@ from rankwise.cli._print import certificate, print_facts, print_json, progress_b
 from rankwise.cli._training_options import TrainingOptions
 from rankwise.evaluation import format_table
 from rankwise.features import TableEncoder
+from rankwise.features._date_texts import ORDER_NOTES
 from rankwise.labels import ClassOrder
 from rankwise.persistence import save
 from rankwise.table_model import TableModel, table_encoder
@@ -240,11 +241,14 @@ def _in_words(column: Mapping[str, Any], features: list[str]) -> str:
     if kind == "number" and column["decimal"] == ",":
         return "number with decimal comma"
     if kind == "date":
-        return f"date ({', '.join(features)})"
+        how = ORDER_NOTES.get(column["order"])
+        return f"date{f' {how}' if how else ''} ({', '.join(features)})"
     if kind == "duration":
         return "duration in days"
     if kind == "text":
         return "text of hashed words" if column["weighting"] == "hash" else f"text of {len(column['words']):,} words"
+    if kind == "ordered":
+        return f"ordered category ({' < '.join(column['levels'])})"
     if kind == "category":
         return "hashed category" if column["hashed"] else "category" + ", rare ones together" * column["rare"]
     return kind

@@ -44,8 +44,11 @@ class Break:
     found: str
 
 
-def _of_damage(message: str) -> bool:
-    return any(part in message for part in ("UTF-8", "no such table", "no such column", "duplicate column"))
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether an error is that of a damaged file."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    said = ("UTF-8", "no such table", "no such column", "duplicate column")
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(part in str(error) for part in said)
 
 
 @contextmanager
@@ -122,9 +125,9 @@ class StoreFile:
 
     def damage(self, error: sqlite3.DatabaseError, what: str = "cannot be read") -> StoreError:
         """What an error of the database says about the file, and what to do."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        is_damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _of_damage(str(error))
-        remedy = " Restore a backup, or save what can be read with 'rankwise store repair'." if is_damaged else ""
+        remedy = ""
+        if is_damaged(error):
+            remedy = " Restore a backup, or save what can be read with 'rankwise store repair'."
         said = str(error).partition(" with text")[0]  # behind it stands what the file holds
         return StoreError(f"{self.path} {what}: {said}.{remedy}")
 
@@ -236,7 +239,10 @@ class StoreFile:
         """Note that everything up to here was committed, without waiting for the disk."""
         self.last, self.head = seq, head
         if self.lock is not None:
-            self.lock.write(f"{self.name} {seq} {head.hex()}")
+            try:
+                self.lock.write(f"{self.name} {seq} {head.hex()}")
+            except OSError as error:  # what is committed is committed: the note is only behind
+                log.warning("the lock file cannot be written: %s", error)
 
     def note(self, key: str) -> str:
         """A fact about the store as a whole, empty if there is none."""
