@@ -106,7 +106,8 @@ class TestEvaluate:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("columns", ["none"]), ("columns", None), ("key", "xyz"), ("bits", 99), ("bits", "x"), ("count", 3),
-     ("repeated", "x"), ("digests", np.zeros(9, np.uint8)), ("digests", np.frombuffer(zlib.compress(bytes(10**8)), np.uint8))],
+     ("repeated", "x"), ("digests", np.zeros(9, np.uint8)),
+     ("digests", np.frombuffer(zlib.compress(bytes(10**8)), np.uint8))],
 )  # fmt: skip
 def test_forged_notes_are_one_error(learnt, tmp_path, name, value):
     notes = read_notes(learnt[1])
