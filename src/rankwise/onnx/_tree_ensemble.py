@@ -95,4 +95,4 @@ def categories_of(model: Any) -> dict[int, Floats]:
 def categories_of_texts(model: Any) -> dict[str, list[str]]:
     """Categories of the columns that hold texts, by name; the rows of a graph give their positions."""
     columns = [] if getattr(model, "_raw", None) is None else model._raw.columns
-    return {column.name: column.values for column in columns if column.kind == "category"}
+    return {column.name: column.values for column in columns if column.kind in ("category", "ordered")}
