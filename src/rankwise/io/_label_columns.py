@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,12 +20,15 @@ from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, infer_order
 from rankwise.labels._format import as_order, distinct_labels
+from rankwise.labels._grammar import LabelReader
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
 from rankwise.labels._read import candidate_sets, read
 from rankwise.labels._text import distinct_texts, parse_column, parse_ends
 from rankwise.labels._unreadable import UnreadableLabelsError, has_name, mixed_types
 from rankwise.labels._whole_columns import ReadTexts, above_scale, order_of_labels, other_scale
+
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class LabelColumns:
         Column of weights, finite numbers >= 0.
     language : {"en", "de", "fr", "es"}, default "en"
         Language of words in the labels, such as "at least 4".
+    decimal : {".", ","}, default "."
+        Decimal mark of numbers in labels that are texts: with a comma ``3,5`` is three and a half.
 
     Examples
     --------
@@ -62,6 +68,7 @@ class LabelColumns:
     upper: str | None = None
     weight: str | None = None
     language: str = "en"
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         ends = (self.lower is not None) + (self.upper is not None)
@@ -72,6 +79,9 @@ class LabelColumns:
             )
         if self.label is None and self.lower == self.upper:
             raise ValueError(f"the ends of intervals must be in different columns. Got {self.lower!r} for both.")
+
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal must be '.' or ','. Got {self.decimal!r} instead.")
 
     @property
     def names(self) -> list[str]:
@@ -148,9 +158,9 @@ class LabelColumns:
         columns = [column_of(batch, name) for name in self.label_names]
         if any(_is_text(column.type) for column in columns):
             if self.label is not None:
-                return _Values(*distinct_texts(columns[0]), self.language)
+                return _Values(*distinct_texts(columns[0]), self.language, self.decimal)
             ends = tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns)
-            return _Values(ends, language=self.language)
+            return _Values(ends, language=self.language, decimal=self.decimal)
         if self.label is not None:
             return _Values(_exact(columns[0]))
         whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
@@ -225,15 +235,27 @@ class _Values:
     content: Any  #: labels, a tuple of two columns of texts of ends, or the index of each row's text in ``texts``
     texts: list[Any] | None = None  #: the distinct texts of a column of text
     language: str = "en"  #: of their words
+    decimal: str = "."  #: of their numbers
 
     def parsed(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
         """Labels in a form that every ``fit`` reads, and what was read; with ``order`` texts may name its classes."""
         if self.texts is not None:
-            texts = pa.DictionaryArray.from_arrays(pa.array(self.content), pa.array(self.texts, pa.large_string()))
+            known = pa.array(self._pointed(self.texts, order), pa.large_string())
+            texts = pa.DictionaryArray.from_arrays(pa.array(self.content), known)
             return parse_column(texts, order, self.language)
         if isinstance(self.content, tuple):
-            return np.column_stack([parse_ends(column, order, self.language) for column in self.content]), None
+            ends = self.content
+            if self.decimal == ",":
+                ends = tuple(pa.array(self._pointed(c.to_pylist(), order), pa.large_string()) for c in ends)
+            return np.column_stack([parse_ends(column, order, self.language) for column in ends]), None
         return self.content, None
+
+    def _pointed(self, texts: list[Any], order: ClassOrder | None) -> list[Any]:
+        """The texts with decimal points instead of the declared commas."""
+        if self.decimal != ",":
+            return texts
+        reader = LabelReader(order, self.language)
+        return [None if text is None else _with_points(text, reader) for text in texts]
 
     def read(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
         """The same, checked, and encoded if the classes are known."""
@@ -241,7 +263,7 @@ class _Values:
             y, scale = self.parsed(None)
             return _checked(y, None), scale
         if self.texts is not None:
-            return encode(Texts(None, self.texts, self.content, self.language), order), None
+            return encode(Texts(None, self._pointed(self.texts, order), self.content, self.language), order), None
         return encode(self.parsed(order)[0], order), None
 
     def take(self, rows: NDArray[np.intp]) -> _Values:
@@ -261,6 +283,17 @@ class _Values:
         table = np.column_stack([distinct_texts(c)[0] for c in self.content]) if are_texts else self.content
         _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
         return rows, groups.ravel()
+
+
+def _with_points(text: str, reader: LabelReader) -> str:
+    """The text with decimal points instead of commas, unless it is a name that holds a comma."""
+    changed = _DECIMAL_COMMA.sub(r"\1.\2", text)
+    if changed == text or text.strip() in reader.texts:
+        return text
+    with suppress(ValueError):  # the error is raised where the row is known
+        if reader.order is None and isinstance(reader.parse(changed), str):
+            return text
+    return changed
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._words import either
 from rankwise.labels._label_words import LANGUAGES, folded, patterns, plain
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
 from rankwise.labels._scales import is_date, rank_of
@@ -266,7 +267,10 @@ class LabelReader:
 
     def _name(self, written: str, text: str) -> Any:
         if _COMMAS.fullmatch(written):
-            raise ValueError(f"cannot read {one_line(text)} as a label: write 3.5 for a decimal, 3|5 for candidates.")
+            declared = either("", " (or declare it: --decimal ,)")
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
+            )
         if is_date(written):
             raise ValueError(
                 f"cannot read {one_line(text)} as a label: spreadsheets turn 1-2 into such a date. Enter it as text, "
