@@ -31,6 +31,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
+from rankwise.labels._order import show
 from rankwise.online._model import OnlineModel
 
 #: Labels as a pass reads them: lowest and highest admissible codes, and the admissible ones where sets have gaps.
@@ -150,7 +151,7 @@ class OnlineEstimator(OnlineModel):
         known = declared[0] if first else self._order
         for other in declared:
             if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+                raise ValueError(f"classes={show(other.values)} is not the same as before: {show(known.values)}.")
         self._classes_read = self.classes
         return known
 
