@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rankwise._drawing import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise._types import Floats
 from rankwise.batch._binary_logit import binary_logit
 from rankwise.batch._coded_rows import CodedRows
@@ -22,7 +23,6 @@ from rankwise.batch._link_risk import LinkRisk
 from rankwise.batch._wald import wald
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import Labels, check_weights, encode
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise.solvers.design import Design
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression
