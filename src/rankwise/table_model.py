@@ -20,10 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise import metrics
 from rankwise._masks import unmasked
 from rankwise.base.default_parts import DefaultParts
-from rankwise.base.model import Enclosing, Layer
+from rankwise.base.model import Enclosing, Layer, Model
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
 from rankwise.batch._batch_estimator import BatchEstimator
+from rankwise.batch.table_inference import InfersByColumn, TableInference
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
 from rankwise.features.foreign import is_fitted
@@ -123,7 +124,7 @@ def name_categories(estimator: Any, encoder: Any) -> None:
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
+class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultParts):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -243,6 +244,11 @@ class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
     def _offers(self, method: str) -> bool:
         getattr(self._template(), method)  # its own error says which estimators have the method
         return True
+
+    @reader
+    def _inferred(self, X: Any, y: Any, sample_weight: Any) -> TableInference:
+        check_is_fitted(self)
+        return TableInference(Model.of(self), X, y, sample_weight)
 
     def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
         """Mean absolute error, share of wrong answers and of answers at most one rank off, on rows with labels.

@@ -16,11 +16,11 @@ from scipy import sparse
 
 from rankwise._drawing import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise._types import Floats
-from rankwise.batch._binary_logit import binary_logit
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._identification import dependences
 from rankwise.batch._link_risk import LinkRisk
-from rankwise.batch._wald import wald
+from rankwise.batch.binary_logit import binary_logit
+from rankwise.batch.identification import dependences
+from rankwise.batch.wald_test import wald
 from rankwise.explanations._scored_model import Target
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.solvers.design import Design

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from rankwise._types import Floats
-from rankwise.batch._link_inference import Evidence, require_identified
+from rankwise.batch._link_inference import RowEvidence, require_identified
 from rankwise.batch.cumulative_link import CumulativeLink
 
 
@@ -20,7 +20,7 @@ def binary_logit(
     model = CumulativeLink(alpha=0.0)
     model._is_probe = True  # errors instead of warnings
     model.fit(X, answer.astype(int), weight)
-    evidence = Evidence.of(model, X, answer.astype(int), weight)
+    evidence = RowEvidence.of(model, X, answer.astype(int), weight)
     require_identified(model, evidence, name)
     with_one = np.column_stack([X, np.ones(len(X))])
     p = expit(evidence.scores[:, 0] - model.thresholds_[0])
