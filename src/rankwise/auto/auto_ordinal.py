@@ -2,6 +2,7 @@
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -145,7 +146,9 @@ class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
         tried, default = candidates(self.estimators, X, self.metric, self.encoder, n_labelled, int(self.random_state))
         for candidate in tried:
             if candidate.name == default and getattr(candidate.model, "encoder", "none") != "none":
-                candidate.model._new_encoder().fit(X).transform(X)  # an error names the row of the whole table
+                with warnings.catch_warnings():  # of columns left out, which the last fit repeats
+                    warnings.simplefilter("ignore")
+                    candidate.model._new_encoder().fit(X).transform(X)  # an error names the row of the whole table
         budget = Budget(fits=float(self.n_fits)) if self.n_fits is not None else Budget(float(self.time_budget))
         show = self._display()
         search = Search(

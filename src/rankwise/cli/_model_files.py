@@ -84,7 +84,7 @@ def text_columns(model: Any) -> list[str]:
     """Columns that must be read as text."""
     encoder = table_encoder(getattr(model, "encoder_", None))
     columns = [] if encoder is None else encoder.to_plain()["columns"]
-    return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]
+    return [c["name"] for c in columns if c["kind"] in ("category", "ordered", "text") or c.get("decimal") == ","]
 
 
 def decimal_of(model: Any) -> str | None:

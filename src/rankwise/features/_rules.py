@@ -35,11 +35,30 @@ class Rules:
     n_hashed: int = 16384
     stream: bool = False
     drop_first: bool | str = False
+    ordered: str = "cumulative"
 
     @property
     def has_reference(self) -> bool:
         """Whether the features of a column are differences from one of its levels, which has none."""
         return bool(self.drop_first) and self.drop_first != "auto"
+
+
+def scale(values: Floats, scaling: str) -> tuple[float, float]:
+    """Shift and factor; a constant column is only shifted."""
+    if scaling == "none":
+        return 0.0, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):  # the spread of numbers up to 1e308 may overflow
+        if scaling == "standard":
+            shift, spread = float(values.mean()), float(values.std())
+        elif scaling == "minmax":
+            shift, spread = float(values.min()), float(values.max() - values.min())
+        else:
+            low, shift, high = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
+            spread = high - low
+        factor = 1.0 / spread if spread > 0 and np.isfinite(spread) else 1.0
+    if not np.isfinite(shift) or not np.isfinite(factor):
+        return 0.0, 1.0
+    return shift, factor
 
 
 def joined(entries: Iterable[Entries]) -> Entries:
