@@ -190,22 +190,27 @@ class StoreFile:
                 f"Restore it and its -wal from a backup, or begin anew and accept the loss with --accept-loss."
             )
 
-    def _compare_with(self, acknowledged: Acknowledged | None) -> None:
-        """Refuse a store that does not hold what was acknowledged."""
+    def lacks(self, acknowledged: Acknowledged | None) -> str | None:
+        """Why the store does not hold what was acknowledged; None if it does."""
         if acknowledged is None or not acknowledged.seq:
-            return
+            return None
         seq, reason = acknowledged.seq, None
         if acknowledged.name != self.name:
             reason = "is another store than the one that was served here"
-        elif seq > self.last:
-            reason = f"ends at event {self.last}"
+        elif seq > (newest := self.newest()):  # read after the note, to which a server may have written
+            reason = f"ends at event {newest}"
         elif acknowledged.digest is not None and self._head_at(seq) != acknowledged.digest:
             reason = f"has another history up to event {seq}"
+        return None if reason is None else f"{reason}, but event {seq} was acknowledged"
+
+    def _compare_with(self, acknowledged: Acknowledged | None) -> None:
+        """Refuse a store that does not hold what was acknowledged."""
+        reason = self.lacks(acknowledged)
         if reason is None:
             return
         if not self.accept_loss:
             raise StoreError(
-                f"{self.path} {reason}, but event {seq} was acknowledged: the file or its -wal was cut or replaced. "
+                f"{self.path} {reason}: the file or its -wal was cut or replaced. "
                 f"Restore both, or accept the loss with --accept-loss."
             )
         log.warning("%s %s; the loss is accepted", self.path, reason)
