@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from rankwise.base.model import Model, layer_of
 from rankwise.features._arrow import load_pyarrow, text_of, written_number
 from rankwise.features._number_rows import NumberRows
 from rankwise.labels import Labels, declared_order, encode, require_support
-from rankwise.persistence import ModelFileError
+from rankwise.persistence import ModelFileError, load
 from rankwise.table_model import TableModel, table_encoder
 
 Values = Mapping[str, Any]
@@ -34,6 +35,13 @@ _PLAIN = {float, int, bool, type(None)}
 _NUMBERS = _PLAIN - {bool}
 _NOT_FILLED = ("refuse", "keep")  # what an encoder may do with missing values that takes more than a kernel
 _MOST_LABELS = 10_000  # distinct texts of labels that are kept
+
+
+def model_content(model: Path, store: Path) -> bytes:
+    """Content of a model file; for a new store it is checked first, so that a damaged one leaves no store behind."""
+    if not store.exists():
+        RowModel(load(model))
+    return model.read_bytes()
 
 
 @dataclass(frozen=True)
