@@ -89,8 +89,8 @@ class Desk:
         model = service.engine.replica.rows
         self._encoded = model.encode(items.rows)
         self.can_learn = bool(items.features)
-        self._takes_gaps = "candidates" in getattr(model.estimator, "label_kinds", ())
-        self._has_probabilities = hasattr(model.estimator, "predict_proba")
+        self._takes_gaps = "candidates" in model.opened.label_kinds
+        self._has_probabilities = model.opened.can("predict_proba")
         if plan.strategy != "random" and not self._has_probabilities:
             raise ValueError(
                 f"{model.estimator_name} has no class probabilities, which the strategy {plan.strategy!r} needs: take "
@@ -239,7 +239,7 @@ class Desk:
         }  # fmt: skip
         row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
         try:
-            await self.service.learn([row], None)
+            await self.service.learn([row], None, rater)
         except ConflictError:
             raise Problem(409, "this item was answered before, with another label.") from None
         self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
@@ -262,7 +262,7 @@ class Desk:
         if answer is None or answer.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
         if not answer.undone:
-            await self.service.engine.change(id, None, None, self.service.future())
+            await self.service.engine.change(id, None, None, self.service.future(), actor=rater)
         if not answer.undone:
             answer.undone = True
             self._counts[answer.item] -= 1

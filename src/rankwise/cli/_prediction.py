@@ -12,9 +12,10 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
+from rankwise.base.model import Model
 from rankwise.cli._exit import suggestion
 from rankwise.cli._judge import predict_rows
-from rankwise.cli._model_files import open_with_model
+from rankwise.cli._model_files import decimal_of, open_with_model
 from rankwise.cli._options import RowOptions
 from rankwise.cli._print import stream_bar
 from rankwise.decisions import check_cost
@@ -52,6 +53,8 @@ class Prediction:
                 raise TableError(f"file {table.files[0]}: there is a column {name!r} already; --only leaves it out.")
         format = ("jsonl" if as_json else "csv") if output is None else split_suffix(output)[0] or ""
         self.copies = not only and table.format == format and table.header is not None
+        #: How text is written: such that what reads the input reads the output.
+        self.style = table.written_alike(format, decimal_of(self.model))
         self.table = self.source.table(needed, counts=True)
         if not (only or self.copies or is_svmlight):
             features = set(needed)
@@ -78,7 +81,7 @@ class Prediction:
                 if self.only:
                     yield added
                 elif self.copies:
-                    yield appended_lines(self.table, added, good)
+                    yield appended_lines(self.table, added, good, self.style.get("decimal", "."))
                 else:
                     yield append_columns(good, added)
                 done += len(kept)
@@ -87,16 +90,16 @@ class Prediction:
 
     def _columns(self, model: TableModel, X: Any) -> list[NDArray[Any]]:
         """Values of the new columns; rows are encoded once for all of them."""
-        rows, final = model._encoded(X), model.estimator_
+        opened = Model.of(model)
+        rows, final = opened.rows(X), opened.final
         columns = [np.asarray(final.predict(rows))]
         if self.answers.scores:
-            scores = final.project(rows) if hasattr(model, "project") else final.decision_function(rows)
+            scores = final.project(rows) if opened.can("project") else final.decision_function(rows)
             columns += [*np.asarray(scores).reshape(X.shape[0], -1).T]
         if self.answers.proba:
             columns += [*np.asarray(final.predict_proba(rows)).T]
         if self.answers.interval is not None:
-            level = () if hasattr(final, "predict_set") else (self.answers.interval,)  # sets have a level of their own
-            columns += [*np.asarray(final.predict_interval(rows, *level)).T]
+            columns += [*opened.intervals(rows, self.answers.interval).T]
         return columns
 
     def _nothing(self) -> Any:
@@ -108,19 +111,20 @@ class Prediction:
 
 def _require(answers: PredictionOptions, model: TableModel) -> None:
     """Raise an error if the model cannot give what is asked for; set the decision."""
-    final, name = model.estimator_, type(model.estimator_).__name__
+    opened = Model.of(model)
+    final, name = opened.final, opened.name
     for wanted in ("proba", "interval", "decision"):
-        if getattr(answers, wanted) not in (None, False) and not hasattr(model, "predict_proba"):
+        if getattr(answers, wanted) not in (None, False) and not opened.can("predict_proba"):
             able = ", ".join(estimators_with("predict_proba"))
             raise typer.BadParameter(f"--{wanted} needs a model with probabilities. {name} has none: fit {able}.")
-    if answers.scores and not (hasattr(model, "project") or hasattr(model, "decision_function")):
+    if answers.scores and not (opened.can("project") or opened.can("decision_function")):
         raise typer.BadParameter(f"--scores needs a model with scores, and {name} has none.")
-    if answers.interval is not None and hasattr(final, "predict_set") and answers.interval != final.level:
+    if answers.interval is not None and opened.can("predict_set") and answers.interval != final.level:
         raise typer.BadParameter(
             f"--interval {answers.interval:g}: the sets of this {name} have the level {final.level:g}, and no other."
         )
     if answers.decision is not None:
-        if not hasattr(final, "decision"):
+        if not opened.can("decision"):
             raise typer.BadParameter(f"--decision: the predictions of a {name} do not depend on costs.")
         final.decision = _read_costs(answers.decision, model.classes_)
 
@@ -130,7 +134,7 @@ def _added(answers: PredictionOptions, model: TableModel) -> dict[str, Any]:
     kind, classes = pa.array(model.classes_).type, model.classes_.tolist()
     added = {COLUMN: kind}
     if answers.scores:
-        one = hasattr(model, "project") or len(classes) == 2
+        one = Model.of(model).can("project") or len(classes) == 2
         added |= dict.fromkeys(["score"] if one else [f"score {name}" for name in classes], pa.float64())
     if answers.proba:
         added |= dict.fromkeys([f"P({name})" for name in classes], pa.float64())

@@ -8,17 +8,18 @@ declared classes, so ``ex-smoker`` is a name. What one row means never depends o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._errors import RowError
-from rankwise._words import the_classes
+from rankwise._words import either
+from rankwise.labels._label_words import LANGUAGES, folded, patterns, plain
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
+from rankwise.labels._scales import is_date, rank_of
+from rankwise.labels._unreadable import declare
 
 #: For error messages.
 FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
@@ -33,62 +34,11 @@ _PLUS = re.compile(rf"({_NUMBER})\s*\+(.*)")
 _DOTS = re.compile(r"\.{2,3}|…")
 _BEGINS_NUMBER = frozenset("+-.0123456789")
 _DIGIT = re.compile(r"\d")
-_COMMAS = re.compile(r"\d+(?:,\d+)+")
-_SIGNS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "\u00a0": " "})
-
-#: Texts for a missing label, unless a class has that name. "none" is not among them: it is often the lowest class.
-_MISSING = frozenset(("", "?", "-", "nan", "-nan", "na", "n/a", "n.a.", "null", "#n/a", "#na", "#n/a n/a"))
-_MISSING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
-
-#: What people write in words, by language; X and Y stand for numbers or classes.
-_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "en": {
-        ">=": ("at least X", "X or more", "X or higher", "X or above", "X and up", "X and above"),
-        "<=": ("at most X", "up to X", "X or less", "X or fewer", "X or lower", "X or below", "X and below"),
-        ">": ("more than X", "above X", "over X"),
-        "<": ("less than X", "fewer than X", "below X", "under X"),
-        "-": ("X to Y", "from X to Y", "between X and Y"),
-        "|": ("or",),
-        "of": ("X out of Y", "X of Y"),
-        "unit": ("star", "stars", "point", "points", "★"),
-        "?": ("unknown", "not known", "no answer"),
-    },
-    "de": {
-        ">=": ("mindestens X", "ab X", "X oder mehr", "X oder höher", "X und mehr"),
-        "<=": ("höchstens X", "bis zu X", "bis X", "X oder weniger", "X und weniger"),
-        ">": ("mehr als X", "über X"),
-        "<": ("weniger als X", "unter X"),
-        "-": ("X bis Y", "von X bis Y", "zwischen X und Y"),
-        "|": ("oder",),
-        "of": ("X von Y",),
-        "unit": ("Stern", "Sterne", "Punkt", "Punkte", "★"),
-        "?": ("unbekannt", "keine Angabe", "k.A.", "k. A."),
-    },
-    "fr": {
-        ">=": ("au moins X", "X ou plus", "à partir de X"),
-        "<=": ("au plus X", "jusqu'à X", "X ou moins"),
-        ">": ("plus de X",),
-        "<": ("moins de X",),
-        "-": ("X à Y", "de X à Y", "entre X et Y"),
-        "|": ("ou",),
-        "of": ("X sur Y",),
-        "unit": ("étoile", "étoiles", "point", "points", "★"),
-        "?": ("inconnu", "inconnue", "sans réponse"),
-    },
-    "es": {
-        ">=": ("al menos X", "como mínimo X", "X o más"),
-        "<=": ("como máximo X", "hasta X", "X o menos"),
-        ">": ("más de X",),
-        "<": ("menos de X",),
-        "-": ("X a Y", "de X a Y", "entre X y Y"),
-        "|": ("o", "u"),
-        "of": ("X de Y",),
-        "unit": ("estrella", "estrellas", "punto", "puntos", "★"),
-        "?": ("desconocido", "desconocida", "sin respuesta"),
-    },
-}
-
-LANGUAGES = tuple(_WORDS)
+_COMMAS = re.compile(rf"{_NUMBER}(?:\s*,\s*{_NUMBER})+")
+_BRACKETS = re.compile(rf"[\[({{]\s*{_NUMBER}\s*[,;]\s*{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\s*[\])}}]")
+_BOUNDS = (">=", "<=", ">", "<")
+#: The remedy for mixed denominators.
+ONE_SCALE = "Bring all labels to one scale."
 
 
 class LabelReader:
@@ -98,7 +48,7 @@ class LabelReader:
     """
 
     def __init__(self, order: ClassOrder | None = None, language: str = "en") -> None:
-        if language not in _WORDS:
+        if language not in LANGUAGES:
             raise ValueError(f"language must be one of {', '.join(LANGUAGES)}. Got {language!r} instead.")
         self.order = order
         self._values = [] if order is None else order.values.tolist()
@@ -107,46 +57,58 @@ class LabelReader:
         if order is not None and len(self._code) < len(order):
             raise ValueError(f"classes must differ when they are written as text. Got {show(order.values)} instead.")
         for text, code in list(self._code.items()):
-            self._code.setdefault(text.translate(_SIGNS), code)
+            self._code.setdefault(plain(text), code)
+        alike = Counter(folded(text) for text in self.texts)
+        self._folded = {folded(text): code for code, text in enumerate(self.texts) if alike[folded(text)] == 1}
         exact = self._values if order is not None and order.is_exact_in_float else []
-        self._number = {float(value): code for code, value in enumerate(exact)}
+        ranks = {} if order is None else order.ranks
+        self._number = ranks or {float(value): code for code, value in enumerate(exact)}
         self._longest = min(_LONGEST_INTERVAL, 4 + 2 * max(_LONGEST_END, *map(len, self.texts), 0))
-        self._missing, self._phrases, self._or, self._unit = _patterns(language)
+        self._missing, self._phrases, self._or, self._unit = patterns(language)
+        self.tops: dict[str, float] = {}  #: denominators of the texts such as "3 out of 5" that were read
 
     def parse(self, text: str) -> Any:
         """The label that a text means."""
         text = text.strip()
         if text in self._code:
             return self._values[self._code[text]]
-        if text.lower() in self._missing:
+        if folded(text) in self._missing:
             return None
-        plain = text.translate(_SIGNS).strip()
-        whole = self.value(plain)
+        rank = rank_of(text)
+        if rank is not None and rank.words in self._missing and rank.words:  # 99 - no answer
+            return None
+        written = plain(text)
+        whole = self.value(written)
         if whole is not None:
             return whole
-        if plain in self._missing:
-            return None
-        bound = _BOUND.fullmatch(plain)
+        bound = _BOUND.fullmatch(written)
         if bound:
             return self._bound(bound[1], bound[2], text)
-        plus = _PLUS.fullmatch(plain)
+        plus = _PLUS.fullmatch(written)
         if plus and self.value(plus[1]) is not None and self._unit.sub("", "0" + plus[2].strip()) == "0":
             return self.value(plus[1]), None
-        if self.order is not None or _DIGIT.search(plain):
-            for read in (self._in_words, self._between):
-                label = read(plain, text)
-                if label is not None:
-                    return label
-        if "|" in text:
-            return frozenset(self._end(name, text) for name in text.split("|"))
-        return self._listed(plain, text) or self._name(text)
+        if self.order is not None or _DIGIT.search(written):
+            label = self.taken_apart(written, text)
+            if label is not None:
+                return label
+        if "|" in written:
+            return frozenset(self._end(name, text) for name in written.split("|"))
+        return self._name(written, text)
+
+    def taken_apart(self, written: str, text: str) -> Any:
+        """The label that a text means by its parts, in words or with a sign between them; None if it is not so."""
+        for read in (self._in_words, self._between, self._listed):
+            label = read(written, text)
+            if label is not None:
+                return label
+        return None
 
     def end(self, text: str) -> Any:
         """One end of an interval, written as text: a class or number, None where it is open."""
         text = text.strip()
-        if text not in self._code and text.lower() in self._missing:
+        if text not in self._code and folded(text) in self._missing:
             return None
-        value = self.value(text)
+        value = self.value(plain(text))
         return _name(text, text) if value is None else value
 
     def value(self, text: str) -> Any:
@@ -154,13 +116,38 @@ class LabelReader:
         text = text.strip()
         if text in self._code:
             return self._values[self._code[text]]
-        text = self._unit.sub("", text) if text[:1] in _BEGINS_NUMBER else ""
-        if not _ONE.fullmatch(text):
-            return None
+        number = self._unit.sub("", text) if text[:1] in _BEGINS_NUMBER else ""
+        is_number = _ONE.fullmatch(number)
         if self.order is None:
-            return _number(text)
-        code = self._number.get(float(text))
+            return _number(number) if is_number else None
+        code = self._number.get(float(number)) if is_number else None
+        if code is None:
+            code = self._folded.get(folded(text))
+        if code is None and self.order.ranks:
+            code = self._ranked(text)
         return None if code is None else self._values[code]
+
+    def meaning_of_parts(self, name: str) -> str | None:
+        """What a name of one class could also be, said of others: a range, a bound or a list; None if nothing."""
+        try:
+            label = self.taken_apart(plain(name), name)
+        except ValueError:  # a range that is empty, or in several ways
+            return "the range between two"
+        if label is None:
+            return None
+        if isinstance(label, frozenset):
+            return "a list of"
+        return "the range between two" if isinstance(label, tuple) and None not in label else "a bound on"
+
+    def _ranked(self, text: str) -> int | None:
+        """The class with the number and the words of a text, whatever is between them."""
+        assert self.order is not None
+        rank = rank_of(text)
+        code = None if rank is None else self.order.ranks.get(rank.number)
+        if rank is None or code is None:
+            return None
+        own = rank_of(self.texts[code])
+        return code if own is None or own.words in (rank.words, "") else None
 
     def codes(self, label: Any) -> NDArray[np.intp]:
         """Codes of the declared classes that a label admits."""
@@ -172,12 +159,14 @@ class LabelReader:
         return np.arange(0 if lower is None else code(lower), k if upper is None else code(upper) + 1)
 
     def _end(self, name: str, text: str) -> Any:
-        """A piece of a text that must be a class, or without declared classes a number or a name."""
+        """A piece of a text that must be a class, or without declared classes a number."""
         value = self.value(name)
         if value is not None:
             return value
         if self.order is None:
-            return _name(name.strip(), text)
+            _name(name.strip(), text)
+            why = f"{one_line(name.strip())} is neither a number nor a declared class"
+            raise ValueError(f"cannot read {one_line(text)} as a label: {why}.")
         values = show(self.order.values)
         raise ValueError(f"{one_line(name.strip())} in {one_line(text)} is not one of the classes {values}.")
 
@@ -188,13 +177,14 @@ class LabelReader:
     def _next(self, name: str, step: int, text: str) -> Any:
         """The class above or below what a text names; a number need not be a class for that."""
         if self.order is None:
-            end = self._end(name, text)
+            end = self.value(_name(name, text))
             if not isinstance(end, int):
-                raise ValueError(f"{one_line(text)} needs to know the next class: {_declare()}")
+                raise ValueError(f"{one_line(text)} needs to know the next class: {declare()}")
             return end + step
         values = self.order.values
-        if self.value(name) is None and self._number and _ONE.fullmatch(name) and np.all(values[1:] > values[:-1]):
-            beyond = np.flatnonzero(values > float(name) if step > 0 else values < float(name))
+        numbers = np.array(list(self._number))
+        if self.value(name) is None and _ONE.fullmatch(name) and numbers.size and np.all(np.diff(numbers) > 0):
+            beyond = np.flatnonzero(numbers > float(name) if step > 0 else numbers < float(name))
             code = -1 if not beyond.size else int(beyond[0 if step > 0 else -1])
         else:
             code = self.order.code(self._end(name, text)) + step
@@ -205,39 +195,46 @@ class LabelReader:
             )
         return self._values[code]
 
-    def _in_words(self, plain: str, text: str) -> Any:
+    def _in_words(self, written: str, text: str) -> Any:
         """Read "at least 4", "3 to 5", "3 out of 5"; None if it is not so."""
-        for sign, phrase in self._phrases if " " in plain else ():
-            match = phrase.fullmatch(plain)
-            value = None if match is None else self.value(match[1])
-            if match is None or value is None:
+        for sign, phrase in self._phrases if " " in written else ():
+            match = phrase.fullmatch(written)
+            if match is None:
                 continue
-            if sign not in ("of", "-"):
+            if sign == "of":
+                self._check_scale(match[1], self._unit.sub("", match[2].strip()), text)
+            value = self.value(match[1])
+            if value is None:
+                continue
+            if sign == "of" and text in self.tops:
+                return value
+            if sign in _BOUNDS:
                 return self._bound(sign, match[1], text)
-            other = match[2]
-            if sign == "of":  # the top of the scale need not be a class
-                top = self._unit.sub("", other.strip())
-                if _ONE.fullmatch(top):
-                    if isinstance(value, (int, float)) and value > float(top):
-                        raise ValueError(f"cannot read {one_line(text)} as a label: {value} is above {top}.")
-                    return value
-            elif self.value(other) is not None:
-                return self._interval(value, self.value(other), text)
+            if sign == "-" and self.value(match[2]) is not None:
+                return self._interval(value, self.value(match[2]), text)
         return None
 
-    def intervals(self, text: str) -> list[tuple[Any, Any]]:
-        """All intervals that a text can be read as: names and negative numbers may hold a ``-`` themselves."""
-        plain = text.translate(_SIGNS)
-        if len(plain) > self._longest:
-            return []
-        cuts = [(i, i + 1) for i, sign in enumerate(plain) if sign == "-"]
-        cuts += [match.span() for match in _DOTS.finditer(plain)]
-        ends = [(self.value(plain[:i]), self.value(plain[j:])) for i, j in cuts]
-        return [pair for pair in ends if None not in pair]
+    def _check_scale(self, number: str, top: str, text: str) -> None:
+        """Note the denominator of "3 out of 5"; where the classes are known, it must be the highest."""
+        if not (_ONE.fullmatch(number) and _ONE.fullmatch(top)):
+            return
+        if float(number) > float(top):
+            raise ValueError(f"cannot read {one_line(text)} as a label: {number[:40]} is above {top[:40]}.")
+        if self._number and float(top) != max(self._number):
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: it is out of {top[:40]}, and the highest class is "
+                f"{as_text(max(self._number))}. {ONE_SCALE}"
+            )
+        self.tops[text] = float(top)
 
-    def _between(self, plain: str, text: str) -> Any:
-        """Read ``lower-upper``; None if it is not so."""
-        ways = self.intervals(plain)
+    def _between(self, written: str, text: str) -> Any:
+        """Read ``lower-upper``; None if it is not so. Names and negative numbers may hold a ``-`` themselves."""
+        if len(written) > self._longest:
+            return None
+        cuts = [(i, i + 1) for i, sign in enumerate(written) if sign == "-"]
+        cuts += [match.span() for match in _DOTS.finditer(written)]
+        ends = [(self.value(written[:i]), self.value(written[j:])) for i, j in cuts]
+        ways = [pair for pair in ends if None not in pair]
         if len(ways) > 1:
             raise ValueError(f"{text!r} can be read as an interval in {len(ways)} ways: list the candidates with |.")
         return self._interval(*ways[0], text) if ways else None
@@ -249,14 +246,14 @@ class LabelReader:
             raise ValueError(f"the lower end of an interval must not be above its upper end. Got {text!r}{classes}.")
         return lower, upper
 
-    def _listed(self, plain: str, text: str) -> frozenset[Any] | None:
+    def _listed(self, written: str, text: str) -> frozenset[Any] | None:
         """Read "4 or 5" and "4/5"; None if it is not so."""
-        for split in (self._or.split(plain), plain.split("/")):
+        for split in (self._or.split(written), written.split("/")):
             names = [name.strip() for name in split]
             values = [self.value(name) for name in names] if len(names) > 1 else [None]
             if None in values:
                 continue
-            if "/" in plain and not self._neighbours(values):
+            if "/" in written and not self._neighbours(values):
                 raise ValueError(
                     f"cannot read {one_line(text)} as a label: it may be a score out of {names[-1][:20]} or list "
                     f"candidates. Write {names[0][:20]}, or {'|'.join(names)[:100]}."
@@ -268,33 +265,23 @@ class LabelReader:
         places = values if self.order is None else [self.order.code(value) for value in values]
         return all(after - before == 1 for before, after in pairwise(places))
 
-    def _name(self, text: str) -> Any:
-        if _COMMAS.fullmatch(text):
-            raise ValueError(f"cannot read {one_line(text)} as a label: write 3.5 for a decimal, 3|5 for candidates.")
+    def _name(self, written: str, text: str) -> Any:
+        if _COMMAS.fullmatch(written):
+            declared = either("", " (or declare it: --decimal ,)")
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
+            )
+        if is_date(written):
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: spreadsheets turn 1-2 into such a date. Enter it as text, "
+                f"or {declare()}"
+            )
+        if _BRACKETS.fullmatch(written):
+            raise ValueError(f"cannot read {one_line(text)} as a label: write 3-5 for an interval, 3|5 for candidates.")
         if self.order is not None:
             hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
             raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
         return _name(text, text)
-
-
-@cache
-def _patterns(
-    language: str,
-) -> tuple[frozenset[str], list[tuple[str, re.Pattern[str]]], re.Pattern[str], re.Pattern[str]]:
-    """Words for a missing label, phrases with their meaning, the word between candidates, and units."""
-    words = _WORDS[language]
-    signs = (">=", "<=", ">", "<", "of", "-")
-    return (
-        _MISSING | {word.lower() for word in words["?"]},
-        [(sign, _phrase(phrase)) for sign in signs for phrase in words[sign]],
-        re.compile(rf"(?<!\s)\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
-        re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
-    )
-
-
-def _phrase(phrase: str) -> re.Pattern[str]:
-    pattern = r"\s++".join(re.escape(word) for word in phrase.split())
-    return re.compile(pattern.replace("X", r"(.*?\S)").replace("Y", "(.+)"), re.IGNORECASE | re.DOTALL)
 
 
 def _name(text: str, whole: str) -> str:
@@ -310,95 +297,3 @@ def _number(text: str) -> int | float:
         raise ValueError(f"{one_line(text)} is too large for a label.")
     # Python reads no more than 4300 digits as a whole number.
     return int(text) if len(text) < 1000 and re.fullmatch(r"[+-]?\d+", text) and abs(value) < 2**63 else value
-
-
-class UnreadableLabelsError(RowError):
-    """Labels that cannot be read: each distinct one with its count and the first row.
-
-    Attributes
-    ----------
-    found : list of (label, count, first row)
-        The distinct labels, the first row first.
-    """
-
-    __module__ = "rankwise.labels"  # the public name, in tracebacks and pickles
-    _MOST_NAMED = 10
-
-    def __init__(self, reason: str, found: list[tuple[Any, int, int]]) -> None:
-        self.found, self.first_reason = found, reason
-        super().__init__(self.told(lambda row: f"row {row}"), found[0][2])
-
-    def told(self, place: Callable[[int], str]) -> str:
-        """The reason, with the other labels and the first row of each; ``place`` names a row."""
-        (_, count, _), *others = self.found
-        message = self.first_reason + (f" {count} rows hold this label." if count > 1 else "")
-        if not others:
-            return message
-        named = [
-            f"{one_line(label)} ({place(row)}{f' and {count - 1} more' if count > 1 else ''})"
-            for label, count, row in others[: self._MOST_NAMED]
-        ]
-        more = f" and {len(others) - self._MOST_NAMED} others" if len(others) > self._MOST_NAMED else ""
-        return f"{message} Nor can these be read: {', '.join(named)}{more}."
-
-
-def map_distinct(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
-    """Apply a function to each distinct label; ``groups`` tells which rows to name where it raises ``ValueError``."""
-    results: list[Any] = []
-    bad: dict[int, tuple[Any, str]] = {}
-    for group, label in enumerate(distinct):
-        try:
-            results.append(function(label))
-        except ValueError as error:
-            bad[group] = (label, str(error))
-    if bad:
-        raise unreadable(bad, groups)
-    return results
-
-
-def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> UnreadableLabelsError:
-    """Error about the distinct labels of these numbers, each with its reason; ``groups`` gives every row's number."""
-    occurring, first, counts = np.unique(groups, return_index=True, return_counts=True)
-    places = {int(group): (int(row), int(n)) for group, row, n in zip(occurring, first, counts, strict=True)}
-    rows = sorted((*places[group], *why) for group, why in bad.items())
-    return UnreadableLabelsError(rows[0][3], [(label, count, row) for row, count, label, _ in rows])
-
-
-def refuse_doubtful(labels: list[Any], groups: NDArray[np.intp]) -> None:
-    """Reject labels that only other rows make doubtful: names among numbers, and names that may be ranges of others.
-
-    No label is read differently because of other rows.
-    """
-    names = {value for label in labels for value in _values(label) if isinstance(value, str)}
-    is_name = np.array([has_name(label) for label in labels], dtype=bool)
-    is_number = np.array([label is not None for label in labels], dtype=bool) & ~is_name
-    if is_name.any() and is_number.any():
-        rows = np.bincount(groups, minlength=len(labels))
-        names_are_rarer = rows[is_name].sum() <= rows[is_number].sum()
-        most, odd = ("numbers", is_name) if names_are_rarer else ("names", is_number)
-        raise unreadable({k: (labels[k], mixed_types(labels[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
-    if any("-" in name.translate(_SIGNS) for name in names):
-        reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
-        ranges = [k for k, label in enumerate(labels) if isinstance(label, str) and reader.intervals(label)]
-        why = f"may be a class of its own or the range between two others: {_declare()}"
-        if ranges:
-            raise unreadable({k: (labels[k], f"{one_line(labels[k])} {why}") for k in ranges}, groups)
-
-
-def _values(label: Any) -> Iterable[Any]:
-    return label if isinstance(label, (tuple, set, frozenset)) else (label,)
-
-
-def has_name(label: Any) -> bool:
-    """Whether a label has a name in it, and not only numbers."""
-    return any(isinstance(value, str) for value in _values(label))
-
-
-def mixed_types(label: Any, most: str) -> str:
-    """Error message for a number among names, or the reverse; ``most`` is what the other labels are."""
-    why = f"where most are {most}, and these have no common order. Correct it, or {_declare()}"
-    return f"a label is {one_line(label)} {why}"
-
-
-def _declare() -> str:
-    return f"declare the classes with {the_classes()}."

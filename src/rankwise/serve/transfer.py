@@ -15,11 +15,14 @@ from rankwise.io._table import warn_of_sheet
 from rankwise.persistence import save
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import built, latest
-from rankwise.serve.row_model import RowModel
+from rankwise.serve.row_model import RowModel, model_content
 from rankwise.serve.store import Store, StoreError
 
 #: Columns of an exported log before the features.
 OWN = ("id", "seq", "label", "weight")
+#: Columns of exported events.
+EVENTS = ("seq", "at", "kind", "id", "target", "label", "weight", "actor", "context")
+_CHUNK = 5000  # events that are written at a time
 
 
 def export_log(path: Path, output: Path) -> int:
@@ -49,6 +52,27 @@ def _batches(pa: Any, store: Store, model: RowModel, others: Sequence[str], sche
         yield pa.record_batch([a.cast(field.type) for a, field in zip(arrays, schema, strict=True)], schema=schema)
 
 
+def export_events(path: Path, output: Path) -> int:
+    """Write all events of a log as they came, with who sent, corrected or retracted what; return their number."""
+    pa = load_pyarrow()
+    types = {"seq": pa.int64(), "at": pa.timestamp("us", "UTC"), "target": pa.int64(), "weight": pa.float64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in EVENTS])
+    with Store(path) as store:
+        return int(write_table(output, _event_batches(pa, store, schema), schema=schema))
+
+
+def _event_batches(pa: Any, store: Store, schema: Any) -> Iterator[Any]:
+    columns = ", ".join(EVENTS) if store.has_chain else ", ".join(EVENTS).replace("actor", "NULL")
+    cursor = store.connection.execute(f"SELECT {columns} FROM log ORDER BY seq")
+    while lines := cursor.fetchmany(_CHUNK):
+        places, moments, *others = zip(*lines, strict=True)
+        moments = tuple(round(moment * 1e6) for moment in moments)
+        arrays = [
+            pa.array(values, field.type) for values, field in zip((places, moments, *others), schema, strict=True)
+        ]
+        yield pa.record_batch(arrays, schema=schema)
+
+
 def import_log(table: Path, model: Path, path: Path, *, accept_loss: bool = False) -> int:
     """Learn the rows of a table as feedback, in a new store or after what an old one holds; return their number.
 
@@ -59,9 +83,10 @@ def import_log(table: Path, model: Path, path: Path, *, accept_loss: bool = Fals
     warn_of_sheet(rows)
     if "label" not in rows.schema.names:
         raise StoreError(f"{table} has no column 'label'.")
+    content = model_content(model, path)
     with (
         Store(path, write=True, accept_loss=accept_loss) as store,
-        Engine(store, model.read_bytes()) as engine,
+        Engine(store, content) as engine,
     ):
         before = store.last
         for batch in rows.batches():
@@ -107,8 +132,8 @@ def inspect(path: Path) -> dict[str, Any]:
         ]  # fmt: skip
         (challengers,) = store.connection.execute("SELECT count(*) FROM challengers").fetchone()
         return {
-            "path": str(path), "events": store.last, "kinds": store.counts(), "versions": versions,
-            "challengers": challengers, "bytes": _size(path),
+            "path": str(path), "events": store.last, "digest": store.head.hex(), "kinds": store.counts(),
+            "versions": versions, "challengers": challengers, "bytes": _size(path),
         }  # fmt: skip
 
 
