@@ -284,7 +284,7 @@ def test_versions_and_rollback(served, stream):
 def test_metrics_and_health(served, stream, batch):
     async def test(client):
         assert (await client.get("/healthz")).json()["status"] == "ok"
-        assert (await client.get("/readyz")).json() == {"status": "ready"}
+        assert (await client.get("/readyz/learn")).json()["learn"]
         await client.post("/v1/predict", json={"rows": stream[0] * 2})
         await client.post("/v1/predict", json={"rows": [{**row, "c0": row["c0"] + 100} for row in stream[0] * 5]})
         await client.post("/v1/feedback", json=feedback(stream, 0, 100))
@@ -302,7 +302,8 @@ def test_metrics_and_health(served, stream, batch):
         assert values['rankwise_requests_total{route="predict",status="200"}'] == "2"
         assert values['rankwise_request_seconds_count{route="feedback"}'] == "1"
         client.application.only.engine.broken = "disk is full"
-        problem(await client.get("/readyz"), 503)
+        problem(await client.get("/readyz/learn"), 503)
+        assert (await client.get("/readyz")).json()["trouble"] == {"model": "disk is full"}
 
     served(test, {"model": batch})
 

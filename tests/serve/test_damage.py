@@ -142,6 +142,13 @@ class TestLoss:
         with pytest.raises(StoreError, match=said):
             Store(filled, write=True)
 
+    def test_verify_misses_what_was_acknowledged(self, tmp_path, online, stream):
+        path = fill(tmp_path / "f.sqlite", online, stream, 40, snapshot_every=10_000)
+        sql(path, "DELETE FROM snapshots", "DELETE FROM log WHERE seq > 30")
+        assert failed(path) == ["the store ends at event 30, but event 41 was acknowledged"]
+        Path(f"{path}.lock").unlink()
+        assert failed(path) == []
+
     def test_a_log_without_versions_is_not_learnt_by_the_first_model_that_comes(self, filled, online):
         sql(filled, "DELETE FROM versions", "DELETE FROM snapshots")
         with Store(filled, write=True) as store, pytest.raises(StoreError, match="401 events and no version"):

@@ -239,7 +239,7 @@ class Desk:
         }  # fmt: skip
         row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
         try:
-            await self.service.learn([row], None)
+            await self.service.learn([row], None, rater)
         except ConflictError:
             raise Problem(409, "this item was answered before, with another label.") from None
         self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
@@ -262,7 +262,7 @@ class Desk:
         if answer is None or answer.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
         if not answer.undone:
-            await self.service.engine.change(id, None, None, self.service.future())
+            await self.service.engine.change(id, None, None, self.service.future(), actor=rater)
         if not answer.undone:
             answer.undone = True
             self._counts[answer.item] -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -18,7 +19,7 @@ from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
 from rankwise.io._row_batch import Batch, Quarantine, forget
 from rankwise.io._svmlight import MAX_FEATURES, SVMLightFile, SVMLightShape
-from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._table_errors import TableError, place, shown, translated
 from rankwise.io._text_files import TextFile, TextStyle
 
 #: Files that stay open after their columns were inspected until the first pass; each holds a block of 2 MB.
@@ -237,6 +238,18 @@ class Table:
     def separator(self) -> str:
         """Separator of the columns of CSV files; the first one's."""
         return str(getattr(self._readers[0], "delimiter", ","))
+
+    def file_sizes(self) -> list[tuple[str, int]]:
+        """Name and size of every file."""
+        return list(zip(self.files, self._sizes, strict=True))
+
+    def digests(self) -> list[dict[str, Any]]:
+        """Name, size and SHA-256 of every file, which are read for it."""
+        found = []
+        for (name, size), reader in zip(self.file_sizes(), self._readers, strict=True):
+            with translated(name, "read it"), reader.file.path.open("rb") as file:
+                found.append({"name": name, "bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()})
+        return found
 
     @property
     def decimal(self) -> str:

@@ -28,6 +28,14 @@ class Acknowledged:
         match = _NOTE.fullmatch(note)
         return None if match is None else cls(match[1], int(match[2]), bytes.fromhex(match[3]) if match[3] else None)
 
+    @classmethod
+    def beside(cls, path: Path) -> Acknowledged | None:
+        """The note beside a store that is only read; None if there is none."""
+        try:
+            return cls.read(Path(f"{path}.lock").read_text(errors="replace").strip())
+        except OSError:
+            return None
+
 
 def connect(path: Path, write: bool, opened: ExitStack) -> sqlite3.Connection:
     """Connection to a file; one for reading also works where nothing can be written, as on a backup medium."""

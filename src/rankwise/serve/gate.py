@@ -22,6 +22,7 @@ import msgspec
 from rankwise.serve._json_keys import require_unique_keys
 from rankwise.serve.limits import Limits, RateLimiter
 from rankwise.serve.problems import MEDIA_TYPE, Problem, problem_of
+from rankwise.serve.request_log import RequestLog
 from rankwise.serve.tokens import ROLES, Tokens
 
 Scope = dict[str, Any]
@@ -93,6 +94,11 @@ class Incoming:
             if key == name:
                 return str(value.decode("latin-1"))
         return None
+
+    @property
+    def actor(self) -> str | None:
+        """Name behind the client's token, for the log of feedback; None without one."""
+        return self.scope.get("rankwise.name") or None
 
     @property
     def query(self) -> dict[str, list[str]]:
@@ -183,6 +189,7 @@ class RequestGate:
         self.app, self.tokens, self.limits, self.credential = app, tokens, limits or Limits(), credential
         self.rates = RateLimiter(self.limits.rate)
         self.observe, self.slow = observe, slow
+        self.request_log: RequestLog | None = None
         self._prefix, self._count = secrets.token_hex(6), 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -193,7 +200,7 @@ class RequestGate:
         started = time.perf_counter()
         headers = scope["headers"]
         request_id = self._request_id(headers)
-        scope["rankwise.limits"], scope["rankwise.route"] = self.limits, "none"
+        scope["rankwise.limits"], scope["rankwise.route"], scope["rankwise.name"] = self.limits, "none", ""
         status = 0
 
         async def sending(message: Any) -> None:
@@ -223,6 +230,12 @@ class RequestGate:
             route = scope["rankwise.route"]
             if self.observe is not None:
                 self.observe(route, status, seconds)
+            if self.request_log is not None:
+                self.request_log.write(
+                    client=(scope.get("client") or ("",))[0], status=status, path=scope["path"],
+                    request=request_id.decode(), actor=scope["rankwise.name"] or None, method=scope["method"],
+                    route=route, seconds=round(seconds, 6),
+                )  # fmt: skip
             if route != "events" and (seconds > self.slow or status >= 500):
                 facts = {"request": request_id.decode(), "route": route, "status": status, "seconds": round(seconds, 4)}
                 log.warning("slow or failed request", extra={"facts": facts})

@@ -12,6 +12,7 @@ import msgspec
 
 from rankwise._errors import RowError
 from rankwise.serve.engine import UnknownError
+from rankwise.serve.store_file import is_damaged
 from rankwise.serve.writer import BusyError, ConflictError, KeyReuseError
 
 MEDIA_TYPE = "application/problem+json"
@@ -74,6 +75,8 @@ def problem_of(error: BaseException) -> Problem | None:
     if isinstance(error, BusyError):
         return Problem(503, str(error), headers={"Retry-After": "1"})
     if isinstance(error, sqlite3.Error):
+        if is_damaged(error):
+            return Problem(500, "the store is damaged; its log says more. Nothing was written.")
         is_full = "full" in str(error)
         return Problem(507 if is_full else 503, f"nothing was written: {error}.", headers={"Retry-After": "5"})
     if isinstance(error, (RecursionError, UnicodeError)):

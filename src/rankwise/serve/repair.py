@@ -93,8 +93,7 @@ class _Source:
         self.unreadable: list[str] = []
         self._room = sum(file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.is_file()) // _SMALLEST
         self.notes = {str(key): str(value) for _, key, value in self.lines("meta", ("key", "value"))}
-        note = Path(f"{path}.lock")
-        known = Acknowledged.read(note.read_text(errors="replace").strip()) if note.is_file() else None
+        known = Acknowledged.beside(path)
         self.last = self._last("log")
         if known is not None and known.name == self.notes.get("name", known.name) and known.seq > self.last:
             if known.seq > self._room:  # the file was cut: too many to be listed one by one

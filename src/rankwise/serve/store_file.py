@@ -44,8 +44,11 @@ class Break:
     found: str
 
 
-def _of_damage(message: str) -> bool:
-    return any(part in message for part in ("UTF-8", "no such table", "no such column", "duplicate column"))
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether an error is that of a damaged file."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    said = ("UTF-8", "no such table", "no such column", "duplicate column")
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(part in str(error) for part in said)
 
 
 @contextmanager
@@ -122,9 +125,9 @@ class StoreFile:
 
     def damage(self, error: sqlite3.DatabaseError, what: str = "cannot be read") -> StoreError:
         """What an error of the database says about the file, and what to do."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        is_damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _of_damage(str(error))
-        remedy = " Restore a backup, or save what can be read with 'rankwise store repair'." if is_damaged else ""
+        remedy = ""
+        if is_damaged(error):
+            remedy = " Restore a backup, or save what can be read with 'rankwise store repair'."
         said = str(error).partition(" with text")[0]  # behind it stands what the file holds
         return StoreError(f"{self.path} {what}: {said}.{remedy}")
 
@@ -184,22 +187,27 @@ class StoreFile:
                 f"Restore it and its -wal from a backup, or begin anew and accept the loss with --accept-loss."
             )
 
-    def _compare_with(self, acknowledged: Acknowledged | None) -> None:
-        """Refuse a store that does not hold what was acknowledged."""
+    def lacks(self, acknowledged: Acknowledged | None) -> str | None:
+        """Why the store does not hold what was acknowledged; None if it does."""
         if acknowledged is None or not acknowledged.seq:
-            return
+            return None
         seq, reason = acknowledged.seq, None
         if acknowledged.name != self.name:
             reason = "is another store than the one that was served here"
-        elif seq > self.last:
-            reason = f"ends at event {self.last}"
+        elif seq > (newest := self.newest()):  # read after the note, to which a server may have written
+            reason = f"ends at event {newest}"
         elif acknowledged.digest is not None and self._head_at(seq) != acknowledged.digest:
             reason = f"has another history up to event {seq}"
+        return None if reason is None else f"{reason}, but event {seq} was acknowledged"
+
+    def _compare_with(self, acknowledged: Acknowledged | None) -> None:
+        """Refuse a store that does not hold what was acknowledged."""
+        reason = self.lacks(acknowledged)
         if reason is None:
             return
         if not self.accept_loss:
             raise StoreError(
-                f"{self.path} {reason}, but event {seq} was acknowledged: the file or its -wal was cut or replaced. "
+                f"{self.path} {reason}: the file or its -wal was cut or replaced. "
                 f"Restore both, or accept the loss with --accept-loss."
             )
         log.warning("%s %s; the loss is accepted", self.path, reason)
@@ -236,7 +244,10 @@ class StoreFile:
         """Note that everything up to here was committed, without waiting for the disk."""
         self.last, self.head = seq, head
         if self.lock is not None:
-            self.lock.write(f"{self.name} {seq} {head.hex()}")
+            try:
+                self.lock.write(f"{self.name} {seq} {head.hex()}")
+            except OSError as error:  # what is committed is committed: the note is only behind
+                log.warning("the lock file cannot be written: %s", error)
 
     def note(self, key: str) -> str:
         """A fact about the store as a whole, empty if there is none."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from rankwise.persistence import ModelFileError, from_bytes, to_bytes
+from rankwise.serve._opening import Acknowledged
 from rankwise.serve.replica import Replica, built
 from rankwise.serve.store import Store, StoreError, Version
 
@@ -34,6 +35,9 @@ def verify(store: Store) -> Iterator[Check]:
     if found != "ok":
         return
     store.current()  # there is nothing to verify in a store without a model
+    lacks = store.lacks(Acknowledged.beside(store.path))
+    if lacks is not None:
+        yield Check(f"the store {lacks}", False)
     if store.has_chain:
         yield from _verify_chain(store)
     for (digest,) in store.connection.execute("SELECT digest FROM models").fetchall():

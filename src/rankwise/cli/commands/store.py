@@ -50,6 +50,9 @@ def export(
     *,
     answers_to: Annotated[Tool | None, typer.Option(help="Of annotations: write a file for this tool.")] = None,
     items: Annotated[Path | None, typer.Option(metavar="FILE", help=ITEMS, exists=True, dir_okay=False)] = None,
+    events: Annotated[
+        bool, typer.Option("--events", help="Write every event as it came: who sent, corrected and retracted what.")
+    ] = False,
     overwrite: Overwrite = False,
     json: AsJSON = False,
 ) -> None:
@@ -68,13 +71,17 @@ def export(
         from rankwise.annotate.project import project_of
         from rankwise.io import read_items
         from rankwise.serve import store as stores
-        from rankwise.serve.transfer import export_log
+        from rankwise.serve.transfer import export_events, export_log
 
+        if events and answers_to is not None:
+            raise typer.BadParameter("--events and --answers-to exclude each other.")
         with stores.Store(store) as opened:
             has_answers = project_of(opened) is not None
         if items is not None and answers_to is None:
             raise typer.BadParameter("--items is what a tool shows: it needs --answers-to.")
-        if answers_to is not None or has_answers:
+        if events:
+            n = export_events(store, output)
+        elif answers_to is not None or has_answers:
             shown = None if items is None else read_items(items)
             n = export_answers(store, output, None if answers_to is None else answers_to.value, items=shown)
         else:
