@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.serve import schema
+from rankwise.serve.engine import Engine
 from rankwise.serve.launch import open_services
 from rankwise.serve.repair import repair
 from rankwise.serve.store import Store, StoreError
@@ -125,7 +126,33 @@ def test_every_page_damaged(sound, tmp_path):
     print(
         f"{n} damaged stores, {saved.count(None)} beyond repair, at least {least} of {len(sound[1])} events saved else"
     )
-    assert saved.count(None) <= 4  # the first page, which says that this is a database
+    assert saved.count(None) == 0
+
+
+@pytest.mark.parametrize("n", [100, 4096])
+def test_a_lost_first_page_loses_no_event(sound, tmp_path, n):
+    path, events, digest = sound
+    copy = copied(path, tmp_path)
+    copy.write_bytes(bytes(n) + copy.read_bytes()[n:])
+    assert check_damaged(copy, events, digest) == len(events)
+    assert served(tmp_path / "repaired.sqlite") == digest
+    noise = tmp_path / "noise.sqlite"
+    noise.write_bytes(bytes(4096) + os.urandom(40_960))
+    with pytest.raises(StoreError, match="nothing can be read"):
+        repair(noise, tmp_path / "none.sqlite")
+
+
+def test_the_newest_events_are_saved_behind_a_lost_first_page(sound, tmp_path, stream):
+    path = copied(sound[0], tmp_path)
+    (tmp_path / "copy").mkdir()
+    with Store(path, write=True) as store, Engine(store) as engine:
+        engine.feedback(stream[0][:3], ["x", "y", "z"], stream[1][:3])
+        for file in (path, Path(f"{path}-wal"), Path(f"{path}.lock")):  # as a kill leaves them
+            shutil.copy(file, tmp_path / "copy")
+    copy = tmp_path / "copy" / path.name
+    copy.write_bytes(bytes(4096) + copy.read_bytes()[4096:])
+    report = repair(copy, tmp_path / "repaired.sqlite")
+    assert (report.events, report.lost, report.changed) == (len(sound[1]) + 3, [], [])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.8, 0.999])

@@ -31,7 +31,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
-from rankwise.labels._grammar import has_denominator
+from rankwise.labels._whole_columns import has_denominator
 from rankwise.online._model import OnlineModel
 
 #: Labels as a pass reads them: lowest and highest admissible codes, and the admissible ones where sets have gaps.
@@ -127,7 +127,7 @@ class OnlineEstimator(OnlineModel):
             keeps_scale = not has_denominator(y) or named[-1] == order.values[-1]  # "3 out of 5" names the highest
             for value in named if keeps_scale else ():
                 if value not in order.index:
-                    order = order.inserted(value)[0]
+                    order = order.inserted(value)
         labels = encode([_one_label(y)], order)
         require_support(labels, type(self).__name__, self.label_kinds)
         return self._kernel_labels(labels), order

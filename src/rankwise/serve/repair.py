@@ -23,7 +23,7 @@ import msgspec
 
 from rankwise._files import replacing
 from rankwise.serve import schema
-from rankwise.serve._opening import Acknowledged, connect
+from rankwise.serve._opening import Acknowledged, connect, with_new_first_page
 from rankwise.serve.log_chain import GENESIS, Walk, fingerprint, link
 from rankwise.serve.store import StoreError
 
@@ -65,10 +65,7 @@ def repair(path: Path, output: Path) -> RepairReport:
     if not path.is_file():
         raise StoreError(f"no store at {path}.")
     with ExitStack() as opened:
-        try:
-            source = _Source(path, opened)
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise StoreError(f"{path}: nothing can be read: {error}. Restore a backup.") from None
+        source = _opened(path, opened)
         report = source.compared()
         with replacing(output) as temporary:
             while refused := _Copy(source, report).write(temporary):  # two events with one id, for example
@@ -77,11 +74,24 @@ def repair(path: Path, output: Path) -> RepairReport:
     return report
 
 
-class _Source:
-    """A damaged store, line by line."""
+def _opened(path: Path, opened: ExitStack) -> _Source:
+    """A store to read; if its first page is damaged, with the one of a new store, if that fits."""
+    try:
+        return _Source(path, path, opened)
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        with suppress(sqlite3.DatabaseError, UnicodeDecodeError, StoreError):
+            source = _Source(path, with_new_first_page(path, opened), opened)
+            if source.last and len(source.compared().changed) < source.last / 2:
+                source.unreadable.append("the first page, which was replaced by that of a new store")
+                return source
+        raise StoreError(f"{path}: nothing can be read: {error}. Restore a backup.") from None
 
-    def __init__(self, path: Path, opened: ExitStack) -> None:
-        self.connection = connect(path, False, opened)
+
+class _Source:
+    """A damaged store, line by line; ``file`` is the file that is read, the store itself or a mended copy."""
+
+    def __init__(self, path: Path, file: Path, opened: ExitStack) -> None:
+        self.connection = connect(file, False, opened)
         opened.callback(self.connection.close)
         (application,) = self.connection.execute("PRAGMA application_id").fetchone()
         (format,) = self.connection.execute("PRAGMA user_version").fetchone()
