@@ -76,6 +76,23 @@ def test_models_that_hold_are_not_rejected_whatever_the_coding():
     assert min(p) > 0.001
 
 
+def test_splines_count_as_the_curve_that_they_make():
+    """Weights of single splines rest on a few rows at the ends: testing each of them rejected half of what holds."""
+    table, y = drawn(4, 800)
+    table = table.assign(other=np.random.default_rng(5).normal(size=800))
+    rejected = 0
+    for numbers, columns in (("spline", ["size", "other"]), ("spline+products", ["size", "other", "products"])):
+        model = rw.TableModel(rw.CumulativeLink(alpha=0), rw.TableEncoder(numbers=numbers)).fit(table, y)
+        found = parallel_lines(model, table, y)
+        assert found.columns == [*columns, "colour=a", "colour=c"]
+        assert found.df == 2 * len(found.columns)
+        curve = model.encoder_.transform(table)[:, :6] @ model.estimator_.coef_[:6]
+        X = np.column_stack([curve, table["colour"] == "a", table["colour"] == "c"]).astype(float)
+        rejected += found.p_all < 0.01
+    assert rejected == 0
+    assert brant(X, y - 1, y - 1, np.ones(800), 4)[0][:, 0] == pytest.approx(found.coef[:, 0], rel=0.2)
+
+
 def test_columns_that_follow_from_others_or_are_constant_are_left_out():
     table, y = drawn(2)
     X = np.column_stack([table["size"], np.full(600, 3.0), 2 - 5 * table["size"], table["colour"] == "a"])

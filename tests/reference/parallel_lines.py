@@ -9,7 +9,7 @@ from scipy.special import expit
 
 
 def logistic(X, answer, weight):
-    """Weights with the intercept last, by Newton's steps; and what every row adds to them."""
+    """Weights with the intercept last, by Newton's steps; and what every row adds to them, without its own pull."""
     with_one = np.column_stack([X, np.ones(len(X))])
     theta = np.zeros(with_one.shape[1])
     for _ in range(50):
@@ -17,7 +17,9 @@ def logistic(X, answer, weight):
         information = sum(c * q * (1 - q) * np.outer(x, x) for c, q, x in zip(weight, p, with_one, strict=True))
         theta = theta + np.linalg.solve(information, with_one.T @ (weight * (answer - p)))
     p = expit(with_one @ theta)
-    return theta, np.linalg.solve(information, (with_one * (answer - p)[:, None]).T).T
+    leverage = np.array([q * (1 - q) * x @ np.linalg.solve(information, x) for q, x in zip(p, with_one, strict=True)])
+    slopes = with_one * ((answer - p) / np.sqrt(1 - leverage))[:, None]
+    return theta, np.linalg.solve(information, slopes.T).T
 
 
 def brant(X, lower, upper, weight, n_classes):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.serve import schema
+from rankwise.serve.engine import Engine
 from rankwise.serve.launch import open_services
 from rankwise.serve.repair import repair
 from rankwise.serve.store import Store, StoreError
@@ -125,7 +126,33 @@ def test_every_page_damaged(sound, tmp_path):
     print(
         f"{n} damaged stores, {saved.count(None)} beyond repair, at least {least} of {len(sound[1])} events saved else"
     )
-    assert saved.count(None) <= 4  # the first page, which says that this is a database
+    assert saved.count(None) == 0
+
+
+@pytest.mark.parametrize("n", [100, 4096])
+def test_a_lost_first_page_loses_no_event(sound, tmp_path, n):
+    path, events, digest = sound
+    copy = copied(path, tmp_path)
+    copy.write_bytes(bytes(n) + copy.read_bytes()[n:])
+    assert check_damaged(copy, events, digest) == len(events)
+    assert served(tmp_path / "repaired.sqlite") == digest
+    noise = tmp_path / "noise.sqlite"
+    noise.write_bytes(bytes(4096) + os.urandom(40_960))
+    with pytest.raises(StoreError, match="nothing can be read"):
+        repair(noise, tmp_path / "none.sqlite")
+
+
+def test_the_newest_events_are_saved_behind_a_lost_first_page(sound, tmp_path, stream):
+    path = copied(sound[0], tmp_path)
+    (tmp_path / "copy").mkdir()
+    with Store(path, write=True) as store, Engine(store) as engine:
+        engine.feedback(stream[0][:3], ["x", "y", "z"], stream[1][:3])
+        for file in (path, Path(f"{path}-wal"), Path(f"{path}.lock")):  # as a kill leaves them
+            shutil.copy(file, tmp_path / "copy")
+    copy = tmp_path / "copy" / path.name
+    copy.write_bytes(bytes(4096) + copy.read_bytes()[4096:])
+    report = repair(copy, tmp_path / "repaired.sqlite")
+    assert (report.events, report.lost, report.changed) == (len(sound[1]) + 3, [], [])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.8, 0.999])
@@ -183,6 +210,37 @@ def test_a_damaged_lock_file(sound, tmp_path, note):
     assert check_damaged(copy, events, digest) == len(events)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE log SET features = substr(features, 2) WHERE seq = 60",
+        "UPDATE log SET label = NULL WHERE seq = 60",
+        "UPDATE log SET weight = 'x' WHERE seq = 60",
+        "UPDATE log SET at = 'x' WHERE seq = 60",
+        "UPDATE snapshots SET progress = substr(progress, 2)",
+        "UPDATE versions SET ranges = substr(ranges, 2)",
+    ],
+)
+def test_what_cannot_be_learnt_is_left_out_where_there_are_no_digests(sound, tmp_path, statement):
+    copy = of_format_1(copied(sound[0], tmp_path))
+    with sqlite3.connect(copy) as connection:
+        connection.execute(statement)
+    connection.close()
+    report = repair(copy, tmp_path / "repaired.sqlite")
+    assert not report.is_whole
+    assert [seq for seq, _ in report.changed] == [60] * ("log" in statement)
+    assert failed(tmp_path / "repaired.sqlite") == []
+
+
+def of_format_1(path):
+    connection = sqlite3.connect(path)
+    connection.executescript(FORMAT_1)
+    connection.close()
+    note = Path(f"{path}.lock")
+    note.write_text(" ".join(note.read_text().split()[:2]))
+    return path
+
+
 def test_a_lost_first_model_is_replaced_by_the_newest_snapshot(sound, tmp_path, stream):
     path, events, digest = sound
     copy = copied(path, tmp_path)
@@ -208,12 +266,7 @@ def test_what_follows_a_lost_event_is_named_as_unproven(sound, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_while_a_store_is_brought_to_a_new_format_changes_nothing(sound, tmp_path, monkeypatch):
     path, events, digest = sound
-    copy = copied(path, tmp_path)
-    connection = sqlite3.connect(copy)
-    connection.executescript(FORMAT_1)
-    connection.close()
-    note = Path(f"{copy}.lock")
-    note.write_text(" ".join(note.read_text().split()[:2]))
+    copy = of_format_1(copied(path, tmp_path))
     link = schema.Walk.meets
     killed = []
     for left in (0, 1, 3):

@@ -25,5 +25,8 @@ def binary_logit(
     with_one = np.column_stack([X, np.ones(len(X))])
     p = expit(evidence.scores[:, 0] - model.thresholds_[0])
     information = (with_one * (weight * p * (1 - p))[:, None]).T @ with_one
-    influence = np.linalg.solve(information, ((answer - p)[:, None] * with_one).T).T
+    inverse = np.linalg.inv(information)
+    # A row pulls the fit towards its own answer, by its leverage: without it the influences are too small ("HC2").
+    leverage = p * (1 - p) * np.einsum("ij,jk,ik->i", with_one, inverse, with_one)
+    influence = ((answer - p) / np.sqrt(1 - leverage))[:, None] * (with_one @ inverse)
     return np.asarray(model.coef_), influence[:, :-1]

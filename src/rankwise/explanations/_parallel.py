@@ -5,7 +5,10 @@ threshold k, to the question "higher than class k?"; labels that admit classes o
 the weights b_k of these regressions: with ``s_ik`` the slope of row i in the k-th log-likelihood and H_k its
 information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s_il') H_l^-1``, which also holds for imprecise
 labels, and the differences ``b_k - b_1`` give a Wald statistic, whose degrees of freedom are the rank of their
-covariance. A row of weight c counts as c rows in all sums.
+covariance. A row of weight c counts as c rows in all sums, and slopes are corrected for the leverage of their rows.
+
+The weights of single splines rest on a few rows at the ends of a column, and the test of all of them rejects what
+holds. So the splines of a number count as one feature, the curve that the model follows.
 """
 
 from dataclasses import dataclass, field
@@ -14,15 +17,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rankwise._drawing import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise._types import Floats
+from rankwise.base.model import Model
 from rankwise.batch._coded_rows import CodedRows
 from rankwise.batch._link_risk import LinkRisk
 from rankwise.batch.binary_logit import binary_logit
 from rankwise.batch.identification import dependences
 from rankwise.batch.wald_test import wald
 from rankwise.explanations._scored_model import Target
+from rankwise.features import TableEncoder
+from rankwise.features.moves import curves
 from rankwise.labels import Labels, check_weights, encode
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise.solvers.design import Design
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression
@@ -101,7 +107,8 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     Parameters
     ----------
     model : fitted estimator, pipeline or TableModel
-        With one score and thresholds; its features and classes are used, not its weights.
+        With one score and thresholds; its features and classes are used, its weights only for curves: the splines of a
+        number in a TableModel count as one feature.
     X, y, sample_weight
         The rows of the fit; labels of any kind. Candidate sets with gaps count as intervals. A row of weight 2 counts
         as two rows.
@@ -124,6 +131,7 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     features = target.model.rows(X)
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
     names = target.model.feature_names(matrix.shape[1], X)
+    matrix, names = _with_curves(target.model, matrix, names)
     labels = encode(y, target.classes, n_rows=matrix.shape[0])
     weight = check_weights(sample_weight, len(labels))
     weight = weight if weight.size else np.ones(len(labels))
@@ -149,6 +157,17 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
         raise ValueError(f"fewer than two thresholds have {_FEWEST} labelled rows on either side.")
     every = np.hstack(influence)
     return _compared(columns, left_out, thresholds, np.array(coef), (every * weight[:, None]).T @ every)
+
+
+def _with_curves(model: Model, matrix: Floats, names: list[str]) -> tuple[Floats, list[str]]:
+    """Features, with one for all splines of a number: the curve that the model follows."""
+    if not isinstance(model.before, TableEncoder) or model.weights is None or model.weights.ndim > 1:
+        return matrix, names
+    found, weights = curves(model.before), model.weights
+    bent = np.concatenate([np.empty(0, dtype=np.intp), *found.values()])
+    kept = np.setdiff1d(np.arange(len(names)), bent)
+    columns = [matrix[:, places] @ weights[places] for places in found.values()]
+    return np.column_stack([*columns, matrix[:, kept]]), [*found, *(names[j] for j in kept)]
 
 
 def _independent(matrix: Floats, labels: Labels, weight: Floats) -> list[int]:

@@ -59,6 +59,15 @@ class Owned:
         return np.array([j for j, own in enumerate(self.columns) if column in own and not (alone and len(own) > 1)])
 
 
+def curves(encoder: TableEncoder) -> dict[str, Places]:
+    """Features that make a curve together: the splines of each number, and the products of numbers."""
+    owned = Owned.of(encoder)
+    bent = [c.name for c in encoder._encoding.numbers if c.knots]
+    found = {name: owned.places(name, alone=True) for name in bent}
+    found["products"] = np.array([j for j, own in enumerate(owned.columns) if len(own) > 1], dtype=np.intp)
+    return {name: places for name, places in found.items() if places.size}
+
+
 @dataclass(frozen=True, eq=False)
 class Slope:
     """A number that moves: the features at ``places`` change by ``slopes`` (n, m) for one unit of the raw column.
