@@ -208,9 +208,9 @@ def _page(job: Job, report: Report, every: Mapping[str, Mapping[str, Hits]]) -> 
     chance = stats.binom.cdf(low, job.sequences, LEVEL) + stats.binom.sf(high, job.sequences, LEVEL)
     error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / job.sequences)
     parts.append(
-        f"A share of 5 % of {job.sequences} data sets has a standard error of {error:.1f} %. Of {len(checks)} exact tests "
-        f"and intervals about {chance * len(checks):.0f} would have a share outside of 3 to 7 %, or 93 to 97 %, by "
-        f"chance. Here {len(outside)} have one{':' if outside else '.'}"
+        f"A share of 5 % of {job.sequences} data sets has a standard error of {error:.1f} %. Of {len(checks)} exact "
+        f"tests and intervals about {chance * len(checks):.0f} would have a share outside of 3 to 7 %, or 93 to 97 %, "
+        f"by chance. Here {len(outside)} have one{':' if outside else '.'}"
     )
     parts += ["\n".join(f"- {check.where}: {check.numbers}" for check in outside)] * bool(outside)
     return "\n\n".join(part.strip() for part in parts) + "\n"
