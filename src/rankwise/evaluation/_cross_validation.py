@@ -19,10 +19,9 @@ from sklearn.utils import check_random_state
 from rankwise._threads import at_most_cores
 from rankwise._types import Places
 from rankwise._words import either
-from rankwise.base.row_data import row_count
+from rankwise.base.row_data import row_count, rows_at
 from rankwise.bounds._checks import integer
 from rankwise.calibration._inner import fitted_to, given_splits, known_classes, rows_and_labels
-from rankwise.calibration._inner import rows_at as rows_at  # the report uses it too
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._folds import deal
 

@@ -31,6 +31,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
+from rankwise.labels._order import show
 from rankwise.labels._whole_columns import has_denominator
 from rankwise.online._model import OnlineModel
 
@@ -153,7 +154,7 @@ class OnlineEstimator(OnlineModel):
         known = declared[0] if first else self._order
         for other in declared:
             if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+                raise ValueError(f"classes={show(other.values)} is not the same as before: {show(known.values)}.")
         self._classes_read = self.classes
         return known
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -31,6 +31,11 @@ _CHUNK = 2000  # lines that are read at a time
 _SMALLEST = 20  # bytes that an event takes at least: a place that the file has no room for is a damaged number
 _PLAIN = {"remembered": ("number", "id", "features"), "requests": ("key", "digest", "at"),
           "challengers": ("number", "at", "root", "trained_to", "report", "state")}  # fmt: skip
+#: What is JSON in a line that has no digest.
+_JSON: dict[str, Callable[[list[Any]], tuple[Any, ...]]] = {
+    "versions": lambda line: (line[4], line[6]),
+    "snapshots": lambda line: (line[5],),
+}
 _OF_THE_FILE = ("name", "opened", "probe", "accepted", schema.CHAIN_BEGINS)
 _INSERT = f"INSERT OR IGNORE INTO log ({schema.EVENT}, digest) VALUES ({'?, ' * 10}?)"
 
@@ -181,7 +186,8 @@ class _Source:
                 self._end_of_prefix(walk, lost)
                 walk = Walk(self.digest)
             has_digest = digest is not None
-            if seq > self.begins and not has_digest and self.has_chain:  # it came into the file from outside
+            is_foreign = seq > self.begins and self.has_chain  # an event without a digest that came from outside
+            if not has_digest and (is_foreign or not _can_be_learnt(event)):
                 report.changed.append((seq, event[1]))
                 lost += range(before + 1, seq)
                 before = seq
@@ -220,7 +226,8 @@ class _Source:
         """Lines that match their digests."""
         columns = schema.SEALED[table]
         for rowid, *line, digest in self.lines(table, (*columns, "digest" if self.has_chain else "NULL")):
-            if self.has_chain and digest != fingerprint(*line):
+            is_right = digest == fingerprint(*line) if self.has_chain else all(map(_is_json, _JSON[table](line)))
+            if not is_right:
                 self.unreadable.append(f"{table}, line {rowid}")
             else:
                 yield tuple(line)
@@ -232,6 +239,24 @@ class _Source:
                 yield digest, content
             else:
                 self.unreadable.append(f"models, line {rowid}")
+
+
+def _can_be_learnt(event: list[Any]) -> bool:
+    """Whether an event without a digest is what a store writes, as far as that can be said."""
+    _, id, at, kind, target, label, weight, features, context, _ = event
+    if kind == "feedback" and not (isinstance(label, str) and isinstance(weight, float) and _is_json(features)):
+        return False
+    if kind == "correction" and not (isinstance(label, str) and isinstance(target, int)):
+        return False
+    return isinstance(id, str) and isinstance(at, float) and (context is None or _is_json(context))
+
+
+def _is_json(text: Any) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError):
+        return False
+    return True
 
 
 class _Copy:
