@@ -31,7 +31,7 @@ from sklearn.utils import get_tags
 from rankwise._sklearn import HasMethods, Interval, StrOptions
 from rankwise._types import Floats, Places
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
-from rankwise.base.row_data import indexable
+from rankwise.base.row_data import indexable, rows_at
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
@@ -42,7 +42,6 @@ from rankwise.calibration._inner import (
     given_splits,
     known_classes,
     rows_and_labels,
-    rows_at,
     weights_of,
 )
 from rankwise.labels import ClassOrder, Labels, check_weights
