@@ -155,6 +155,19 @@ def test_the_newest_events_are_saved_behind_a_lost_first_page(sound, tmp_path, s
     assert (report.events, report.lost, report.changed) == (len(sound[1]) + 3, [], [])
 
 
+def test_events_are_found_where_no_tree_leads_to_them(sound, tmp_path):
+    path, events, digest = sound
+    copy = copied(path, tmp_path)
+    with sqlite3.connect(copy) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'log'").fetchone()
+    connection.close()
+    content = bytearray(copy.read_bytes())
+    content[(root - 1) * _PAGE : root * _PAGE] = bytes(_PAGE)
+    copy.write_bytes(content)
+    assert check_damaged(copy, events, digest) == len(events)
+    assert served(tmp_path / "repaired.sqlite") == digest
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.8, 0.999])
 def test_cut_files(sound, tmp_path, share):
     path, events, digest = sound

@@ -24,6 +24,7 @@ import msgspec
 from rankwise._files import replacing
 from rankwise.serve import schema
 from rankwise.serve._opening import Acknowledged, connect, with_new_first_page
+from rankwise.serve._pages import leaf_rows
 from rankwise.serve.log_chain import GENESIS, Walk, fingerprint, link
 from rankwise.serve.store import StoreError
 
@@ -96,6 +97,8 @@ class _Source:
     """A damaged store, line by line; ``file`` is the file that is read, the store itself or a mended copy."""
 
     def __init__(self, path: Path, file: Path, opened: ExitStack) -> None:
+        self._file, self._scanned = file, dict[int, tuple[Any, ...]]()
+        self._is_torn = False  # whether a part of the log cannot be reached
         self.connection = connect(file, False, opened)
         opened.callback(self.connection.close)
         (application,) = self.connection.execute("PRAGMA application_id").fetchone()
@@ -115,6 +118,9 @@ class _Source:
                 self.unreadable.append(f"log, events {self.last + 1} to {known.seq}")
             else:
                 self.last = known.seq
+        found = {event[0] for _, *event in self.events()}
+        if self._is_torn:
+            self._scan(set(range(1, self.last + 1)) - found)
         self.begins, self.digest = self._chain_begins()
         self.is_prefix_sound = True
 
@@ -164,6 +170,8 @@ class _Source:
                     ranges += [(middle + 1, high), (low, middle)]
                 elif table != "log":
                     self.unreadable.append(f"{table}, line {low}")
+                else:
+                    self._is_torn = True
                 continue
             yield from found
             if len(found) == _CHUNK:
@@ -172,8 +180,22 @@ class _Source:
     def events(self) -> Iterator[tuple[Any, ...]]:
         """Digest and fields of all events that can be read."""
         columns = schema.EVENT if self.has_chain else schema.EVENT.replace("actor", "NULL")
-        for _, digest, *event in self.lines("log", (schema.DIGEST if self.has_chain else "NULL", columns)):
+        rest = sorted(self._scanned, reverse=True)
+        for seq, digest, *event in self.lines("log", (schema.DIGEST if self.has_chain else "NULL", columns)):
+            while rest and rest[-1] < seq:
+                yield self._scanned[rest.pop()]
             yield digest, *event
+        while rest:
+            yield self._scanned[rest.pop()]
+
+    def _scan(self, wanted: set[int]) -> None:
+        """Look for events in all pages of the file, where no tree leads to them any more."""
+        for seq, values in leaf_rows(self._file, range(9, 12)):
+            _, id, at, kind, target, label, weight, features, context, actor, digest = (*values, None, None)[:11]
+            if seq in wanted and values[0] is None and isinstance(kind, str) and isinstance(at, (int, float)):
+                weight = float(weight) if isinstance(weight, int) else weight  # whole numbers are kept as such
+                event = (seq, id, float(at), kind, target, label, weight, features, context, actor)
+                self._scanned.setdefault(seq, (digest, *event))
 
     def compared(self) -> RepairReport:
         """What is lost or changed among the events."""
