@@ -91,7 +91,7 @@ def trees_predict() -> Iterator[Result]:
     rows, booster = model._matrix(model._rows(X, reset=False)), model.booster_
     for what, asked, goal, name in (
         ("scores of 3,000 x 20 rows by 300 trees of 31 leaves", "raw_score", 1.0, "scores"),
-        ("  contributions of 300 rows", "pred_contrib", 1.3, "contributions"),
+        ("contributions of 300 such rows", "pred_contrib", 1.0, "contributions"),
     ):
         some = rows if name == "scores" else rows[:300]
         mine = partial(getattr(model.trees_, name), some)

@@ -17,21 +17,21 @@ from rankwise.trees._walk import goes_left
 @inlined
 def _extend(weights, size, share, holds):
     """Let one more column into the coefficients of ``size`` columns."""
-    weights[size] = 1.0 if size == 0 else 0.0
+    weights[size], inverse = 1.0 if size == 0 else 0.0, 1.0 / (size + 1)
     for i in range(size - 1, -1, -1):
         if holds:
-            weights[i + 1] += weights[i] * (i + 1) / (size + 1)
-        weights[i] *= share * (size - i) / (size + 1)
+            weights[i + 1] += weights[i] * ((i + 1) * inverse)
+        weights[i] *= share * ((size - i) * inverse)
 
 
 @inlined
 def _sum_without(weights, size, share, holds):
     """Sum of the coefficients of all but one of ``size`` columns."""
-    total, ahead = 0.0, weights[size]
+    total, ahead, inverse = 0.0, weights[size], 1.0 / (size + 1)
     for i in range(size - 1, -1, -1):
         if holds:
             part = ahead * (size + 1) / (i + 1)
-            ahead = weights[i] - part * share * (size - i) / (size + 1)
+            ahead = weights[i] - part * share * ((size - i) * inverse)
         else:
             part = weights[i] / share * (size + 1) / (size - i)
         total += part
