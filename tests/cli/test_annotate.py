@@ -80,6 +80,9 @@ def test_labels_are_exported_in_every_format(annotated, tmp_path):  # noqa: F811
         read = read_answers(output, format=tool)
         assert read["label"][:3] == [2, (2, 3), (4, 5)] or tool == "argilla"
         assert len(read["item"]) >= 3
+    tasks = json.loads((tmp_path / "label-studio.json").read_text())
+    assert {"item", "size", "price"} <= tasks[0]["data"].keys()
+    assert tasks[0]["data"]["item"] == answers["item"][0]
     said = json.loads(succeed("store", "model", store, "--output", tmp_path / "model.rankwise", "--json"))
     assert said["version"].startswith("1.6")
     assert "OnlineCumulativeLink" in succeed("info", tmp_path / "model.rankwise")

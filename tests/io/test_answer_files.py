@@ -62,7 +62,8 @@ def test_columns_may_be_arrays(tmp_path, name):
     known = name if name in ANNOTATION_FORMATS else None
     write_answers(table, tmp_path / f"answers.{name}", known, classes=CLASSES)
     back = read_answers(tmp_path / f"answers.{name}", known)
-    assert (back["item"], back["rater"], list(map(int, back["label"]))) == ([7, 0], [1, 2], [1, 2])
+    raters = ["1", "2"] if name == "label-studio" else [1, 2]  # it has names in a text
+    assert (back["item"], back["rater"], list(map(int, back["label"]))) == ([7, 0], raters, [1, 2])
     if name != "argilla":  # it keeps no times
         assert back["seconds"] == [1.5, None]
 
@@ -148,7 +149,8 @@ def test_an_export_of_label_studio(tmp_path):
         "seconds": [8.25, 2.0, None],
     }
     assert read_answers(path, predictions=True)["label"] == [5]
-    assert read_answers(path, question="other")["label"] == [None, None, (3, None)]
+    with pytest.raises(TableError, match="no answer has a control 'other'; there are stars"):
+        read_answers(path, question="other")
 
 
 def test_records_of_argilla_1(tmp_path):
@@ -180,6 +182,22 @@ def test_other_content_is_refused(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(TableError, match=message):
         read_answers(path)
+
+
+@pytest.mark.parametrize("format", ANNOTATION_FORMATS)
+def test_other_content_in_a_format_that_was_named_is_refused(tmp_path, format):
+    path = tmp_path / "bad.json"
+    path.write_text('{"x": 1}\n' if format == "potato" else '[{"x": 1}]')
+    with pytest.raises(TableError, match="has no '"):
+        read_answers(path, format)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_names_in_tables_stay_names(tmp_path, suffix):
+    path = tmp_path / f"answers.{suffix}"
+    path.write_text("item,rater,label\n007,1,2\n7,2,3\n".replace(",", "," if suffix == "csv" else "\t"))
+    read = read_answers(path)
+    assert (read["item"], read["rater"]) == (["007", "7"], [1, 2])
 
 
 def test_a_table_without_the_columns_is_refused(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +28,31 @@ def answers_in(store: Store) -> dict[str, list[Any]]:
     return {name: [answer[name] for answer in kept] for name in COLUMNS}
 
 
-def export_answers(path: Path, output: Path, format: str | None = None) -> int:
+def _learnt_from(store: Store) -> dict[str, dict[str, Any]]:
+    """Columns of each item with an answer, as the model learns from them."""
+    lines = store.connection.execute("SELECT context, features FROM log WHERE kind = 'feedback'")
+    return {json.loads(context)["item"]: json.loads(features) for context, features in lines}
+
+
+def export_answers(
+    path: Path, output: Path, format: str | None = None, *, items: Mapping[Any, Mapping[str, Any]] | None = None
+) -> int:
     """Write the answers of a project that count, whose store may be served meanwhile; return their number.
 
-    Labels in tables are texts such as ``3-5``, in the order in which they were learnt.
+    Labels in tables are texts such as ``3-5``, in the order in which they were learnt. Files for annotation tools also
+    have the columns of the ``items``; by default those that the model learns from, which the store has.
     """
     with Store(path) as store:
-        if project_of(store) is None:
+        project = project_of(store)
+        if project is None:
             raise StoreError(f"{path} holds no annotations.")
         columns = answers_in(store)
+        if items is None and project["features"]:
+            items = _learnt_from(store)
         classes = latest(store, store.current()).rows.classes
     if format in ANNOTATION_FORMATS:
         return write_answers(
-            {k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes
+            {k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes, items=items
         )
     types = {"seconds": pa.float64(), "control": pa.bool_(), "seq": pa.int64()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])

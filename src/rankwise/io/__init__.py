@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 
-from rankwise.io._answer_files import ANNOTATION_FORMATS, read_answers, write_answers
+from rankwise.io._answer_files import ANNOTATION_FORMATS, read_answers, read_items, write_answers
 from rankwise.io._convert import convert
 from rankwise.io._label_columns import LabelColumns
 from rankwise.io._row_batch import Batch, numeric_matrix
@@ -35,6 +35,7 @@ __all__ = [
     "numeric_matrix",
     "open_table",
     "read_answers",
+    "read_items",
     "write_answers",
     "write_table",
 ]

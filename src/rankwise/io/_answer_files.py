@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rankwise._files import write_whole
-from rankwise.io._answer import Answer, Controls
+from rankwise.io._answer import Answer, Controls, as_number
 from rankwise.io._argilla import read_records, write_records
 from rankwise.io._label_studio import read_tasks, write_tasks
 from rankwise.io._potato import read_instances, write_instances
@@ -28,6 +29,7 @@ class _Tool(NamedTuple):
     write: Callable[..., Any]
 
 
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 _TOOLS = {
     "label-studio": _Tool("data", read_tasks, write_tasks),
     "argilla": _Tool("fields", read_records, write_records),
@@ -80,7 +82,7 @@ def read_answers(
     {'item': [7], 'rater': [2], 'label': [(3, 5)], 'seconds': [3.5]}
     """
     path = Path(path)
-    content = None if format not in (None, *ANNOTATION_FORMATS) else _json(path, format)
+    content = None if format not in (None, *ANNOTATION_FORMATS) else _content(path, format)
     if content is None:
         return _read_table(path, format, question or "label")
     format = format or _format_of(content)
@@ -125,7 +127,13 @@ def write_answers(
     question, ends
         As in :func:`read_answers`.
     items : mapping of item to dict, optional
-        What to show for an item: Label Studio's data, Argilla's fields.
+        What to show for an item, as :func:`read_items` reads it: Label Studio's data, Argilla's fields.
+
+    Notes
+    -----
+    Tasks for Label Studio fit a labelling configuration whose object is named ``item``, with a Rating, Number or
+    Choices named as the question, Numbers for the ends of a range, and a TextArea ``rater``, which holds the rater:
+    Label Studio takes only its own users as authors.
     """
     columns = {name: _values(table[name]) for name in ("item", "rater")}
     labels = encode(table["label"], classes, n_rows=len(columns["item"]))
@@ -139,10 +147,42 @@ def write_answers(
     rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, strict=True)
     answers = [Answer(i, r, label, s, p, "score" in table) for i, r, label, s, p in rows]
     order = declared_order(classes) if classes is not None else labels.order
-    content = _TOOLS[format].write(answers, Controls(question, ends, order), items or {})
+    given = items or {}
+    shown = {item: given.get(item, given.get(str(item))) for item in columns["item"]}
+    shown = {item: columns for item, columns in shown.items() if columns is not None}
+    content = _TOOLS[format].write(answers, Controls(question, ends, order), shown)
     lines = [json.dumps(line, allow_nan=False) for line in (content if format == "potato" else [content])]
     write_whole(Path(path), ("\n".join(lines) + "\n").encode())
     return n
+
+
+def read_items(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """Read a table of items, for :func:`write_answers`: the other columns of each by its name.
+
+    Parameters
+    ----------
+    path : path
+        Table with a column ``item`` or ``id`` that names items, and what to show for each in the others.
+    """
+    opened = open_table(path)
+    name = next((name for name in ("item", "id") if name in opened.schema.names), None)
+    if name is None:
+        raise TableError(f"{path} has no column 'item' or 'id' that names the items.")
+    if opened.format in ("csv", "tsv", "jsonl"):
+        opened = open_table(path, types={name: "string"})
+    columns = read_columns(opened, opened.schema.names)
+    names = [None if is_missing(value) else str(value) for value in columns.pop(name)]
+    rows: dict[str, dict[str, Any]] = {}
+    for row, item in enumerate(names):
+        if item is None or item in rows:
+            raise TableError(f"{path}, row {row + 1}, column {name!r}: an item needs a name of its own. Got {item!r}.")
+        rows[item] = {column: _plain(values[row]) for column, values in columns.items()}
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON holds it; dates and the like as texts."""
+    return None if is_missing(value) else value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def _values(column: Any) -> list[Any]:
@@ -157,8 +197,10 @@ def _of_one_type(values: list[Any]) -> list[Any]:
     return values if kinds <= {int, float} or len(kinds) < 2 else [None if v is None else str(v) for v in values]
 
 
-def _json(path: Path, format: str | None) -> Any:
+def _content(path: Path, format: str | None) -> Any:
     """Content of a file of an annotation tool; None if it is a table."""
+    if format == "label-studio" and path.suffix.lower() in (".csv", ".tsv"):
+        return _lines(path)
     if format is None and path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
         return None
     if not path.is_file():
@@ -174,10 +216,36 @@ def _json(path: Path, format: str | None) -> Any:
         raise TableError(f"{path} is no JSON: {reason}.") from None
 
 
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Lines of Label Studio's CSV or TSV, as its JSON_MIN has them: controls are JSON in their cells."""
+    opened = open_table(path)
+    if "annotation_id" not in opened.schema.names:
+        raise TableError(f"{path} has no column 'annotation_id': this is no export of Label Studio.")
+    opened = open_table(path, types=dict.fromkeys(opened.schema.names, "string"))
+    columns = read_columns(opened, opened.schema.names)
+    rows = zip(*columns.values(), strict=True)
+    return [
+        {name: _cell(name, text) if text else None for name, text in zip(columns, row, strict=True)} for row in rows
+    ]
+
+
+def _cell(name: str, text: str) -> Any:
+    """Value of a cell: numbers of Label Studio's own columns, and controls, which are JSON objects or lists of them."""
+    if name in ("id", "annotator", "annotation_id", "lead_time"):
+        return as_number(text)
+    try:
+        value = json.loads(text) if text[0] in "[{" else None
+    except (ValueError, RecursionError):
+        value = None
+    return text if value is None else value
+
+
 def _format_of(content: Any) -> str | None:
     first = content[0] if isinstance(content, list) and content else None
     if not isinstance(first, dict):
         return None
+    if {"annotation_id", "annotator"} <= first.keys():  # Label Studio's JSON_MIN
+        return "label-studio"
     return next((name for name, tool in reversed(_TOOLS.items()) if tool.mark in first), None)
 
 
@@ -187,6 +255,16 @@ def _read_table(path: Path, format: str | None, label: str) -> dict[str, list[An
     if missing:
         raise TableError(f"{path} has no column {missing[0]!r}: answers need the columns item, rater and {label}.")
     more = [name for name in ("seconds", "score") if name in opened.schema.names]
+    if opened.format in ("csv", "tsv"):  # 007 is a name
+        opened = open_table(path, format=format, types={"item": "string", "rater": "string"})
     columns = read_columns(opened, ["item", "rater", label, *more])
     columns["label"] = columns.pop(label)
-    return columns
+    return columns | {name: _names(columns[name]) for name in ("item", "rater")}
+
+
+def _names(column: list[Any]) -> list[Any]:
+    """Names, as numbers if all of them are whole numbers as Python writes them."""
+    texts = [value for value in column if value is not None]
+    if all(isinstance(text, str) and _WHOLE.fullmatch(text) for text in texts):
+        return [value if value is None else int(value) for value in column]
+    return column

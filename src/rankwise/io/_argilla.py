@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rankwise.io._answer import Answer, Controls, as_whole, candidates, interval, mapping, sequence
+from rankwise.io._table_errors import TableError
 
 
 def read_records(records: Any, controls: Controls) -> Iterator[Answer]:
     """Answers in records; suggestions have their agent as rater."""
     for place, record in enumerate(sequence(records, "Argilla's records", "records")):
         record = mapping(record, f"record {place + 1}")
+        if not {"fields", "responses", "suggestions"} & record.keys():
+            raise TableError(f"record {place + 1} has no 'fields' and no 'responses': these are no records of Argilla.")
         names = (record.get("id"), record.get("external_id"), place)
         item = next(name for name in names if name not in (None, ""))
         for user, values in _by_user(record.get("responses") or {}).items():
@@ -72,7 +75,7 @@ def write_records(answers: Sequence[Answer], controls: Controls, shown: Mapping[
             answer.item,
             {
                 "id": answer.item,
-                "fields": dict(shown.get(answer.item, {"item": str(answer.item)})),
+                "fields": _fields(shown.get(answer.item, {"item": answer.item})),
                 "metadata": {},
                 "suggestions": {},
                 "responses": {},
@@ -85,6 +88,11 @@ def write_records(answers: Sequence[Answer], controls: Controls, shown: Mapping[
             else:
                 record["responses"].setdefault(question, []).append({"value": value, "user_id": answer.rater})
     return list(records.values())
+
+
+def _fields(shown: Mapping[str, Any]) -> dict[str, str]:
+    """Fields, which hold texts only."""
+    return {name: "" if value is None else str(value) for name, value in shown.items()}
 
 
 def _values(label: Any, controls: Controls) -> dict[str, Any]:

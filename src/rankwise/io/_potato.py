@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rankwise.io._answer import Answer, Controls, as_number, candidates, interval, mapping
+from rankwise.io._table_errors import TableError
 
 _LOW, _HIGH = "range_low", "range_high"
 _OFF = ("", "false", "False")
@@ -20,6 +21,8 @@ def read_instances(instances: Any, controls: Controls) -> Iterator[Answer]:
     """Answers in annotated instances."""
     for place, instance in enumerate(instances):
         instance = mapping(instance, f"line {place + 1}")
+        if "label_annotations" not in instance:
+            raise TableError(f"line {place + 1} has no 'label_annotations': this is no file of potato.")
         schemes = mapping(instance.get("label_annotations") or {}, f"'label_annotations' of line {place + 1}")
         scheme = controls.question if controls.question is not None else next(iter(schemes), "")
         timing = instance.get("behavioral_data")

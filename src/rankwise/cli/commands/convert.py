@@ -45,6 +45,7 @@ class TargetOptions:
 
 Tool = StrEnum("Tool", ["label-studio", "argilla", "potato"])
 _ANSWERS = "Answers of raters"
+ITEMS = "Table of the items, with a column 'item' or 'id': what the tool shows for each."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,22 +55,26 @@ class ToolOptions:
     answers_from: Annotated[Tool | None, option("The file is an export of this tool.", _ANSWERS, None)] = None
     answers_to: Annotated[Tool | None, option("Write a file for this tool.", _ANSWERS, None)] = None
     question: Annotated[str | None, option("Name of the question in these files.", _ANSWERS, "NAME")] = None
+    items: Annotated[Path | None, option(ITEMS, _ANSWERS, "FILE", exists=True, dir_okay=False)] = None
 
     @property
     def are_given(self) -> bool:
         """Whether this is about answers of raters."""
+        if self.items is not None and self.answers_to is None:
+            raise typer.BadParameter("--items is what a tool shows: it needs --answers-to.")
         return self.answers_from is not None or self.answers_to is not None
 
     def convert(self, files: list[Path], output: Path, classes: list[Any] | None, format: str | None) -> int:
         """Copy the answers of one file; return how many."""
-        from rankwise.io import read_answers, write_answers
+        from rankwise.io import read_answers, read_items, write_answers
 
         if len(files) != 1:
             raise typer.BadParameter(f"answers of raters are in one file. Got {len(files)}.")
         source = None if self.answers_from is None else self.answers_from.value
         target = format if self.answers_to is None else self.answers_to.value
         table = read_answers(files[0], source, question=self.question)
-        return write_answers(table, output, target, classes=classes, question=self.question or "label")
+        items = None if self.items is None else read_items(self.items)
+        return write_answers(table, output, target, classes=classes, question=self.question or "label", items=items)
 
 
 @grouped
@@ -95,6 +100,8 @@ def convert(
     Answers of raters, with the columns item, rater and label, come from annotation tools and go to them:
 
     rankwise convert export.json --answers-from label-studio --classes 1..5 --output answers.csv
+
+    rankwise convert answers.csv --answers-to label-studio --items texts.csv --classes 1..5 --output tasks.json
     """
     declared = labels.declared
     with plain_errors():

@@ -11,7 +11,7 @@ from rankwise.cli._exit import MANY_SKIPPED, plain_errors
 from rankwise.cli._options import AsJSON, Model, Overwrite, grouped
 from rankwise.cli._outputs import NEW_MODEL, NEW_TABLE
 from rankwise.cli._print import print_facts, print_json, print_written, some
-from rankwise.cli.commands.convert import Tool
+from rankwise.cli.commands.convert import ITEMS, Tool
 from rankwise.serve import check_installed
 
 Store = Annotated[
@@ -45,6 +45,7 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help=_OUTPUT), NEW_TABLE],
     *,
     answers_to: Annotated[Tool | None, typer.Option(help="Of annotations: write a file for this tool.")] = None,
+    items: Annotated[Path | None, typer.Option(metavar="FILE", help=ITEMS, exists=True, dir_okay=False)] = None,
     overwrite: Overwrite = False,
     json: AsJSON = False,
 ) -> None:
@@ -54,19 +55,24 @@ def export(
 
     Corrections are in it, and what was retracted is not. 'rankwise fit' reads it with --label label --weight weight
     --ignore id,seq. A store of 'rankwise annotate' gives item, rater, label, seconds and note of every answer, in the
-    order in which they were learnt, or with --answers-to a file of an annotation tool.
+    order in which they were learnt, or with --answers-to a file of an annotation tool. This file has the columns of the
+    items that the model learns from, or those of --items.
     """
     with plain_errors():
         check_installed()
         from rankwise.annotate.export import export_answers
         from rankwise.annotate.project import project_of
+        from rankwise.io import read_items
         from rankwise.serve import store as stores
         from rankwise.serve.transfer import export_log
 
         with stores.Store(store) as opened:
             has_answers = project_of(opened) is not None
+        if items is not None and answers_to is None:
+            raise typer.BadParameter("--items is what a tool shows: it needs --answers-to.")
         if answers_to is not None or has_answers:
-            n = export_answers(store, output, None if answers_to is None else answers_to.value)
+            shown = None if items is None else read_items(items)
+            n = export_answers(store, output, None if answers_to is None else answers_to.value, items=shown)
         else:
             n = export_log(store, output)
     print_written(output, n, 0, json)
