@@ -16,13 +16,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from rankwise.annotate.agreement import Given, agreement_facts
 from rankwise.annotate.control import ControlAnswer, error_facts
+from rankwise.annotate.decisions import Decisions
 from rankwise.annotate.items import Items
-from rankwise.annotate.project import Scale, label_of, logged_answers
+from rankwise.annotate.project import Scale, label_of, learnt_from, logged_answers
 from rankwise.annotate.sharing import SharedItems
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._questions import KINDS_OF_QUESTION, SECONDS
@@ -36,6 +39,7 @@ from rankwise.serve.writer import ConflictError
 
 _POOL = 2000  # items among which a question is chosen
 _LEASE = 900.0  # seconds after which an unanswered item may go to another rater
+_SPARE, _MANY = 5, 60  # items that a page has in advance, and the least number left for that
 _ENOUGH = 5  # answers to a kind of question before its measured time is used
 
 
@@ -69,6 +73,7 @@ class LoggedAnswer:
     minutes: float = 0.0  # of all raters, up to it
     labels: int = 0  # answers in the log up to it
     undone: bool = False
+    kind: str = "answer"  # or "decision", about an item whose raters differ
 
 
 @dataclass
@@ -89,7 +94,7 @@ class Desk:
         model = service.engine.replica.rows
         self._encoded = model.encode(items.rows)
         self.can_learn = bool(items.features)
-        self._takes_gaps = "candidates" in getattr(model.estimator, "label_kinds", ())
+        self.decisions = Decisions(scale.order, "candidates" in getattr(model.estimator, "label_kinds", ()))
         self._has_probabilities = hasattr(model.estimator, "predict_proba")
         if plan.strategy != "random" and not self._has_probabilities:
             raise ValueError(
@@ -102,6 +107,8 @@ class Desk:
         self._answers: dict[str, LoggedAnswer] = {}
         self._of_rater: dict[str, list[LoggedAnswer]] = {}
         self._asks: dict[str, list[Ask]] = {}  # the last one is current
+        self._spares: dict[str, list[int]] = {}  # items that pages have in advance
+        self.project = service.engine.store.name
         self._shared = SharedItems(items.names, plan.raters, plan.shared, plan.seed)
         self._counts = np.zeros(len(items), dtype=np.int64)
         self._numbers = {name: i for i, name in enumerate(items.names)}
@@ -116,8 +123,15 @@ class Desk:
         for answer, undone in logged_answers(self.service.reader):
             del answer["seq"]
             self._add(LoggedAnswer(**{**answer, "item": self._numbers[answer["item"]]}, undone=undone))
+        for answer, label in self.decisions.outdated(self._answers.values()):  # the server died on the way
+            self.service.engine.change(answer.id, label, None)
+            answer.label = label
 
     def _add(self, answer: LoggedAnswer) -> None:
+        if answer.kind == "decision":
+            self.decisions.add(answer)
+            self._changes += 1
+            return
         if answer.id in self._answers:  # it was sent twice, and the first one came back meanwhile
             return
         self._answers[answer.id] = answer
@@ -129,24 +143,45 @@ class Desk:
 
     # -- what to ask -------------------------------------------------------------------------------------------------
 
-    def next(self, rater: str) -> dict[str, Any]:
-        """The question that a rater sees, a new one if there is none, and the progress."""
-        asks = self._asks.setdefault(rater, [])
-        if not asks:
-            chosen = self._choose(rater)
-            if chosen is not None:
-                asks.append(Ask(chosen))
-        if asks:
-            asks[-1].since = time.monotonic()
-        shown = self._shown(rater, asks[-1]) if asks else None
-        waits = not asks and self._open(rater, leases=False).size > 0  # others see what is left
-        return {"question": shown, "waits": waits, **self.progress(rater)}
+    def next(self, rater: str, holding: Sequence[str] = ()) -> dict[str, Any]:
+        """The question that a rater sees, a new one if there is none, and the progress.
 
-    def _open(self, rater: str, *, leases: bool) -> Any:
+        The page of the rater may hold answers that are still on their way: their items are not asked about again.
+        """
+        held = {self._numbers[name] for name in holding if name in self._numbers}
+        asks = self._asks.setdefault(rater, [])
+        ask = next((ask for ask in reversed(asks) if ask.question.item not in held), None)
+        if ask is None:
+            chosen = self._choose(rater, held)
+            if chosen is not None:
+                ask = Ask(chosen)
+                asks.append(ask)
+        if ask is not None:
+            ask.since = time.monotonic()
+        waits = ask is None and self._open(rater, held, leases=False).size > 0  # others see what is left
+        return {"question": None if ask is None else self._shown(rater, ask), "waits": waits,
+                "spare": self._spare(rater, held), **self.progress(rater)}  # fmt: skip
+
+    def _spare(self, rater: str, held: set[int]) -> list[dict[str, Any]]:
+        """Questions for the time when the page does not reach the server; none once few items are left."""
+        left = self._open(rater, held, leases=True)
+        left = left[~self._shared.is_shared[left]]
+        if left.size < _MANY:
+            self._spares.pop(rater, None)
+            return []
+        mine = {ask.question.item for ask in self._asks[rater]}
+        kept = [item for item in self._spares.get(rater, ()) if item in left and item not in mine]
+        others = {item for other, items in self._spares.items() if other != rater for item in items}
+        drawn = (int(item) for item in self._chooser._generator.permutation(left))
+        free = (item for item in drawn if item not in others and item not in mine and item not in kept)
+        self._spares[rater] = [*kept, *islice(free, _SPARE - len(kept))]
+        return [self._shown(rater, Ask(Question(item))) for item in self._spares[rater]]
+
+    def _open(self, rater: str, held: set[int], *, leases: bool) -> Any:
         """Items that a rater may be asked about; with ``leases``, without those that others see."""
         taken = self._taken(rater) if leases else self._counts
         is_open = taken < self._shared.needed
-        is_open[[answer.item for answer in self._answers_of(rater)]] = False
+        is_open[[*held, *self.decisions.items(), *(answer.item for answer in self._answers_of(rater))]] = False
         return np.flatnonzero(is_open)
 
     def _taken(self, rater: str) -> Any:
@@ -158,10 +193,12 @@ class Desk:
                     taken[ask.question.item] += 1
         return taken
 
-    def _choose(self, rater: str) -> Question | None:
-        left = self._open(rater, leases=True)
+    def _choose(self, rater: str, held: set[int]) -> Question | None:
+        left = self._open(rater, held, leases=True)
         if not left.size:
             return None
+        free = np.setdiff1d(left, [item for items in self._spares.values() for item in items])
+        left = free if free.size else left  # what pages have in advance comes last
         shared = self._shared.first(left, self._taken(rater))
         if shared is not None:  # exact answers are compared best
             return Question(shared)
@@ -212,24 +249,18 @@ class Desk:
     async def answer(
         self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
     ) -> dict[str, Any]:
-        """Log and learn an answer; return the model's guess, if that is shown, and the next question."""
-        if any(not 0 <= code < len(self.order) for code in admitted):
-            raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
-        if name not in self._numbers:
-            raise Problem(404, f"there is no item {name[:200]!r}.")
-        item, said = self._numbers[name], label_of(admitted, self.order)
+        """Log and learn an answer; return the model's guess, if that is shown."""
+        item, said = self._checked(name, admitted)
         known = self._answers.get(id)
         if known is not None:
             if (known.rater, known.item, known.said) != (rater, item, said):
                 raise Problem(409, "this item was answered before, with another label. Undo that answer to change it.")
-            return {"saved": id, **self.next(rater)}
+            return {"saved": id}
         if any(answer.item == item for answer in self._answers_of(rater)) or id != self._answer_id(rater, item):
             raise Problem(409, "this item was answered before. Undo that answer to change it.")
-        asks = self._asks.get(rater, [])
-        ask = next((ask for ask in asks if ask.question.item == item), None)
+        ask = next((ask for ask in self._asks.get(rater, ()) if ask.question.item == item), None)
         question = Question(item) if ask is None else ask.question
-        around = range(min(admitted, default=0), max(admitted, default=-1) + 1)
-        label = said if self._takes_gaps else label_of(around, self.order)
+        label = self.decisions.label(item, said)
         guess = self._guess(item)
         # The model may still know an answer that was undone: what it predicted before that one counts.
         predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
@@ -239,13 +270,21 @@ class Desk:
         }  # fmt: skip
         row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
         try:
-            await self.service.learn([row], None)
+            await self.service.learn([row], None, rater)
         except ConflictError:
             raise Problem(409, "this item was answered before, with another label.") from None
         self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
         self._asks[rater] = [ask for ask in self._asks.get(rater, []) if ask.question.item != item]
         self.hub.changed()
-        return {"saved": id, "guess": guess if self.plan.show_guess else None, **self.next(rater)}
+        return {"saved": id, "guess": guess if self.plan.show_guess else None}
+
+    def _checked(self, name: str, admitted: Sequence[int]) -> tuple[int, str]:
+        """Item and label of an answer that comes over the network."""
+        if any(not 0 <= code < len(self.order) for code in admitted):
+            raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
+        if name not in self._numbers:
+            raise Problem(404, f"there is no item {name[:200]!r}.")
+        return self._numbers[name], label_of(admitted, self.order)
 
     def _guess(self, item: int) -> dict[str, Any]:
         replica = self.service.engine.replica
@@ -262,7 +301,7 @@ class Desk:
         if answer is None or answer.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
         if not answer.undone:
-            await self.service.engine.change(id, None, None, self.service.future())
+            await self.service.engine.change(id, None, None, self.service.future(), actor=rater)
         if not answer.undone:
             answer.undone = True
             self._counts[answer.item] -= 1
@@ -270,7 +309,72 @@ class Desk:
             again = Ask(Question(answer.item, control=answer.control), answer)
             self._asks.setdefault(rater, []).append(again)
             self.hub.changed()
-        return {"undone": id, **self.next(rater)}
+        return {"undone": id}
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def agreement(self) -> dict[str, Any]:
+        """Agreement of the raters, and items on which they differ."""
+        answers = [answer for answer in self._answers.values() if not answer.undone]
+        facts = agreement_facts(self._given(answers), self._given(self.decisions.standing()), self.order)
+        for line in facts["differences"]:
+            line["number"] = self._numbers[line["item"]]
+        return facts
+
+    def _given(self, answers: Sequence[LoggedAnswer]) -> list[Given]:
+        return [Given(a.id, self.items.names[a.item], a.rater, a.said, a.note) for a in answers]
+
+    def to_decide(self, item: int) -> dict[str, Any]:
+        """An item as the page shows it to one who decides, with the answers of the raters."""
+        given = [{"rater": answer.rater, "label": answer.said, "note": answer.note} for answer in self._about(item)]
+        id = self.decisions.new_id(item, self.items.names[item])
+        return {**self.items.describe(item), "kind": "decision", "code": -1, "id": id, "answers": given}
+
+    def _about(self, item: int) -> list[LoggedAnswer]:
+        return [answer for answer in self._answers.values() if answer.item == item and not answer.undone]
+
+    async def decide(
+        self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
+    ) -> dict[str, Any]:
+        """Log a decision about an item, which the model learns instead of the answers."""
+        item, said = self._checked(name, admitted)
+        known = next((one for one in self.decisions.of_item.get(item, ()) if one.id == id), None)
+        if known is not None and (known.rater, known.said) == (rater, said):
+            return {"saved": id}
+        if self.decisions.holds(item) or id != self.decisions.new_id(item, name):
+            raise Problem(409, "this item was decided before. Undo that decision to change it.")
+        if not self._about(item):
+            raise Problem(409, "nobody has answered this item: there is nothing to decide.")
+        context: dict[str, Any] = {
+            "item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note, "kind": "decision",
+            "question": "decision", "control": False, "predicted": self._guess(item)["code"],
+        }  # fmt: skip
+        label = learnt_from(said, self.order, self.decisions.takes_gaps)
+        row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
+        try:
+            await self.service.learn([row], None, rater)
+        except ConflictError:
+            raise Problem(409, "this item was decided before, with another label.") from None
+        if known is None and all(one.id != id for one in self.decisions.of_item.get(item, ())):
+            self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
+        await self._bring_up_to_date(item, rater)
+        return {"saved": id}
+
+    async def undo_decision(self, rater: str, id: str) -> dict[str, Any]:
+        """Retract a decision: the model learns from the answers of the raters again."""
+        decision = self.decisions.find(id)
+        if not decision.undone:
+            await self.service.engine.change(id, None, None, self.service.future(), actor=rater)
+            decision.undone = True
+            self._changes += 1
+        await self._bring_up_to_date(decision.item, rater)
+        return {"undone": id}
+
+    async def _bring_up_to_date(self, item: int, rater: str) -> None:
+        for answer, label in list(self.decisions.outdated(self._about(item))):
+            await self.service.engine.change(answer.id, label, None, self.service.future(), actor=rater)
+            answer.label = label
+        self.hub.changed()
 
     # -- progress ----------------------------------------------------------------------------------------------------
 
@@ -284,7 +388,9 @@ class Desk:
         }
 
     def _totals(self) -> dict[str, Any]:
-        needed = self._shared.needed
+        needed = self._shared.needed.copy()
+        decided = self.decisions.items()
+        needed[decided] = np.minimum(needed[decided], self._counts[decided])  # no more answers are asked for
         return {"answers": int(self._counts.sum()), "needed": int(needed.sum()), "minutes": self._seconds / 60.0,
                 "done": int(np.minimum(self._counts, needed).sum())}  # fmt: skip
 
