@@ -160,10 +160,10 @@ def test_a_server_that_died_within_a_decision_finishes_it(annotated, tmp_path, m
             raise KeyboardInterrupt
 
         with monkeypatch.context() as context:
-            context.setattr(client.desk, "_bring_up_to_date", dies)
-            at = client.desk.to_decide(line["number"])
+            context.setattr(client.desk.decisions, "bring_up_to_date", dies)
+            at = client.desk.decisions.to_decide(line["number"])
             with pytest.raises(KeyboardInterrupt):
-                await client.desk.decide("cleo", at["id"], at["item"], [1], 1.0, "")
+                await client.desk.decisions.decide("cleo", at["id"], at["item"], [1], 1.0, "")
         return line["item"]
 
     item = annotated(killed, raters=2, shared=1.0)

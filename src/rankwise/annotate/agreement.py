@@ -6,7 +6,7 @@ differ. It is no answer of a rater, and agreement does not count it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from math import isfinite
@@ -134,3 +134,21 @@ def agreement_in(store: Store) -> dict[str, Any]:
         for kind in ("answer", "decision")
     )
     return agreement_facts(answers, decisions, order)
+
+
+def in_lines(facts: dict[str, Any]) -> Iterator[str]:
+    """Agreement as lines of text."""
+
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3f}"
+
+    yield f"alpha {number(facts['alpha'])}, overlap {number(facts['overlap'])}, {len(facts['raters'])} raters"
+    for one in facts["raters"]:
+        yield f"{one['rater']}: {one['answers']} answers, bias {number(one['bias'])}, width {number(one['width'])}"
+    for pair in facts["pairs"]:
+        measured = ", ".join(f"{what} {number(pair[what])}" for what in ("overlap", "alpha", "kappa"))
+        yield f"{pair['first']} and {pair['second']}: {pair['items']} items, {measured}"
+    for line in facts["differences"]:
+        said = ", ".join(f"{answer['rater']} {answer['label']}" for answer in line["answers"])
+        decision = line["decision"]
+        yield f"{line['item']}: {said}" + (f"; decided by {decision['rater']}: {decision['label']}" if decision else "")

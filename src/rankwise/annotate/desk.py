@@ -13,6 +13,7 @@ candidates; the log keeps the rater's label beside it.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,11 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.annotate.agreement import Given, agreement_facts
 from rankwise.annotate.control import ControlAnswer, error_facts
 from rankwise.annotate.decisions import Decisions
 from rankwise.annotate.items import Items
-from rankwise.annotate.project import Scale, label_of, learnt_from, logged_answers
+from rankwise.annotate.project import LoggedAnswer, Scale, label_of, logged_answers
 from rankwise.annotate.sharing import SharedItems
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._questions import KINDS_OF_QUESTION, SECONDS
@@ -57,26 +57,6 @@ class DeskPlan:
 
 
 @dataclass
-class LoggedAnswer:
-    """An answer that is in the log."""
-
-    id: str
-    item: int
-    rater: str
-    said: str  # the rater's label
-    label: str  # what the model learns from
-    seconds: float
-    note: str
-    question: str
-    control: bool
-    predicted: int
-    minutes: float = 0.0  # of all raters, up to it
-    labels: int = 0  # answers in the log up to it
-    undone: bool = False
-    kind: str = "answer"  # or "decision", about an item whose raters differ
-
-
-@dataclass
 class Ask:
     """A question that a rater sees, and the answer that was undone if there was one."""
 
@@ -94,7 +74,7 @@ class Desk:
         model = service.engine.replica.rows
         self._encoded = model.encode(items.rows)
         self.can_learn = bool(items.features)
-        self.decisions = Decisions(scale.order, "candidates" in getattr(model.estimator, "label_kinds", ()))
+        self.decisions = Decisions(self, "candidates" in getattr(model.estimator, "label_kinds", ()))
         self._has_probabilities = hasattr(model.estimator, "predict_proba")
         if plan.strategy != "random" and not self._has_probabilities:
             raise ValueError(
@@ -111,18 +91,19 @@ class Desk:
         self.project = service.engine.store.name
         self._shared = SharedItems(items.names, plan.raters, plan.shared, plan.seed)
         self._counts = np.zeros(len(items), dtype=np.int64)
-        self._numbers = {name: i for i, name in enumerate(items.names)}
+        self.numbers = {name: i for i, name in enumerate(items.names)}
         self._seconds = 0.0
         self._facts: tuple[int, dict[str, Any]] | None = None
-        self._changes = 0
+        self.n_changes = 0
+        self.changing = asyncio.Lock()  # one undoing or decision after the other
         self.hub = service.hub = EventHub(self.state)
         self._recall()
 
     def _recall(self) -> None:
         """Read the answers of the log."""
-        for answer, undone in logged_answers(self.service.reader):
-            del answer["seq"]
-            self._add(LoggedAnswer(**{**answer, "item": self._numbers[answer["item"]]}, undone=undone))
+        for facts, undone in logged_answers(self.service.reader):
+            del facts["seq"]
+            self._add(LoggedAnswer(**{**facts, "item": self.numbers[facts["item"]]}, undone=undone))
         for answer, label in self.decisions.outdated(self._answers.values()):  # the server died on the way
             self.service.engine.change(answer.id, label, None)
             answer.label = label
@@ -130,7 +111,7 @@ class Desk:
     def _add(self, answer: LoggedAnswer) -> None:
         if answer.kind == "decision":
             self.decisions.add(answer)
-            self._changes += 1
+            self.n_changes += 1
             return
         if answer.id in self._answers:  # it was sent twice, and the first one came back meanwhile
             return
@@ -139,7 +120,7 @@ class Desk:
         self._seconds += answer.seconds
         self._counts[answer.item] += not answer.undone
         answer.minutes, answer.labels = self._seconds / 60.0, len(self._answers)
-        self._changes += 1
+        self.n_changes += 1
 
     # -- what to ask -------------------------------------------------------------------------------------------------
 
@@ -148,7 +129,7 @@ class Desk:
 
         The page of the rater may hold answers that are still on their way: their items are not asked about again.
         """
-        held = {self._numbers[name] for name in holding if name in self._numbers}
+        held = {self.numbers[name] for name in holding if name in self.numbers}
         asks = self._asks.setdefault(rater, [])
         ask = next((ask for ask in reversed(asks) if ask.question.item not in held), None)
         if ask is None:
@@ -250,7 +231,7 @@ class Desk:
         self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
     ) -> dict[str, Any]:
         """Log and learn an answer; return the model's guess, if that is shown."""
-        item, said = self._checked(name, admitted)
+        item, said = self.checked(name, admitted)
         known = self._answers.get(id)
         if known is not None:
             if (known.rater, known.item, known.said) != (rater, item, said):
@@ -261,7 +242,7 @@ class Desk:
         ask = next((ask for ask in self._asks.get(rater, ()) if ask.question.item == item), None)
         question = Question(item) if ask is None else ask.question
         label = self.decisions.label(item, said)
-        guess = self._guess(item)
+        guess = self.guess(item)
         # The model may still know an answer that was undone: what it predicted before that one counts.
         predicted = guess["code"] if ask is None or ask.before is None else ask.before.predicted
         context: dict[str, Any] = {
@@ -275,18 +256,29 @@ class Desk:
             raise Problem(409, "this item was answered before, with another label.") from None
         self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
         self._asks[rater] = [ask for ask in self._asks.get(rater, []) if ask.question.item != item]
+        if self.decisions.holds(item):  # it was decided meanwhile
+            await self.decisions.bring_up_to_date(item, rater)
         self.hub.changed()
         return {"saved": id, "guess": guess if self.plan.show_guess else None}
 
-    def _checked(self, name: str, admitted: Sequence[int]) -> tuple[int, str]:
+    def checked(self, name: str, admitted: Sequence[int]) -> tuple[int, str]:
         """Item and label of an answer that comes over the network."""
         if any(not 0 <= code < len(self.order) for code in admitted):
             raise Problem(422, f"admitted holds codes of classes, 0 to {len(self.order) - 1}.")
-        if name not in self._numbers:
+        if name not in self.numbers:
             raise Problem(404, f"there is no item {name[:200]!r}.")
-        return self._numbers[name], label_of(admitted, self.order)
+        return self.numbers[name], label_of(admitted, self.order)
 
-    def _guess(self, item: int) -> dict[str, Any]:
+    def about(self, item: int) -> list[LoggedAnswer]:
+        """Answers about an item that count."""
+        return [answer for answer in self._answers.values() if answer.item == item and not answer.undone]
+
+    def counted(self) -> list[LoggedAnswer]:
+        """All answers that count."""
+        return [answer for answer in self._answers.values() if not answer.undone]
+
+    def guess(self, item: int) -> dict[str, Any]:
+        """What the model predicts for an item."""
         replica = self.service.engine.replica
         with replica.lock:
             predicted = replica.rows.answers(take(self._encoded, [item]))
@@ -300,81 +292,17 @@ class Desk:
         answer = self._answers.get(id)
         if answer is None or answer.rater != rater:
             raise Problem(404, "there is no such answer of this rater.")
-        if not answer.undone:
+        async with self.changing:
+            if answer.undone:
+                return {"undone": id}
             await self.service.engine.change(id, None, None, self.service.future(), actor=rater)
-        if not answer.undone:
             answer.undone = True
             self._counts[answer.item] -= 1
-            self._changes += 1
+            self.n_changes += 1
             again = Ask(Question(answer.item, control=answer.control), answer)
             self._asks.setdefault(rater, []).append(again)
             self.hub.changed()
         return {"undone": id}
-
-    # -- decisions ---------------------------------------------------------------------------------------------------
-
-    def agreement(self) -> dict[str, Any]:
-        """Agreement of the raters, and items on which they differ."""
-        answers = [answer for answer in self._answers.values() if not answer.undone]
-        facts = agreement_facts(self._given(answers), self._given(self.decisions.standing()), self.order)
-        for line in facts["differences"]:
-            line["number"] = self._numbers[line["item"]]
-        return facts
-
-    def _given(self, answers: Sequence[LoggedAnswer]) -> list[Given]:
-        return [Given(a.id, self.items.names[a.item], a.rater, a.said, a.note) for a in answers]
-
-    def to_decide(self, item: int) -> dict[str, Any]:
-        """An item as the page shows it to one who decides, with the answers of the raters."""
-        given = [{"rater": answer.rater, "label": answer.said, "note": answer.note} for answer in self._about(item)]
-        id = self.decisions.new_id(item, self.items.names[item])
-        return {**self.items.describe(item), "kind": "decision", "code": -1, "id": id, "answers": given}
-
-    def _about(self, item: int) -> list[LoggedAnswer]:
-        return [answer for answer in self._answers.values() if answer.item == item and not answer.undone]
-
-    async def decide(
-        self, rater: str, id: str, name: str, admitted: Sequence[int], seconds: float, note: str
-    ) -> dict[str, Any]:
-        """Log a decision about an item, which the model learns instead of the answers."""
-        item, said = self._checked(name, admitted)
-        known = next((one for one in self.decisions.of_item.get(item, ()) if one.id == id), None)
-        if known is not None and (known.rater, known.said) == (rater, said):
-            return {"saved": id}
-        if self.decisions.holds(item) or id != self.decisions.new_id(item, name):
-            raise Problem(409, "this item was decided before. Undo that decision to change it.")
-        if not self._about(item):
-            raise Problem(409, "nobody has answered this item: there is nothing to decide.")
-        context: dict[str, Any] = {
-            "item": name, "rater": rater, "said": said, "seconds": round(seconds, 3), "note": note, "kind": "decision",
-            "question": "decision", "control": False, "predicted": self._guess(item)["code"],
-        }  # fmt: skip
-        label = learnt_from(said, self.order, self.decisions.takes_gaps)
-        row = FeedbackRow(label=label, id=id, features=self.items.rows[item], context=context)
-        try:
-            await self.service.learn([row], None, rater)
-        except ConflictError:
-            raise Problem(409, "this item was decided before, with another label.") from None
-        if known is None and all(one.id != id for one in self.decisions.of_item.get(item, ())):
-            self._add(LoggedAnswer(id=id, label=label, **{**context, "item": item}))
-        await self._bring_up_to_date(item, rater)
-        return {"saved": id}
-
-    async def undo_decision(self, rater: str, id: str) -> dict[str, Any]:
-        """Retract a decision: the model learns from the answers of the raters again."""
-        decision = self.decisions.find(id)
-        if not decision.undone:
-            await self.service.engine.change(id, None, None, self.service.future(), actor=rater)
-            decision.undone = True
-            self._changes += 1
-        await self._bring_up_to_date(decision.item, rater)
-        return {"undone": id}
-
-    async def _bring_up_to_date(self, item: int, rater: str) -> None:
-        for answer, label in list(self.decisions.outdated(self._about(item))):
-            await self.service.engine.change(answer.id, label, None, self.service.future(), actor=rater)
-            answer.label = label
-        self.hub.changed()
 
     # -- progress ----------------------------------------------------------------------------------------------------
 
@@ -396,8 +324,8 @@ class Desk:
 
     def state(self) -> dict[str, Any]:
         """What all pages show: progress, and the error with its curve."""
-        if self._facts is None or self._facts[0] != self._changes:
-            self._facts = self._changes, error_facts(self._controls(), self.plan.stop_at)
+        if self._facts is None or self._facts[0] != self.n_changes:
+            self._facts = self.n_changes, error_facts(self._controls(), self.plan.stop_at)
         replica = self.service.engine.replica
         return {"all": self._totals(), "error": self._facts[1], "raters": len(self._of_rater),
                 "model": replica.name, "correcting": replica.stale,

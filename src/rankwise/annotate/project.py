@@ -87,6 +87,26 @@ class Scale:
         return order
 
 
+@dataclass
+class LoggedAnswer:
+    """An answer that is in the log."""
+
+    id: str
+    item: int
+    rater: str
+    said: str  # the rater's label
+    label: str  # what the model learns from
+    seconds: float
+    note: str
+    question: str
+    control: bool
+    predicted: int
+    minutes: float = 0.0  # of all raters, up to it
+    labels: int = 0  # answers in the log up to it
+    undone: bool = False
+    kind: str = "answer"  # or "decision", about an item whose raters differ
+
+
 def label_of(admitted: Sequence[int], order: ClassOrder) -> str:
     """Text of the label that admits some codes; none of them, or all, are a missing label."""
     mask: NDArray[np.bool_] = np.zeros((1, len(order)), dtype=bool)

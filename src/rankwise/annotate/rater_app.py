@@ -14,6 +14,7 @@ from starlette.routing import Route
 from rankwise.annotate.desk import Desk, DeskPlan
 from rankwise.annotate.items import Items
 from rankwise.annotate.media import MediaFolder
+from rankwise.annotate.preparing import PreparedApplication
 from rankwise.annotate.project import Scale, open_project
 from rankwise.serve import page
 from rankwise.serve.app import Application, routes
@@ -22,11 +23,12 @@ from rankwise.serve.launch import require_tokens
 from rankwise.serve.limits import Limits
 from rankwise.serve.messages import Id
 from rankwise.serve.problems import Problem
+from rankwise.serve.row_model import warm_up
 from rankwise.serve.server import Address, run
 from rankwise.serve.tokens import Tokens
 
 _HERE = "rankwise.annotate"
-_STATIC = ("annotate.css", "annotate.js", "kept.js", "typing.js", "texts.json")
+_STATIC = ("agreement.js", "annotate.css", "annotate.js", "kept.js", "typing.js", "texts.json")
 _LARGEST_BODY = 100_000  # bytes of an answer
 #: For media: opening one by its address runs no script that is in it.
 _NO_SCRIPT = [(b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox")]
@@ -159,26 +161,26 @@ class AnnotationApplication(Application):
 
     async def agreement(self, request: Incoming) -> Reply:
         """How far raters agree, and items on which they differ."""
-        return reply(self.desk.agreement())
+        return reply(self.desk.decisions.agreement())
 
     async def to_decide(self, request: Incoming) -> Reply:
         """An item with the answers of its raters."""
         number = int(request.path["number"])
         if not 0 <= number < len(self.desk.items):
             raise Problem(404, "there is no such item.")
-        return reply(self.desk.to_decide(number))
+        return reply(self.desk.decisions.to_decide(number))
 
     async def decide(self, request: Incoming) -> Reply:
         """Log a decision."""
         body = await request.json(_ANSWER)
         rater = self._rater(request, body)
-        saved = await self.desk.decide(rater, body.id, body.item, body.admitted, body.seconds, body.note)
+        saved = await self.desk.decisions.decide(rater, body.id, body.item, body.admitted, body.seconds, body.note)
         return reply({**saved, **self.desk.next(rater, body.holding)})
 
     async def undo_decision(self, request: Incoming) -> Reply:
         """Take back a decision."""
         body = await request.json(_UNDO)
-        return reply(await self.desk.undo_decision(self._rater(request, body), body.id))
+        return reply(await self.desk.decisions.undo(self._rater(request, body), body.id))
 
     async def file(self, request: Incoming) -> Reply:
         """Image or sound of an item; clients name the item, never a file."""
@@ -201,14 +203,23 @@ class AnnotationApplication(Application):
 def serve(
     items: Items, scale: Scale, store: Path, estimator: Any, plan: DeskPlan, look: Look, media: MediaFolder | None,
     address: Address, *, tokens: Tokens | None = None, accept_loss: bool = False,
-    ready: Callable[[str], None] | None = None,
+    ready: Callable[[str], None] | None = None, waiting: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
-    """Serve the page of a project until a signal stops the process."""
+    """Serve the page of a project until a signal stops the process.
+
+    ``waiting`` is called if the project takes more than a moment to open, as a new one does when it compiles.
+    """
     require_tokens(address, tokens)
-    service = open_project(store, items, scale, estimator, accept_loss=accept_loss)
-    try:
-        desk = Desk(service, items, scale, plan)
-    except BaseException:
-        service.stop()
-        raise
-    run(AnnotationApplication(desk, look, media, tokens=tokens, limits=Limits(_LARGEST_BODY)), address, ready=ready)
+
+    def opened() -> AnnotationApplication:
+        service = open_project(store, items, scale, estimator, accept_loss=accept_loss)
+        try:
+            warm_up(service.engine.replica.rows.model)
+            desk = Desk(service, items, scale, plan)
+        except BaseException:
+            service.stop()
+            raise
+        return AnnotationApplication(desk, look, media, tokens=tokens, limits=Limits(_LARGEST_BODY))
+
+    application = PreparedApplication(opened, look.title, look.language, waiting)
+    run(application, address, ready=ready, prepare=application.prepare)

@@ -32,6 +32,7 @@ function speak(chosen) {
   if (question !== null) { ask(); showPicked(); fit(); }
   if (state !== null) showState(state);
   showKept();
+  drawAgreement();
 }
 
 $("language").addEventListener("change", () => {
@@ -126,6 +127,7 @@ function ask() {
   $("item-title").textContent = t("item", { item: question.item });
   $("question").textContent = t(`question-${kind}`, { name: code >= 0 ? project.classes[code].name : "" });
   $("hint").textContent = t(kind === "at_least" ? "hint-at_least" : "hint");
+  showGiven();
   $("yes-no").hidden = kind !== "at_least";
 }
 
@@ -418,7 +420,7 @@ function save() {
   busy = true;
   $("save").disabled = true;
   say(t("saving"));
-  keep("answers", { id: question.id, item: question.item, admitted: [...picked].sort((a, b) => a - b), seconds: Math.round(1000 * spent) / 1000, note: $("note").value });
+  keep(question.kind === "decision" ? "decisions" : "answers", { id: question.id, item: question.item, admitted: [...picked].sort((a, b) => a - b), seconds: Math.round(1000 * spent) / 1000, note: $("note").value });
   if (sending && isAway) { say(t("kept"), true); goOn(); } else sendKept();
 }
 
@@ -437,7 +439,7 @@ function guessed(guess) {
 }
 
 async function undo() {
-  if (busy) return;
+  if (busy || question?.kind === "decision") return;
   if (waiting().length) { say(t("undo-later"), true); return; }
   if (last === null) { say(t("nothing-to-undo"), true); return; }
   busy = true;
@@ -555,6 +557,7 @@ async function begin() {
   }
   makeScale();
   showKeys();
+  $("agreement").hidden = !project.decides;
   const known = project.name ?? lasting.get("rankwise-rater");
   if (known === null) { $("name-form").hidden = false; $("name").focus(); } else work(known);
 }

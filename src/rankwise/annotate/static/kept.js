@@ -84,10 +84,12 @@ const holding = (without) => waiting().filter((one) => one.key !== without?.key)
 function taken(entry, found) {
   if (question !== null && question.id !== entry.body.id) {  // the rater has gone on
     update(found);
+    if (entry.path === "decisions" && $("agreement").open) showAgreement();
     if (!waiting().length) say(t("saved"));
     return;
   }
   busy = false;
+  if (entry.path === "decisions") { afterDecision(found); return; }
   show(found);
   sayGuess(found.guess);
 }
