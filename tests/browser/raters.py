@@ -8,10 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from playwright.sync_api import expect
 
 from rankwise.annotate.export import answers_in
 from rankwise.serve.store import Store
 from tests.serve.killing import free_port
+
+expect.set_options(timeout=60_000)  # a busy machine takes its time
 
 
 class Project:
@@ -106,8 +109,6 @@ def item(page):
 
 def changed(page, before):
     """Wait until another item shows, or none."""
-    from playwright.sync_api import expect
-
     expect(page.locator("#item-title")).not_to_have_text(
         re.compile(rf"(Item|Eintrag) {re.escape(before)}$"), timeout=60_000
     )

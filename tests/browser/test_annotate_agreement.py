@@ -43,6 +43,7 @@ def test_items_on_which_raters_differ_are_decided_on_the_page(project, enter, wi
     assert sorted(text.partition(" Decide")[0] for text in lines.all_inner_texts()) == [
         "Item i1 ann: 2, bob: 4.", "Item i2 ann: 3, bob: 5."]  # fmt: skip
     lines.first.get_by_role("button").click()
+    page.locator("#given").wait_for(state="visible")
     assert page.locator("#given li").all_inner_texts() in (["ann: 2", "bob: 4"], ["ann: 3", "bob: 5"])
     decided = item(page)
     page.keyboard.press("4")
@@ -64,6 +65,7 @@ def test_a_decision_waits_for_the_server_like_an_answer(project, enter):
     served, page = two_answers(project, enter, quiet=["Failed to load", "net::ERR"])
     page.locator("#agreement summary").click()
     page.locator("#differences button").first.click()
+    page.locator("#given").wait_for(state="visible")
     decided = item(page)
     page.route("**/v1/decisions", lambda route: route.abort())
     page.keyboard.press("1")

@@ -50,6 +50,7 @@ async function openDifference(number) {
 function showGiven() {
   const isDecision = question.kind === "decision";
   $("given").hidden = $("leave").hidden = !isDecision;
+  $("undo").hidden = isDecision;
   $("given").replaceChildren(...(isDecision ? question.answers : []).map(({ rater: name, label, note }) =>
     made("li", { textContent: `${name}: ${label}${note ? ` (${note})` : ""}` })));
 }
